@@ -68,7 +68,7 @@ pages: $(READY) ## Write the pages that are made from the code again
 	$(BIN)/python -m engiagent.blueprint.reference docs/reference.yaml > docs/reference.md
 	$(BIN)/python -m engiagent.formulations.components.catalogue > docs/components.md
 	$(BIN)/python -m engiagent.cli.page > docs/command-line.md
-	$(BIN)/python -m engiagent.schemas.page > docs/json-schemas.md
+	$(BIN)/python -m engiagent.tools.schemas.page > docs/json-schemas.md
 	$(BIN)/python docs/_ext/physics.py > docs/physics.md
 	$(BIN)/python docs/_ext/certificate.py > docs/certificate.md
 	$(BIN)/python docs/_ext/drawing.py > docs/packages.svg

@@ -82,8 +82,12 @@ def blueprint(periods: int) -> dict[str, Any]:
         "core_model_elements": {
             "sets": [
                 {
-                    "name": "T", "kind": "time", "start": START, "step": "1 h",
-                    "periods": periods, "zone": "UTC",
+                    "name": "T",
+                    "kind": "time",
+                    "start": START,
+                    "step": "1 h",
+                    "periods": periods,
+                    "zone": "UTC",
                 },
                 {"name": "I", "kind": "instants", "of": "T"},
             ],
@@ -91,28 +95,37 @@ def blueprint(periods: int) -> dict[str, Any]:
             "decision_variables": [],
             "components": [
                 {
-                    "name": "battery", "model": "battery", "index": "T",
+                    "name": "battery",
+                    "model": "battery",
+                    "index": "T",
                     "parameters": {
-                        "energy_capacity": "E_max", "charge_power_max": "P_max",
-                        "discharge_power_max": "P_max", "charge_efficiency": "eta",
-                        "discharge_efficiency": "eta", "initial_energy": "E_start",
+                        "energy_capacity": "E_max",
+                        "charge_power_max": "P_max",
+                        "discharge_power_max": "P_max",
+                        "charge_efficiency": "eta",
+                        "discharge_efficiency": "eta",
+                        "initial_energy": "E_start",
                     },
-                },
+                }
             ],
             "objective_function": {
-                "name": "profit", "sense": "maximize", "unit": "EUR",
+                "name": "profit",
+                "sense": "maximize",
+                "unit": "EUR",
                 "expression": "sum((price[t]*(battery_discharge[t] - battery_charge[t])"
                 " - wear*battery_discharge[t])*dt(t) for t in T)",
             },
             "constraints": [
                 {
-                    "constraint_id": "end", "name": "energy at the end", "hard": True,
+                    "constraint_id": "end",
+                    "name": "energy at the end",
+                    "hard": True,
                     "expression": "battery_state_of_charge[last(I)] >= E_start",
                     "category": "Strategic Requirements",
-                },
+                }
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def _parameters(periods: int) -> list[dict[str, Any]]:
@@ -126,10 +139,13 @@ def _parameters(periods: int) -> list[dict[str, Any]]:
     )
     listed: list[dict[str, Any]] = [
         {
-            "name": "price", "index": ["T"], "data": "prices.csv#price", "unit": "EUR/MWh",
+            "name": "price",
+            "index": ["T"],
+            "data": "prices.csv#price",
+            "unit": "EUR/MWh",
             "source_reference": {"kind": "file", "file": "prices.csv", "column": "price"},
         }
-    ]  # fmt: skip
+    ]
     for name, value, unit, quote in values:
         place = text.index(quote)
         source = {"kind": "text", "span": [place, place + len(quote)], "quote": quote}

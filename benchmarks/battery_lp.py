@@ -145,8 +145,18 @@ def _print_table(rows: list[Row], repeat: int) -> None:
     from rich.table import Table
 
     table = Table(title=f"Battery LP, medians of {repeat}; in brackets over the floor")
-    for name in ("T", "tool", "build s", "solve s", "of it extract s", "check s", "rows s",
-                 "total s", "peak MB", "objective"):  # fmt: skip
+    for name in (
+        "T",
+        "tool",
+        "build s",
+        "solve s",
+        "of it extract s",
+        "check s",
+        "rows s",
+        "total s",
+        "peak MB",
+        "objective",
+    ):
         table.add_column(name, justify="left" if name == "tool" else "right", no_wrap=True)
     floors = {row["T"]: row for row in rows if row["tool"] == "floor"}
     for row in rows:

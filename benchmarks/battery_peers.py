@@ -56,11 +56,16 @@ def cvxpy(periods: int, folder: Path) -> dict[str, Any]:
     energy = cp.Variable(periods + 1)
     into = instance.EFFICIENCY * charge - discharge / instance.EFFICIENCY
     limits = [
-        charge >= 0, charge <= instance.POWER, discharge >= 0, discharge <= instance.POWER,
-        energy >= 0, energy <= instance.ENERGY,
+        charge >= 0,
+        charge <= instance.POWER,
+        discharge >= 0,
+        discharge <= instance.POWER,
+        energy >= 0,
+        energy <= instance.ENERGY,
         energy[1:] == energy[:-1] + into,
-        energy[0] == instance.ENERGY_START, energy[-1] >= instance.ENERGY_START,
-    ]  # fmt: skip
+        energy[0] == instance.ENERGY_START,
+        energy[-1] >= instance.ENERGY_START,
+    ]
     profit = prices @ (discharge - charge) - instance.WEAR * cp.sum(discharge)
     problem = cp.Problem(cp.Maximize(profit), limits)
     lap.stop("build_s")
@@ -135,28 +140,43 @@ def pypsa(periods: int, folder: Path) -> dict[str, Any]:
     network.add("Bus", ["grid", "battery"])
     price = pd.Series(prices, snapshots)
     network.add(
-        "Generator", "market", bus="grid", p_nom=2 * instance.POWER, p_min_pu=-1.0, p_max_pu=1.0,
+        "Generator",
+        "market",
+        bus="grid",
+        p_nom=2 * instance.POWER,
+        p_min_pu=-1.0,
+        p_max_pu=1.0,
         marginal_cost=price,
-    )  # fmt: skip
+    )
     least = pd.Series(0.0, snapshots)
     least.iloc[-1] = instance.ENERGY_START / instance.ENERGY
     network.add(
-        "Store", "store", bus="battery", e_nom=instance.ENERGY, e_initial=instance.ENERGY_START,
+        "Store",
+        "store",
+        bus="battery",
+        e_nom=instance.ENERGY,
+        e_initial=instance.ENERGY_START,
         e_min_pu=least,
-    )  # fmt: skip
+    )
     network.add(
-        "Link", "charge", bus0="grid", bus1="battery", p_nom=instance.POWER,
+        "Link",
+        "charge",
+        bus0="grid",
+        bus1="battery",
+        p_nom=instance.POWER,
         efficiency=instance.EFFICIENCY,
-    )  # fmt: skip
+    )
     network.add(
-        "Link", "discharge", bus0="battery", bus1="grid",
-        p_nom=instance.POWER / instance.EFFICIENCY, efficiency=instance.EFFICIENCY,
+        "Link",
+        "discharge",
+        bus0="battery",
+        bus1="grid",
+        p_nom=instance.POWER / instance.EFFICIENCY,
+        efficiency=instance.EFFICIENCY,
         marginal_cost=instance.WEAR * instance.EFFICIENCY,
-    )  # fmt: skip
+    )
     lap.stop("build_s")
-    _, condition = network.optimize(
-        solver_name="highs", io_api="direct", log_to_console=False,
-    )  # fmt: skip
+    _, condition = network.optimize(solver_name="highs", io_api="direct", log_to_console=False)
     lap.stop("solve_s")
     np.asarray(network.stores_t.e), np.asarray(network.links_t.p0)
     lap.stop("extract_s")

@@ -72,9 +72,22 @@ def matrices_in(prices: instance.Floats) -> Any:
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     by_columns, minimise, zero = 1, 1, np.zeros(n)
     highs.passModel(
-        3 * n + 1, n, len(values), by_columns, minimise, 0.0, cost, lower, upper, zero, zero,
-        starts, rows, values, np.zeros(3 * n + 1, dtype=np.int32),
-    )  # fmt: skip
+        3 * n + 1,
+        n,
+        len(values),
+        by_columns,
+        minimise,
+        0.0,
+        cost,
+        lower,
+        upper,
+        zero,
+        zero,
+        starts,
+        rows,
+        values,
+        np.zeros(3 * n + 1, dtype=np.int32),
+    )
     return highs
 
 
@@ -83,10 +96,14 @@ def engiagent(
 ) -> dict[str, Any]:
     """From the parsed blueprint and requirements to the certificate, all in this process."""
     from engiagent.blueprint import Blueprint
-    from engiagent.formulations import compile_blueprint, expand
-    from engiagent.problems import Problem
-    from engiagent.solvers import SolveOptions, solve, to_arrays
-    from engiagent.verify import check, load_requirements
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
+    from engiagent.solvers.result import SolveOptions
+    from engiagent.solvers.solution import to_arrays
+    from engiagent.solvers.solving import solve
+    from engiagent.text import Problem
+    from engiagent.verify.checking import check
+    from engiagent.verify.requirements import load_requirements
 
     problem = Problem.load(folder)
     blueprint = Blueprint.load(folder / "expert" / "blueprint.json")
@@ -180,9 +197,14 @@ def run(tool: str, periods: int, folder: Path) -> dict[str, Any]:
     peak = _peak(resource.RUSAGE_SELF) + _peak(resource.RUSAGE_CHILDREN)
     objective = row["objective"]
     return {
-        "tool": tool, "T": periods, **times, "rows_s": rows, "total_s": total, "peak_mb": peak,
+        "tool": tool,
+        "T": periods,
+        **times,
+        "rows_s": rows,
+        "total_s": total,
+        "peak_mb": peak,
         "objective": objective,
-    }  # fmt: skip
+    }
 
 
 def _peak(who: int) -> float:

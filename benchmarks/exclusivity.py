@@ -108,11 +108,14 @@ def measure(periods: int, seeds: int, repeat: int) -> list[Row]:
             _compare(found)
     return [
         {
-            "T": periods, "method": name, "seconds": median(times[name]),
-            "of_all_binaries": median(shares[name]), "largest_gap": gaps[name],
+            "T": periods,
+            "method": name,
+            "seconds": median(times[name]),
+            "of_all_binaries": median(shares[name]),
+            "largest_gap": gaps[name],
         }
         for name in METHODS
-    ]  # fmt: skip
+    ]
 
 
 def _compare(found: dict[str, SolverResult]) -> None:

@@ -166,10 +166,22 @@ def bare_highs(case: Case, shift: bool) -> Controller:
             highs.changeRowsBounds(rows, every_row, lower, upper)
         else:
             highs.passModel(
-                m.size, rows, matrix.nnz, 2, 1, 0.0, m.cost(step), m.lower, m.upper, lower, upper,
-                matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+                m.size,
+                rows,
+                matrix.nnz,
+                2,
+                1,
+                0.0,
+                m.cost(step),
+                m.lower,
+                m.upper,
+                lower,
+                upper,
+                matrix.indptr.astype(np.int32),
+                matrix.indices.astype(np.int32),
+                matrix.data,
                 np.zeros(m.size, np.int32),
-            )  # fmt: skip
+            )
             ready.append(True)
         highs.run()
         return m.first_power(np.array(highs.getSolution().col_value))
@@ -188,11 +200,7 @@ def ours(case: Case) -> Controller:
     runner = RecedingHorizon(
         Blueprint.from_dict(blueprint(case)),
         state={"air": "air_now", "mass": "mass_now"},
-        forecasts={
-            "price": case.price[:-1],
-            "outside": case.outside[:-1],
-            "floor": case.floor[1:],
-        },
+        forecasts={"price": case.price[:-1], "outside": case.outside[:-1], "floor": case.floor[1:]},
     )
 
     def control(state: Floats, step: int) -> Floats:

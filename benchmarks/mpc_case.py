@@ -98,8 +98,14 @@ def blueprint(case: Case) -> dict[str, Any]:
         "modeling_context": {"problem_essence": "heating five zones at least cost"},
         "core_model_elements": {
             "sets": [
-                {"name": "T", "kind": "time", "start": "2025-01-01T00:00", "step": "15 min",
-                 "periods": n, "zone": "UTC"},
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": "2025-01-01T00:00",
+                    "step": "15 min",
+                    "periods": n,
+                    "zone": "UTC",
+                },
                 {"name": "I", "kind": "instants", "of": "T"},
                 {"name": "Z", "kind": "labels", "elements": names},
             ],
@@ -118,27 +124,55 @@ def blueprint(case: Case) -> dict[str, Any]:
             "decision_variables": [
                 {"name": "air", "index": ["z in Z", "i in I"], "unit": "degC", "role": "state"},
                 {"name": "mass", "index": ["z in Z", "i in I"], "unit": "degC", "role": "state"},
-                {"name": "heat", "index": ["z in Z", "t in T"], "unit": "kW", "lower": 0,
-                 "upper": POWER_MAX, "role": "decision"},
-                {"name": "short", "index": ["z in Z", "t in T"], "unit": "K", "lower": 0,
-                 "role": "auxiliary"},
+                {
+                    "name": "heat",
+                    "index": ["z in Z", "t in T"],
+                    "unit": "kW",
+                    "lower": 0,
+                    "upper": POWER_MAX,
+                    "role": "decision",
+                },
+                {
+                    "name": "short",
+                    "index": ["z in Z", "t in T"],
+                    "unit": "K",
+                    "lower": 0,
+                    "role": "auxiliary",
+                },
             ],
             "constraints": [
-                {"constraint_id": "A0", "forall": ["z in Z"],
-                 "expression": "air[z, first(I)] == air_now[z]"},
-                {"constraint_id": "M0", "forall": ["z in Z"],
-                 "expression": "mass[z, first(I)] == mass_now[z]"},
-                {"constraint_id": "A", "forall": ["z in Z", "t in T"],
-                 "expression": f"air[z, t+1] - 0[degC] == {dynamics.format('a')}"},
-                {"constraint_id": "M", "forall": ["z in Z", "t in T"],
-                 "expression": f"mass[z, t+1] - 0[degC] == {dynamics.format('m')}"},
-                {"constraint_id": "C", "forall": ["z in Z", "t in T"],
-                 "expression": "air[z, t+1] + short[z, t] >= floor[t]"},
+                {
+                    "constraint_id": "A0",
+                    "forall": ["z in Z"],
+                    "expression": "air[z, first(I)] == air_now[z]",
+                },
+                {
+                    "constraint_id": "M0",
+                    "forall": ["z in Z"],
+                    "expression": "mass[z, first(I)] == mass_now[z]",
+                },
+                {
+                    "constraint_id": "A",
+                    "forall": ["z in Z", "t in T"],
+                    "expression": f"air[z, t+1] - 0[degC] == {dynamics.format('a')}",
+                },
+                {
+                    "constraint_id": "M",
+                    "forall": ["z in Z", "t in T"],
+                    "expression": f"mass[z, t+1] - 0[degC] == {dynamics.format('m')}",
+                },
+                {
+                    "constraint_id": "C",
+                    "forall": ["z in Z", "t in T"],
+                    "expression": "air[z, t+1] + short[z, t] >= floor[t]",
+                },
             ],
             "objective_function": {
-                "name": "cost", "sense": "minimize", "unit": "EUR",
+                "name": "cost",
+                "sense": "minimize",
+                "unit": "EUR",
                 "expression": f"sum(price[t]*heat[z, t]*dt(t) + {comfort}{effort}"
-                              " for z in Z for t in T)",
+                " for z in Z for t in T)",
             },
         },
-    }  # fmt: skip
+    }

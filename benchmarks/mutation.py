@@ -132,10 +132,13 @@ def _operators(found: Sequence[Outcome]) -> Iterator[dict[str, Any]]:
         states = Counter(o.state for o in own)
         levels = Counter(level for o in own if o.state == "caught" for level in o.levels)
         yield {
-            "operator": operator.name, "kind": operator.kind, "on": operator.on,
-            "mutants": len(own), **{s: states[s] for s in STATES},
+            "operator": operator.name,
+            "kind": operator.kind,
+            "on": operator.on,
+            "mutants": len(own),
+            **{s: states[s] for s in STATES},
             "levels": {level: levels[level] for level in LEVELS if levels[level]},
-        }  # fmt: skip
+        }
 
 
 STATES = ("caught", "equivalent", "survived", "passed", "accused")

@@ -26,16 +26,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from engiagent.bench.machine import machine, versions
+from engiagent.agents.bench.machine import machine, versions
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.units import parse_unit
-from engiagent.certify import certify
-from engiagent.formulations import expand
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.problems import Problem, corpus_root, find_problems
+from engiagent.formulations.expansion import expand
 from engiagent.readings.stored import reread
+from engiagent.run.certify import certify
+from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
-from engiagent.stages import solve_program
+from engiagent.text import Problem, corpus_root, find_problems
+from engiagent.units.unit import parse_unit
 
 RESULT: Final = Path(__file__).parent / "results" / "rereading.json"
 SEED: Final = 20250614
@@ -52,8 +52,12 @@ SENTENCES: Final = (
     "The connection is limited to 5 kW.",
 )
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-_UNITS: Final = {"kWh": ("MWh", 1000), "kW": ("MW", 1000), "MWh": ("kWh", 0.001),
-                 "MW": ("kW", 0.001)}  # fmt: skip
+_UNITS: Final = {
+    "kWh": ("MWh", 1000),
+    "kW": ("MW", 1000),
+    "MWh": ("kWh", 0.001),
+    "MW": ("kW", 0.001),
+}
 
 
 @dataclass
@@ -125,9 +129,10 @@ class Subject:
         number = re.escape(self.text[slice(*span)])
         stands = re.findall(rf"(?<![\d.,]){number}(?![\d,]|\.\d)", self.text)
         holders = [
-            p for p in self.parameters
+            p
+            for p in self.parameters
             if not isinstance(p.get("value"), str) and _touches(span, _spans(p))
-        ]  # fmt: skip
+        ]
         cell = "|" in self.text[self.text.rfind("\n", 0, span[0]) : span[0]]
         return (len(stands) == 1 or cell) and len(holders) == 1
 
@@ -177,8 +182,11 @@ def values(subject: Subject, dice: random.Random) -> Iterator[Case]:
             new = value + (1 if isinstance(value, int) else 0.01)
         shown = f"{new:g}"
         item = subject.parameters[k]
-        kind = "cell" if "|" in subject.text[subject.text.rfind("\n", 0, span[0]) : span[0]] else (
-            "value")  # fmt: skip
+        kind = (
+            "cell"
+            if "|" in subject.text[subject.text.rfind("\n", 0, span[0]) : span[0]]
+            else ("value")
+        )
         change = f"{item['name']}: {value:g} to {shown}"
         expected = subject.with_value(k, place, float(shown))
         yield subject.case(kind, change, subject.edited(span, shown), expected=expected)
@@ -205,8 +213,11 @@ def files(subject: Subject, dice: random.Random) -> Iterator[Case]:
     for name, file in subject.problem.data.items():
         raw = (subject.folder / name).read_text("utf-8-sig")
         rows = [line.split(",") for line in raw.splitlines()]
-        used = {p["data"].split("#")[1] for p in subject.parameters
-                if str(p.get("data", "")).startswith(f"{name}#")}  # fmt: skip
+        used = {
+            p["data"].split("#")[1]
+            for p in subject.parameters
+            if str(p.get("data", "")).startswith(f"{name}#")
+        }
         headers = [cell.strip().strip('"') for cell in rows[0]]
         if len({len(row) for row in rows}) != 1 or file.rows != len(rows) - 1:
             continue
@@ -218,8 +229,13 @@ def files(subject: Subject, dice: random.Random) -> Iterator[Case]:
             for row in changed[1:]:
                 row[place] = f"{float(row[place]) * factor:.6g}"
             content = "\n".join(",".join(row) for row in changed) + "\n"
-            yield subject.case("file", f"{name}#{column} times {factor}", subject.text,
-                               files={name: content}, expected=subject.document)  # fmt: skip
+            yield subject.case(
+                "file",
+                f"{name}#{column} times {factor}",
+                subject.text,
+                files={name: content},
+                expected=subject.document,
+            )
 
 
 def dates(subject: Subject, dice: random.Random) -> Iterator[Case]:
@@ -260,8 +276,11 @@ def dates(subject: Subject, dice: random.Random) -> Iterator[Case]:
 def _words(subject: Subject) -> list[re.Match[str]]:
     inside = [q.span for q in subject.problem.quantities]
     start = subject.problem.body_start
-    return [m for m in re.finditer(r"[A-Za-z]{2,}", subject.text)
-            if m.start() > start and not _touches(m.span(), inside)]  # fmt: skip
+    return [
+        m
+        for m in re.finditer(r"[A-Za-z]{2,}", subject.text)
+        if m.start() > start and not _touches(m.span(), inside)
+    ]
 
 
 def words(subject: Subject, dice: random.Random) -> Iterator[Case]:
@@ -271,12 +290,16 @@ def words(subject: Subject, dice: random.Random) -> Iterator[Case]:
         k = dice.randrange(len(found) - 1)
         here, after = found[k], found[k + 1]
         new = dice.choice(WORDS)
-        yield subject.case("word put in", f"{new} before {here[0]}",
-                           subject.edited((here.start(), here.start()), new + " "))  # fmt: skip
+        yield subject.case(
+            "word put in",
+            f"{new} before {here[0]}",
+            subject.edited((here.start(), here.start()), new + " "),
+        )
         yield subject.case("word left out", here[0], subject.edited(here.span(), ""))
         if here[0].lower() != new:
-            yield subject.case("word exchanged", f"{here[0]} for {new}",
-                               subject.edited(here.span(), new))  # fmt: skip
+            yield subject.case(
+                "word exchanged", f"{here[0]} for {new}", subject.edited(here.span(), new)
+            )
         if here[0] != after[0]:
             both = after[0] + subject.text[here.end() : after.start()] + here[0]
             span = (here.start(), after.end())
@@ -298,11 +321,15 @@ def sentences(subject: Subject, dice: random.Random) -> Iterator[Case]:
 def uncarried(subject: Subject, dice: random.Random) -> Iterator[Case]:
     """Change a number that nothing but ``unused`` names, or that names or counts things."""
     found = [
-        q for q in subject.problem.quantities
+        q
+        for q in subject.problem.quantities
         if q.span[0] >= subject.problem.body_start
-        and (not _touches(q.number_span, subject.used) or _touches(q.number_span, subject.unused)
-             or q.kind == "label")
-    ]  # fmt: skip
+        and (
+            not _touches(q.number_span, subject.used)
+            or _touches(q.number_span, subject.unused)
+            or q.kind == "label"
+        )
+    ]
     dice.shuffle(found)
     for quantity in found:
         written = subject.text[slice(*quantity.number_span)]
@@ -311,7 +338,8 @@ def uncarried(subject: Subject, dice: random.Random) -> Iterator[Case]:
             new = written[: match.start()] + str(int(match[0]) + 1) + written[match.end() :]
         elif written.lower() in ("one", "two", "three", "four", "five"):
             new = {"one": "two", "two": "three", "three": "two", "four": "six", "five": "six"}[
-                written.lower()]  # fmt: skip
+                written.lower()
+            ]
         else:
             continue
         kind = "label" if quantity.kind == "label" else "number that nothing carries"
@@ -338,13 +366,18 @@ def columns(subject: Subject, dice: random.Random) -> Iterator[Case]:
     for name, file in subject.problem.data.items():
         lines = (subject.folder / name).read_text("utf-8-sig").splitlines()
         header = "x" + lines[0]
-        yield subject.case("column renamed", name, subject.text,
-                           files={name: "\n".join([header, *lines[1:]]) + "\n"})  # fmt: skip
+        yield subject.case(
+            "column renamed",
+            name,
+            subject.text,
+            files={name: "\n".join([header, *lines[1:]]) + "\n"},
+        )
         day = re.search(r"\bday\b", subject.text[subject.problem.body_start :])
         counted = any(_counted(subject, q) for q in subject.problem.quantities)
         if file.rows > 3 and (counted or day):
-            yield subject.case("row missing", name, subject.text,
-                               files={name: "\n".join(lines[:-1]) + "\n"})  # fmt: skip
+            yield subject.case(
+                "row missing", name, subject.text, files={name: "\n".join(lines[:-1]) + "\n"}
+            )
 
 
 def _counted(subject: Subject, quantity: Any) -> bool:
@@ -354,8 +387,13 @@ def _counted(subject: Subject, quantity: Any) -> bool:
 
 
 READ: Final = {"values": (values, 3), "units": (units, 2), "files": (files, 1), "dates": (dates, 1)}
-OPEN: Final = {"words": (words, 4), "sentences": (sentences, 3), "uncarried": (uncarried, 2),
-               "dimensions": (other_dimensions, 2), "columns": (columns, 2)}  # fmt: skip
+OPEN: Final = {
+    "words": (words, 4),
+    "sentences": (sentences, 3),
+    "uncarried": (uncarried, 2),
+    "dimensions": (other_dimensions, 2),
+    "columns": (columns, 2),
+}
 
 
 def cases(subject: Subject, dice: random.Random, most: int | None) -> Iterator[Case]:
@@ -401,8 +439,9 @@ def outcome(case: Case, subject: Subject, scratch: Path, solve: bool) -> str:
     (status, target, _), (found, value, plan) = (
         _solved(b, folder) for b in (blueprint, reading.blueprint)
     )
-    if status != found or (target is not None and not abs(value - target) <= 1e-6 * max(
-        1.0, abs(target))):  # fmt: skip
+    if status != found or (
+        target is not None and not abs(value - target) <= 1e-6 * max(1.0, abs(target))
+    ):
         return f"wrong: {found} {value}, by hand {status} {target}"
     certificate = certify(problem, plan, reading.blueprint, folder=folder, name=problem.id)
     if certificate.verdict == "undecided":
@@ -461,8 +500,14 @@ def measure(quick: bool) -> dict[str, Any]:
                 counts["by_values_alone"] += said == "right, by its values alone"
                 kinds.setdefault(case.kind, Counter())[word] += 1
                 if word in ("wrong", "undecided_wrongly"):
-                    faults.append({"problem": case.problem, "kind": case.kind,
-                                   "change": case.change, "outcome": said[:300]})  # fmt: skip
+                    faults.append(
+                        {
+                            "problem": case.problem,
+                            "kind": case.kind,
+                            "change": case.change,
+                            "outcome": said[:300],
+                        }
+                    )
     words = ("right", "wrong", "undecided_rightly", "undecided_wrongly")
     return {
         "cases": sum(counts[word] for word in words),

@@ -69,10 +69,22 @@ def bare() -> Solve:
     highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     highs.passModel(
-        size, len(lower), matrix.nnz, 2, 1, 0.0, cost, np.zeros(size), most, np.array(lower),
-        np.array(upper), matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32),
-        matrix.data, np.zeros(size, np.int32),
-    )  # fmt: skip
+        size,
+        len(lower),
+        matrix.nnz,
+        2,
+        1,
+        0.0,
+        cost,
+        np.zeros(size),
+        most,
+        np.array(lower),
+        np.array(upper),
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        np.zeros(size, np.int32),
+    )
     trade = np.arange(first["buy"], first["buy"] + 2 * t, dtype=np.int32)
     balance = np.arange(1 + t, 1 + 2 * t, dtype=np.int32)
 
@@ -115,8 +127,14 @@ def blueprint() -> dict[str, Any]:
         "modeling_context": {"problem_essence": "a day's dispatch of battery, units and grid"},
         "core_model_elements": {
             "sets": [
-                {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h",
-                 "periods": HOURS, "zone": "UTC"},
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": "2025-07-01T00:00",
+                    "step": "1 h",
+                    "periods": HOURS,
+                    "zone": "UTC",
+                },
                 {"name": "I", "kind": "instants", "of": "T"},
                 {"name": "G", "kind": "labels", "elements": list(MARGINAL)},
             ],
@@ -128,27 +146,46 @@ def blueprint() -> dict[str, Any]:
             ],
             "decision_variables": [
                 {"name": "energy", "index": ["i in I"], "lower": 0, "upper": 100, "unit": "kWh"},
-                *({"name": name, "index": ["t in T"], "lower": 0, "upper": most, "unit": "kW"}
-                  for name, most in powers.items()),
-                {"name": "power", "index": ["g in G", "t in T"], "lower": 0, "upper": "largest[g]",
-                 "unit": "kW"},
+                *(
+                    {"name": name, "index": ["t in T"], "lower": 0, "upper": most, "unit": "kW"}
+                    for name, most in powers.items()
+                ),
+                {
+                    "name": "power",
+                    "index": ["g in G", "t in T"],
+                    "lower": 0,
+                    "upper": "largest[g]",
+                    "unit": "kW",
+                },
             ],
             "constraints": [
                 {"constraint_id": "start", "forall": [], "expression": "energy[first(I)] == 50"},
-                {"constraint_id": "storage", "forall": ["t in T"], "expression":
-                 "energy[t+1] == energy[t] + (0.95*into[t] - out[t]/0.95)*dt(t)"},
-                {"constraint_id": "balance", "forall": ["t in T"], "expression":
-                 "buy[t] - sell[t] - into[t] + out[t] + sum(power[g, t] for g in G) == load[t]"},
-                {"constraint_id": "ramp", "forall": ["g in G", "t in T"], "where": "t != first(T)",
-                 "expression": "-20 <= power[g, t] - power[g, t-1] <= 20"},
+                {
+                    "constraint_id": "storage",
+                    "forall": ["t in T"],
+                    "expression": "energy[t+1] == energy[t] + (0.95*into[t] - out[t]/0.95)*dt(t)",
+                },
+                {
+                    "constraint_id": "balance",
+                    "forall": ["t in T"],
+                    "expression": "buy[t] - sell[t] - into[t] + out[t] + sum(power[g, t] for g in G) == load[t]",
+                },
+                {
+                    "constraint_id": "ramp",
+                    "forall": ["g in G", "t in T"],
+                    "where": "t != first(T)",
+                    "expression": "-20 <= power[g, t] - power[g, t-1] <= 20",
+                },
             ],
             "objective_function": {
-                "name": "cost", "sense": "minimize", "unit": "EUR", "expression":
-                "sum((price[t]*(buy[t] - 0.9*sell[t]) + sum(marginal[g]*power[g, t] for g in G))"
+                "name": "cost",
+                "sense": "minimize",
+                "unit": "EUR",
+                "expression": "sum((price[t]*(buy[t] - 0.9*sell[t]) + sum(marginal[g]*power[g, t] for g in G))"
                 "*dt(t) for t in T)",
             },
         },
-    }  # fmt: skip
+    }
 
 
 def run(count: int) -> list[dict[str, Any]]:

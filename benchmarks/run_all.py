@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engiagent.bench.machine import versions
+from engiagent.agents.bench.machine import versions
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -28,9 +28,21 @@ OURS = "engiagent,engiagent-simplex"
 FASTER_PEERS = "linopy,cvxpy,pyomo,pypsa"
 PEERS = f"{FASTER_PEERS},oemof.solph"
 LIBRARIES = (
-    "engiagent", "highspy", "numpy", "scipy", "numba", "piqp", "pyscipopt", "casadi", "cvxpy",
-    "linopy", "pyomo", "pypsa", "oemof.solph", "do-mpc",
-)  # fmt: skip
+    "engiagent",
+    "highspy",
+    "numpy",
+    "scipy",
+    "numba",
+    "piqp",
+    "pyscipopt",
+    "casadi",
+    "cvxpy",
+    "linopy",
+    "pyomo",
+    "pypsa",
+    "oemof.solph",
+    "do-mpc",
+)
 Rows = list[dict[str, Any]]
 
 
@@ -219,9 +231,11 @@ def run(part: Part) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     """Return what the figures were measured on."""
     return {
-        "system": platform.platform(), "cores": os.cpu_count(),
-        "python": platform.python_version(), "load": os.getloadavg()[0],
-    }  # fmt: skip
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+    }
 
 
 def table(figures: Sequence[Figure]) -> str:

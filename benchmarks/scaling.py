@@ -36,8 +36,9 @@ def one(periods: int, repeat: int) -> Row:
     from battery_tools import matrices_in
 
     from engiagent.blueprint import Blueprint
-    from engiagent.formulations import compile_blueprint, expand
-    from engiagent.problems import Problem
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
+    from engiagent.text import Problem
 
     with TemporaryDirectory() as name:
         for size in {TINY, periods}:
@@ -63,9 +64,12 @@ def one(periods: int, repeat: int) -> Row:
             matrices_in(prices)
             by_hand.append(time.perf_counter() - begun)
         return {
-            "T": periods, "compile_s": median(times), "memory_mb": (peak - idle) * 1024 / 1e6,
-            "by_hand_s": median(by_hand), "nonzeros": nonzeros,
-        }  # fmt: skip
+            "T": periods,
+            "compile_s": median(times),
+            "memory_mb": (peak - idle) * 1024 / 1e6,
+            "by_hand_s": median(by_hand),
+            "nonzeros": nonzeros,
+        }
 
 
 def exponent(rows: Sequence[Row], key: str, least: int = 100_000) -> float:

@@ -143,12 +143,22 @@ def floor(program: Program) -> float:
     highs.setOptionValue("output_flag", False)
     by_rows, sense = 2, -1 if program.sense == "maximize" else 1
     highs.passModel(
-        program.column_count, program.row_count, program.nonzero_count, by_rows, sense, 0.0,
-        program.cost, program.column_lower, program.column_upper,
-        program.row_lower, program.row_upper,
-        program.row_starts, program.row_columns, program.row_values,
+        program.column_count,
+        program.row_count,
+        program.nonzero_count,
+        by_rows,
+        sense,
+        0.0,
+        program.cost,
+        program.column_lower,
+        program.column_upper,
+        program.row_lower,
+        program.row_upper,
+        program.row_starts,
+        program.row_columns,
+        program.row_values,
         np.zeros(program.column_count, dtype=np.int32),
-    )  # fmt: skip
+    )
     highs.run()
     np.array(highs.getSolution().col_value)
     return float(highs.getInfo().objective_function_value)
@@ -157,7 +167,7 @@ def floor(program: Program) -> float:
 def exact(program: Program, kernel: Any) -> float:
     """Return the objective of the exact method, recognition and proof included."""
     from engiagent.solvers.chain import solve_chain
-    from engiagent.solvers.structure import find_chain
+    from engiagent.solvers.structure.chain import find_chain
 
     chain = find_chain(program, kernel)
     result = None if chain is None else solve_chain(program, chain, kernel=kernel)
@@ -188,16 +198,22 @@ def measure(problem: str, periods: int, methods: Sequence[str], repeat: int) -> 
     reference = objectives[methods[0]]
     for method, objective in objectives.items():
         if not abs(objective - reference) <= AGREEMENT * max(1.0, abs(reference)):
-            raise SystemExit(f"{problem}, T = {periods}: {method} finds {objective!r}, "
-                             f"{methods[0]} {reference!r}")  # fmt: skip
+            raise SystemExit(
+                f"{problem}, T = {periods}: {method} finds {objective!r}, "
+                f"{methods[0]} {reference!r}"
+            )
     base = median(times[methods[0]])
     return [
         {
-            "problem": problem, "T": periods, "method": method, "seconds": median(times[method]),
-            "of_floor": median(times[method]) / base, "objective": objectives[method],
+            "problem": problem,
+            "T": periods,
+            "method": method,
+            "seconds": median(times[method]),
+            "of_floor": median(times[method]) / base,
+            "objective": objectives[method],
         }
         for method in methods
-    ]  # fmt: skip
+    ]
 
 
 FIRST_RUN = """
@@ -221,9 +237,12 @@ def first_run() -> list[Row]:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         for name in ("first run ever", "later runs", "later runs"):
             done = subprocess.run(
-                [sys.executable, "-c", script], env=environment, capture_output=True, text=True,
+                [sys.executable, "-c", script],
+                env=environment,
+                capture_output=True,
+                text=True,
                 check=True,
-            )  # fmt: skip
+            )
             imported, solved = map(float, done.stdout.split())
             rows.append({"run": name, "import_s": imported, "solve_s": solved})
     return rows
@@ -232,12 +251,13 @@ def first_run() -> list[Row]:
 def whole(periods: int, repeat: int) -> list[Row]:
     """Return the stages from the parsed blueprint to the certificate, with the exact method."""
     from engiagent.blueprint import Blueprint
-    from engiagent.formulations import compile_blueprint, expand
-    from engiagent.problems import Problem
-    from engiagent.solvers import to_arrays
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
     from engiagent.solvers.chain import solve_chain
-    from engiagent.solvers.structure import find_chain
-    from engiagent.verify import check
+    from engiagent.solvers.solution import to_arrays
+    from engiagent.solvers.structure.chain import find_chain
+    from engiagent.text import Problem
+    from engiagent.verify.checking import check
 
     runs = []
     with TemporaryDirectory() as name:

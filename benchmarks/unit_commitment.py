@@ -104,10 +104,22 @@ def by_hand_highs(site: Site) -> tuple[float, float]:
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("mip_rel_gap", GAP)
     highs.passModel(
-        len(cost), len(lower), matrix.nnz, 2, 1, 0.0, cost, np.zeros(len(cost)), upper, lower,
-        np.full(len(lower), np.inf), matrix.indptr.astype(np.int32),
-        matrix.indices.astype(np.int32), matrix.data, whole.astype(np.int32),
-    )  # fmt: skip
+        len(cost),
+        len(lower),
+        matrix.nnz,
+        2,
+        1,
+        0.0,
+        cost,
+        np.zeros(len(cost)),
+        upper,
+        lower,
+        np.full(len(lower), np.inf),
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        whole.astype(np.int32),
+    )
     highs.run()
     np.array(highs.getSolution().col_value)
     return float(highs.getObjectiveValue()), perf_counter() - begun
@@ -164,8 +176,13 @@ def blueprint(site: Site) -> dict[str, Any]:
         "modeling_context": {"problem_essence": "Generators and the grid serve a site"},
         "core_model_elements": {
             "sets": [
-                {"name": "T", "kind": "time", "start": "2025-01-06T00:00", "step": "1 h",
-                 "periods": site.hours},
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": "2025-01-06T00:00",
+                    "step": "1 h",
+                    "periods": site.hours,
+                },
                 {"name": "G", "kind": "labels", "elements": labels},
             ],
             "parameters": [
@@ -188,7 +205,8 @@ def blueprint(site: Site) -> dict[str, Any]:
                 {"name": "peak", "lower": 0, "upper": "grid_limit", "unit": "kW"},
             ],
             "objective_function": {
-                "sense": "minimize", "unit": "EUR",
+                "sense": "minimize",
+                "unit": "EUR",
                 "expression": "sum(price[t]*buy[t]*dt(t) for t in T) + demand_charge*peak"
                 " + sum(fuel[g]*power[g, t]*dt(t) + idle[g]*on[g, t]*dt(t) + start[g]*begun[g, t]"
                 " for g in G for t in T)",
@@ -198,14 +216,15 @@ def blueprint(site: Site) -> dict[str, Any]:
                 for name, (text, forall) in constraints.items()
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def engiagent(site: Site) -> tuple[float, float]:
     """Return the objective and the seconds from the parsed blueprint to the schedule."""
     from engiagent.blueprint import Blueprint
-    from engiagent.formulations import compile_blueprint
-    from engiagent.solvers import SolveOptions, solve
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.solvers.result import SolveOptions
+    from engiagent.solvers.solving import solve
 
     parsed = Blueprint.from_dict(blueprint(site))
     begun = perf_counter()
@@ -276,8 +295,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps({"rows": found}))
         return
     for row in found:
-        print(f"{row['hours']:>5} h  seed {row['seed']}  {row['tool']:<16} "
-              f"{row['seconds']:8.3f} s  {row['objective']:.3f}")  # fmt: skip
+        print(
+            f"{row['hours']:>5} h  seed {row['seed']}  {row['tool']:<16} "
+            f"{row['seconds']:8.3f} s  {row['objective']:.3f}"
+        )
 
 
 if __name__ == "__main__":

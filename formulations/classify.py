@@ -14,11 +14,21 @@ from engiagent.formulations.values import KINKED, Ints, atoms
 ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
 Convexity = Literal["convex", "nonconvex", "unknown"]
 CLASSES: Final[tuple[ProblemClass, ...]] = (
-    "LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP",
-)  # fmt: skip
+    "LP",
+    "QP",
+    "SOCP",
+    "MILP",
+    "MIQP",
+    "MISOCP",
+    "NLP",
+    "MINLP",
+)
 WITH_INTEGERS: Final[dict[ProblemClass, ProblemClass]] = {
-    "LP": "MILP", "QP": "MIQP", "SOCP": "MISOCP", "NLP": "MINLP",
-}  # fmt: skip
+    "LP": "MILP",
+    "QP": "MIQP",
+    "SOCP": "MISOCP",
+    "NLP": "MINLP",
+}
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.analysis import analyse
-from engiagent.blueprint.checked import (
-    Constraint,
-    Variable,
-    checked_constraint,
-    checked_variables,
-)
-from engiagent.blueprint.diagnostics import (
-    BlueprintError,
-    Diagnostic,
-    MissingDataError,
-    located,
-)
+from engiagent.blueprint.checked import Constraint, Variable, checked_constraint, checked_variables
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, Penalty, checked_objective, checked_penalty
@@ -418,9 +408,11 @@ def _named_functions() -> Iterator[None]:
     except ZeroDivisionError as error:
         atom = error.args[0]
         raise ExpressionError(
-            "the divisor may be zero", atom.column, "give its variables bounds that exclude zero",
+            "the divisor may be zero",
+            atom.column,
+            "give its variables bounds that exclude zero",
             "EB027",
-        ) from None  # fmt: skip
+        ) from None
     except MemoryError as error:
         raise ExpressionError(str(error), 1, None, "EB003") from None
 

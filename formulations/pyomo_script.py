@@ -92,8 +92,9 @@ class _Script:
         beside = self._beside()
         arrays = self.rows.arrays_in([*compiled, *objective])
         if compiled or beside or self.rows.lines:
-            model += _section("Variables and numbers of the compiled rows",
-                              [*beside, *arrays, *self.rows.lines])  # fmt: skip
+            model += _section(
+                "Variables and numbers of the compiled rows", [*beside, *arrays, *self.rows.lines]
+            )
         else:
             model += arrays
         model += _section("Constraints", constraints)

@@ -12,13 +12,7 @@ from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import clauses, comparisons
 from engiagent.formulations.lowering.builder import Builder
-from engiagent.formulations.lowering.logic import (
-    Side,
-    complements,
-    conditional,
-    either,
-    exclusive,
-)
+from engiagent.formulations.lowering.logic import Side, complements, conditional, either, exclusive
 from engiagent.formulations.values import Floats, Form, as_form
 
 Evaluate = Callable[[Node, Grid], Value]
@@ -136,8 +130,4 @@ def _complements(
     complements(builder, sides[0], sides[1], constraint.definition.constraint_id, **block)
 
 
-_STATEMENTS = {
-    "complements": _complements,
-    "either": _either,
-    "exclusive": _exclusive,
-}
+_STATEMENTS = {"complements": _complements, "either": _either, "exclusive": _exclusive}

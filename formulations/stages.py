@@ -10,13 +10,7 @@ they see every other constraint.
 
 from collections.abc import Iterator
 
-from engiagent.blueprint.document import (
-    Blueprint,
-    ConstraintDef,
-    Core,
-    FrozenMap,
-    ParameterDef,
-)
+from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, FrozenMap, ParameterDef
 from engiagent.blueprint.stages import StagedVariable, Tree, checked_stages
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.interpolation import interpolated
+from engiagent.blueprint.interpolation import interpolated
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]

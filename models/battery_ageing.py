@@ -155,8 +155,9 @@ class CalendarAgeing:
         within(self.rate, "the calendar rate", "1/day^0.5", low=0.0)
         within(self.activation_temperature, "the activation temperature", "K", low=0.0)
         within(self.charge_stress, "the stress of charge", "K", low=0.0)
-        within(self.reference_temperature, "the reference temperature", "degC", low=-KELVIN,
-               above=True)  # fmt: skip
+        within(
+            self.reference_temperature, "the reference temperature", "degC", low=-KELVIN, above=True
+        )
         within(self.reference_charge, "the reference charge", "-", low=0.0, high=1.0)
 
     def stress(self, state_of_charge: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
@@ -170,8 +171,9 @@ class CalendarAgeing:
             Temperature of the cells. [degC]
         """
         charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
-        kelvin = KELVIN + within(temperature, "the cell temperature", "degC", low=-KELVIN,
-                                 above=True)  # fmt: skip
+        kelvin = KELVIN + within(
+            temperature, "the cell temperature", "degC", low=-KELVIN, above=True
+        )
         compatible(state_of_charge=charge, temperature=kelvin)
         reference = KELVIN + self.reference_temperature
         return np.asarray(
@@ -266,16 +268,14 @@ class BatteryAgeing:
     combination: Literal["sum", "max"] = "sum"
 
     def __post_init__(self) -> None:
-        within(self.end_of_life_loss, "the loss at the end of life", "-", low=0.0, high=1.0,
-               above=True)  # fmt: skip
+        within(
+            self.end_of_life_loss, "the loss at the end of life", "-", low=0.0, high=1.0, above=True
+        )
         if self.combination not in ("sum", "max"):
             raise ParameterError(f"the combination is {self.combination!r}; give 'sum' or 'max'")
 
     def assess(
-        self,
-        state_of_charge: npt.ArrayLike,
-        temperature: npt.ArrayLike,
-        step_hours: npt.ArrayLike,
+        self, state_of_charge: npt.ArrayLike, temperature: npt.ArrayLike, step_hours: npt.ArrayLike
     ) -> Ageing:
         """Return what a horizon costs a new battery.
 

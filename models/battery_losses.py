@@ -77,8 +77,13 @@ class QuadraticLoss:
         p2 = within(self.quadratic, "the quadratic loss", "-", low=0.0)
         if self.standby is not None:
             within(self.standby, "the standby power", "kW", low=0.0)
-        compatible(rated_power=self.rated_power, no_load=self.no_load, proportional=p1,
-                   quadratic=p2, standby=0.0 if self.standby is None else self.standby)  # fmt: skip
+        compatible(
+            rated_power=self.rated_power,
+            no_load=self.no_load,
+            proportional=p1,
+            quadratic=p2,
+            standby=0.0 if self.standby is None else self.standby,
+        )
         within(p1 + 2.0 * p2, "the marginal loss at the rated power", "-", high=1.0, below=True)
 
     @staticmethod

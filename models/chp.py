@@ -79,8 +79,9 @@ class PartLoadChp:
         within(self.rated_power, "the rated power", "kW", low=0.0, above=True)
         load = increasing(self.load, "the loads", least=1)
         within(load, "a load", "-", low=0.0, high=1.0, above=True)
-        electric = within(self.electric_efficiency, "an electric efficiency", "-", low=0.0,
-                          high=1.0, above=True)  # fmt: skip
+        electric = within(
+            self.electric_efficiency, "an electric efficiency", "-", low=0.0, high=1.0, above=True
+        )
         thermal = within(self.thermal_efficiency, "a thermal efficiency", "-", low=0.0, high=1.0)
         if not len(load) == len(electric) == len(thermal):
             raise ParameterError(
@@ -188,8 +189,9 @@ class ExtractionChp:
 
     def __post_init__(self) -> None:
         top = within(self.condensing_power_max, "the condensing power", "kW", low=0.0, above=True)
-        within(self.condensing_power_min, "the least condensing power", "kW", low=0.0,
-               high=float(top))  # fmt: skip
+        within(
+            self.condensing_power_min, "the least condensing power", "kW", low=0.0, high=float(top)
+        )
         within(self.power_loss, "the power loss", "-", low=0.0, high=1.0, below=True)
         within(self.power_to_heat, "the power to heat ratio", "-", low=0.0)
         within(self.back_pressure_offset, "the back-pressure offset", "kW", high=float(top))

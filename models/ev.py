@@ -120,8 +120,9 @@ class Sessions:
             np.add.at(rate, (period + 1, vehicle), sign * part)
         share = np.cumsum(rate, axis=0)[:count]
         # Sums of parts miss 0 and 1 by rounding.
-        return np.clip(np.where(np.abs(share - np.round(share)) < 1e-12, np.round(share), share),
-                       0.0, 1.0)  # fmt: skip
+        return np.clip(
+            np.where(np.abs(share - np.round(share)) < 1e-12, np.round(share), share), 0.0, 1.0
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,13 +210,20 @@ class EvFleet:
         others = (
             within(self.charge_power_max, "the charge power limit", "kW", low=0.0),
             within(self.discharge_power_max, "the discharge power limit", "kW", low=0.0),
-            within(self.charge_efficiency, "the charge efficiency", "-", low=0.0, high=1.0,
-                   above=True),
-            within(self.discharge_efficiency, "the discharge efficiency", "-", low=0.0, high=1.0,
-                   above=True),
+            within(
+                self.charge_efficiency, "the charge efficiency", "-", low=0.0, high=1.0, above=True
+            ),
+            within(
+                self.discharge_efficiency,
+                "the discharge efficiency",
+                "-",
+                low=0.0,
+                high=1.0,
+                above=True,
+            ),
             within(self.minimum_energy, "the minimum energy", "kWh", low=0.0),
             within(self.consumption, "the consumption", "kWh/km", low=0.0),
-        )  # fmt: skip
+        )
         for array in others:
             if array.shape not in ((), full.shape):
                 raise ParameterError(
@@ -231,11 +239,7 @@ class EvFleet:
         return len(np.asarray(self.energy_capacity))
 
     def simulate(
-        self,
-        sessions: Sessions,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        step_hours: float,
+        self, sessions: Sessions, charge: npt.ArrayLike, discharge: npt.ArrayLike, step_hours: float
     ) -> EvPath:
         """Return the energy of every vehicle; limits are not enforced, see :meth:`excess`.
 
@@ -270,8 +274,9 @@ class EvFleet:
         energy[1:] = known + total[1:]
         first = np.where(inside & ~_same_as_before(owner), known + total[:-1], np.nan)
         energy[:-1] = np.where(np.isnan(first), energy[:-1], first)
-        left = np.where((end <= count) & (end > 0), base + total[np.clip(end, 0, count), vehicle],
-                        np.nan)  # fmt: skip
+        left = np.where(
+            (end <= count) & (end > 0), base + total[np.clip(end, 0, count), vehicle], np.nan
+        )
         return EvPath(energy=energy, departure_energy=np.asarray(left, dtype=np.float64))
 
     def drive(
@@ -296,8 +301,9 @@ class EvFleet:
             One number or shape (vehicles,). [kWh]
         """
         into, out, hours = self._powers(charge, discharge, step_hours)
-        driven = over_time(within(distance, "the distance", "km", low=0.0), into.shape,
-                           "the distance")  # fmt: skip
+        driven = over_time(
+            within(distance, "the distance", "km", low=0.0), into.shape, "the distance"
+        )
         gained = hours * self.stored(into, out) - np.asarray(self.consumption) * driven
         start = numbers(initial_energy, "the initial energy")
         return linear_recursion(np.ones_like(gained), gained, start)
@@ -322,8 +328,7 @@ class EvFleet:
         """Return the energy that full power can give each session by its departure. [kWh]."""
         vehicle = np.asarray(sessions.vehicle)
         power = np.broadcast_to(
-            np.asarray(self.charge_power_max) * np.asarray(self.charge_efficiency),
-            (self.vehicles,),
+            np.asarray(self.charge_power_max) * np.asarray(self.charge_efficiency), (self.vehicles,)
         )[vehicle]
         duration = np.asarray(sessions.departure) - np.maximum(sessions.arrival, 0.0)
         full = np.asarray(self.energy_capacity, dtype=np.float64)[vehicle]
@@ -331,11 +336,7 @@ class EvFleet:
         return np.asarray(np.minimum(arrived + power * duration, np.maximum(full, arrived)))
 
     def excess(
-        self,
-        sessions: Sessions,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        step_hours: float,
+        self, sessions: Sessions, charge: npt.ArrayLike, discharge: npt.ArrayLike, step_hours: float
     ) -> EvExcess:
         """Return by how much charging leaves the limits; arguments as in :meth:`simulate`."""
         into, out, hours = self._powers(charge, discharge, step_hours)

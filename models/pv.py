@@ -125,11 +125,17 @@ class PvArray:
     def __post_init__(self) -> None:
         within(self.dc_capacity, "the DC capacity", "kW", low=0.0, above=True)
         within(self.ac_capacity, "the AC capacity", "kW", low=0.0, above=True, finite=False)
-        within(self.temperature_coefficient, "the temperature coefficient", "1/K", low=-0.02,
-               high=0.005)  # fmt: skip
+        within(
+            self.temperature_coefficient,
+            "the temperature coefficient",
+            "1/K",
+            low=-0.02,
+            high=0.005,
+        )
         within(self.losses, "the losses", "-", low=0.0, high=1.0, below=True)
-        within(self.inverter_efficiency, "the inverter efficiency", "-", low=0.0, high=1.0,
-               above=True)  # fmt: skip
+        within(
+            self.inverter_efficiency, "the inverter efficiency", "-", low=0.0, high=1.0, above=True
+        )
         within(self.heat_loss, "the heat loss", "W/(m² K)", low=0.0, above=True)
         within(self.heat_loss_by_wind, "the heat loss by wind", "W s/(m³ K)", low=0.0)
         within(self.night_power, "the night power", "kW", low=0.0)
@@ -203,9 +209,12 @@ class PvArray:
         warmth = np.asarray(cell_temperature, dtype=np.float64) - REFERENCE_TEMPERATURE
         factor = np.maximum(1.0 + np.asarray(self.temperature_coefficient) * warmth, 0.0)
         return np.asarray(
-            np.asarray(self.dc_capacity) * sun / REFERENCE_IRRADIANCE * factor
+            np.asarray(self.dc_capacity)
+            * sun
+            / REFERENCE_IRRADIANCE
+            * factor
             * (1.0 - np.asarray(self.losses))
-        )  # fmt: skip
+        )
 
     def ac_power(self, dc_power: npt.ArrayLike) -> Floats:
         """Return what the inverter would deliver without its limit; 0 where it only feeds itself.

@@ -154,8 +154,13 @@ class WindTurbine:
                 f"the curve has {len(at)} speeds and {len(self.powers)} powers; give one for each"
             )
         if self.restart_speed is not None:
-            within(self.restart_speed, "the restart speed", "m/s", low=self.speeds[0],
-                   high=self.speeds[-1])  # fmt: skip
+            within(
+                self.restart_speed,
+                "the restart speed",
+                "m/s",
+                low=self.speeds[0],
+                high=self.speeds[-1],
+            )
         if self.control not in ("pitch", "stall"):
             raise ParameterError(f"the control is {self.control!r}; give 'pitch' or 'stall'")
         within(self.reference_density, "the reference density", "kg/m³", low=0.0, above=True)

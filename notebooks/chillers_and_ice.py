@@ -20,7 +20,7 @@
 import numpy as np
 
 from engiagent import Blueprint
-from engiagent.modelling import Site
+from engiagent.plant.site import Site
 
 hours = np.arange(24)
 load = 120 + 260 * np.clip(np.sin((hours - 7) / 12 * np.pi), 0, None)  # kW of cold

@@ -21,7 +21,7 @@ import numpy as np
 
 from engiagent import Blueprint
 from engiagent.control import RecedingHorizon, battery_plant
-from engiagent.modelling import Site
+from engiagent.plant.site import Site
 from engiagent.models.battery import Battery
 
 hours = np.arange(72)
@@ -73,8 +73,8 @@ print(f"{loop.cost:.2f} {loop.unit}, {1000 * np.median(loop.seconds):.0f} ms a s
 # for periods, a line for states.
 
 # %%
-from engiagent.charts import Axis, Curve, Panel  # noqa: E402
-from engiagent.notebook import Figure  # noqa: E402
+from engiagent.report.charts import Axis, Curve, Panel  # noqa: E402
+from engiagent.notebook.figures import Figure# noqa: E402
 
 log = loop.log
 places = np.arange(49.0)
@@ -91,7 +91,7 @@ Figure(
         Panel("Stored", "kWh", axis, (Curve("measured", places, stored, "line"),)),
     ),
     "Closed loop",
-)  # fmt: skip
+)
 
 # %% [markdown]
 # A wrong measurement is no reason to stop: a state a little beyond its limit gives a relaxed plan

@@ -27,9 +27,18 @@ from engiagent.solvers.result import Floats, Progress, SolveOptions, SolverResul
 
 Need = Literal["convex", "any"]
 Feature = Literal[
-    "indicators", "sos1", "kinked", "duals", "farkas", "ray", "global", "start", "progress",
-    "interrupt", "incumbents",
-]  # fmt: skip
+    "indicators",
+    "sos1",
+    "kinked",
+    "duals",
+    "farkas",
+    "ray",
+    "global",
+    "start",
+    "progress",
+    "interrupt",
+    "incumbents",
+]
 
 FEATURE_MEANINGS: Final[Mapping[Feature, str]] = {
     "indicators": "rows that hold only where a binary has a value",

@@ -135,10 +135,7 @@ def _options(solvers: Sequence[Adapter]) -> Iterator[str]:
 
     def row(solver: Adapter) -> Sequence[str]:
         refused = dict.fromkeys(names, "refused") | {"time_limit": "by its process"}
-        return [
-            f"`{solver.backend}`",
-            *(solver.options.get(name, refused[name]) for name in names),
-        ]
+        return [f"`{solver.backend}`", *(solver.options.get(name, refused[name]) for name in names)]
 
     head = ["backend", *(f"`{name}`" for name in names)]
     return _table(head, (row(item) for item in solvers))

@@ -182,16 +182,16 @@ def _joined(
     return replace(
         last,
         status="optimal" if proven else "feasible",
-        reason="optimal" if proven else "; ".join(
-            item.reason for item in found if item.status != "optimal"
-        ),
+        reason="optimal"
+        if proven
+        else "; ".join(item.reason for item in found if item.status != "optimal"),
         objective=value_of(program.goals[0], last.x),
         bound=first.bound,
         gap=first.gap,
         seconds=sum(item.seconds for item in found),
         iterations=sum(item.iterations for item in found),
         nodes=sum(item.nodes for item in found),
-    )  # fmt: skip
+    )
 
 
 def _unfinished(
@@ -218,10 +218,7 @@ def _told(program: Program, result: SolverResult) -> SolverResult:
 
 
 def frontier(
-    program: Program,
-    solve: SolveOne,
-    options: SolveOptions | None = None,
-    points: int = POINTS,
+    program: Program, solve: SolveOne, options: SolveOptions | None = None, points: int = POINTS
 ) -> list[SolverResult]:
     """Return points of the front between the first two goals of a program.
 

@@ -65,9 +65,7 @@ class Run:
     def iterations(self) -> int:
         """Iterations of simplex, interior-point and active-set methods."""
         info = self.highs.getInfo()
-        counts = (
-            info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
-        )  # fmt: skip
+        counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count)
         return sum(max(0, int(count)) for count in counts)
 
     @property

@@ -13,14 +13,19 @@ from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.highs import INTERRUPTED, LIMITS, NAME, run_highs
 from engiagent.solvers.result import SolveOptions, SolverResult
 
-KINDS: Final = {
-    "kOptimal": "solved",
-    "kModelEmpty": "solved",
-    "kInfeasible": "infeasible",
-    "kUnbounded": "unbounded",
-} | dict.fromkeys(LIMITS, "limit") | dict.fromkeys(INTERRUPTED, "interrupted") | {
-    "kIterationLimit": "failed",  # nobody sets one but this module
-}  # fmt: skip
+KINDS: Final = (
+    {
+        "kOptimal": "solved",
+        "kModelEmpty": "solved",
+        "kInfeasible": "infeasible",
+        "kUnbounded": "unbounded",
+    }
+    | dict.fromkeys(LIMITS, "limit")
+    | dict.fromkeys(INTERRUPTED, "interrupted")
+    | {
+        "kIterationLimit": "failed"  # nobody sets one but this module
+    }
+)
 
 ITERATIONS_EACH: Final = 50
 """For each column and row, and for as many more: the method can go round in circles for ever."""

@@ -35,8 +35,11 @@ LIMIT_GRACE_SHARE = 0.2
 OUT_OF_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGSEGV)
 
 REFUSED_MEMORY = (
-    "bad_alloc", "cannot allocate memory", "memory allocation of", "memory allocation error",
-)  # fmt: skip
+    "bad_alloc",
+    "cannot allocate memory",
+    "memory allocation of",
+    "memory allocation error",
+)
 """What native libraries say, of C++, of the C library, of Rust and fatrop, before they give up."""
 
 
@@ -81,10 +84,7 @@ def _start(
     # The child finds every package where this process found it, and OpenBLAS starts no threads
     # whose stacks would count as the solver's memory.
     paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-P", "-m", worker.__name__, str(folder), str(os.getpid())]
     return subprocess.Popen(
         command if on_progress is None else [*command, "progress"],

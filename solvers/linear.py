@@ -31,18 +31,10 @@ from engiagent.solvers.highs import (
     run_highs,
 )
 from engiagent.solvers.linear_proof import SEEN, is_proven, with_proof
-from engiagent.solvers.result import (
-    Floats,
-    SolveOptions,
-    SolverResult,
-    Status,
-    relative_gap,
-)
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.validate import place_of
 
-CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "convex", "QP": "convex", "MILP": "any",
-}  # fmt: skip
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex", "MILP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"duals", "farkas", "ray", "global", "start", "progress", "interrupt", "incumbents"}
 )

@@ -115,8 +115,9 @@ def select(
     # What stood before it in the order and cannot be used has changed the choice.
     order = [backend for backend, _ in _candidates(program, found)]
     before = order[: order.index(chosen[0])]
-    reasons += [f"not {item.backend}: {item.reason}" for item in alternatives
-                if item.backend in before]  # fmt: skip
+    reasons += [
+        f"not {item.backend}: {item.reason}" for item in alternatives if item.backend in before
+    ]
     return Choice(chosen[0], tuple(reasons), tuple(alternatives), found)
 
 
@@ -163,11 +164,7 @@ def _asked_for(program: Program, backend: str, found: Classification) -> Choice:
 
 
 def _against(
-    solver: Adapter,
-    program: Program,
-    found: Classification,
-    options: SolveOptions,
-    isolated: bool,
+    solver: Adapter, program: Program, found: Classification, options: SolveOptions, isolated: bool
 ) -> str | None:
     """Return why a solver is not chosen, or None."""
     missing = solver.missing()

@@ -198,6 +198,8 @@ def _check_size(dataset: "xarray.Dataset", path: Path) -> None:
     declared = sum(array.nbytes for array in dataset.variables.values())
     if declared > MOST_UNPACKED + MOST_TIMES * path.stat().st_size:
         raise InputError(
-            "the solution declares more than its file holds", str(path),
-            found=f"{declared / 1e6:.0f} MB", expected=f"{MOST_TIMES} times the file at most",
-        )  # fmt: skip
+            "the solution declares more than its file holds",
+            str(path),
+            found=f"{declared / 1e6:.0f} MB",
+            expected=f"{MOST_TIMES} times the file at most",
+        )

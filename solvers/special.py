@@ -44,7 +44,7 @@ def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
     if not program.is_linear or program.is_mip or program.goals:
         return None
     from engiagent.solvers.chain import solve_chain
-    from engiagent.solvers.structure import find_chain
+    from engiagent.solvers.structure.chain import find_chain
 
     found = find_chain(program)
     return None if found is None else solve_chain(program, found, options)

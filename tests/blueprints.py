@@ -7,9 +7,13 @@ from engiagent.blueprint.document import Blueprint
 Json = dict[str, Any]
 
 DAY: Json = {
-    "name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 4,
+    "name": "T",
+    "kind": "time",
+    "start": "2025-07-01T00:00",
+    "step": "1 h",
+    "periods": 4,
     "zone": "Europe/Berlin",
-}  # fmt: skip
+}
 EDGES: Json = {"name": "I", "kind": "instants", "of": "T"}
 UNITS: Json = {"name": "G", "kind": "labels", "elements": ["G1", "G2", "G3"]}
 

@@ -167,11 +167,7 @@ def _parameters(draw: DrawFn, world: World) -> list[Json]:
         }
         if not world.cyclic
         else {"name": "level", "index": ["t in T"], "value": "2*demand[t]*dt(t)", "unit": "kWh"},
-        {
-            "name": "flag",
-            "index": ["t in T"],
-            "value": "1 if '06:00' <= clock(t) < '23:30' else 0",
-        },
+        {"name": "flag", "index": ["t in T"], "value": "1 if '06:00' <= clock(t) < '23:30' else 0"},
         {"name": "weight", "index": ["A"], "value": 1.5},
     ]
     return draw(st.permutations(parameters))
@@ -282,12 +278,23 @@ def _power(draw: DrawFn, world: World, scope: Scope, depth: int) -> str:
 
 def _atoms(world: World, scope: Scope) -> list[str]:
     atoms = [
-        "c", "25[kW]", "0.002[MW]", "x[last(T)]", "p['G1', first(T)]", "n[first(K)]*3[kW]",
-        "sum(y[m] for m in S)", "sum(f[a, first(T)]*weight[a] for a in A)", "h['boiler']",
-        "sum(o*n[o] for o in K)*1[kW]", "(s[last(I)] - s[first(I)])/2[h]",
-        "sum(f[l, r, last(T)] for (l, r) in A if l != 'G2')", "sum(z[m] for m in T if price[m] > 20)",
-        "p['G2', last(T)] - p['G2', last(T)-1]", "max(demand[first(T)], 3)", "sum(h[r] for r in U)",
-    ]  # fmt: skip
+        "c",
+        "25[kW]",
+        "0.002[MW]",
+        "x[last(T)]",
+        "p['G1', first(T)]",
+        "n[first(K)]*3[kW]",
+        "sum(y[m] for m in S)",
+        "sum(f[a, first(T)]*weight[a] for a in A)",
+        "h['boiler']",
+        "sum(o*n[o] for o in K)*1[kW]",
+        "(s[last(I)] - s[first(I)])/2[h]",
+        "sum(f[l, r, last(T)] for (l, r) in A if l != 'G2')",
+        "sum(z[m] for m in T if price[m] > 20)",
+        "p['G2', last(T)] - p['G2', last(T)-1]",
+        "max(demand[first(T)], 3)",
+        "sum(h[r] for r in U)",
+    ]
     if world.named:
         atoms += [
             "total",
@@ -307,9 +314,13 @@ def _atoms(world: World, scope: Scope) -> list[str]:
         ]
         if "t" in scope:
             atoms += [
-                "p[g, t]", "cap[g]*on[g, t]", "share[g, t]*p[g, t]", "cap[g]*on[g, t-1]",
-                "prev(p[g, t], p[g, first(T)])", "share[g, t]*1[kW]",
-            ]  # fmt: skip
+                "p[g, t]",
+                "cap[g]*on[g, t]",
+                "share[g, t]*p[g, t]",
+                "cap[g]*on[g, t-1]",
+                "prev(p[g, t], p[g, first(T)])",
+                "share[g, t]*1[kW]",
+            ]
     if "i" in scope:
         atoms += ["f[i, j, t]", "weight[i, j]*f[i, j, t]", "cap[i]", "p[j, t]", "cap[j]*on[i, t]"]
     if "k" in scope:
@@ -323,15 +334,27 @@ def _atoms(world: World, scope: Scope) -> list[str]:
 
 def _at_time(world: World, t: str) -> list[str]:
     atoms = [
-        f"x[{t}]", f"demand[{t}]", f"p['G3', {t}]", f"(s[{t}+1] - s[{t}])/dt({t})",
-        f"prev(x[{t}], 3)", f"prev(x[{t}], x[last(T)])",
-        f"(x[{t}+1] if {t} != last(T) else x[{t}])", f"level[{t}]/dt({t})", f"flag[{t}]*x[{t}]",
-        f"(z[{t}] if price[{t}] > 20 else 0)", f"(y[{t}] if {t} in S else c)",
-        f"(outside[{t}] - room[{t}])*0.5[kW/degF_diff]", f"(room[{t}+1] - room[{t}])*2[kWh/K]/dt({t})",
-        f"sum(p[q, {t}] for q in G if fuel[q] == fuel['G1'])", f"hour({t})*x[{t}]/10",
-        f"sum(x[w] for w in T if pos(w) <= pos({t}))", f"-demand[{t}]*eff", f"sum(x[w] for w in T if w > {t})",
-        f"min(abs(demand[{t}]), 5)*n[last(K)]", f"(1 + pos({t})**2)*c",
-    ]  # fmt: skip
+        f"x[{t}]",
+        f"demand[{t}]",
+        f"p['G3', {t}]",
+        f"(s[{t}+1] - s[{t}])/dt({t})",
+        f"prev(x[{t}], 3)",
+        f"prev(x[{t}], x[last(T)])",
+        f"(x[{t}+1] if {t} != last(T) else x[{t}])",
+        f"level[{t}]/dt({t})",
+        f"flag[{t}]*x[{t}]",
+        f"(z[{t}] if price[{t}] > 20 else 0)",
+        f"(y[{t}] if {t} in S else c)",
+        f"(outside[{t}] - room[{t}])*0.5[kW/degF_diff]",
+        f"(room[{t}+1] - room[{t}])*2[kWh/K]/dt({t})",
+        f"sum(p[q, {t}] for q in G if fuel[q] == fuel['G1'])",
+        f"hour({t})*x[{t}]/10",
+        f"sum(x[w] for w in T if pos(w) <= pos({t}))",
+        f"-demand[{t}]*eff",
+        f"sum(x[w] for w in T if w > {t})",
+        f"min(abs(demand[{t}]), 5)*n[last(K)]",
+        f"(1 + pos({t})**2)*c",
+    ]
     if world.cyclic:
         return [*atoms, f"x[{t}-1]", f"x[{t}+3]", f"prev(x[{t}], 7)"]
     return [*atoms, f"prev(s[{t}], s[first(I)])/1[h]"]
@@ -341,10 +364,16 @@ def _condition(draw: DrawFn, world: World, scope: Scope, depth: int) -> str:
     options = ["len(T) > 3", "cap['G1'] >= 20", "eff < 0.8", "eff >= 75[%]", "fuel['G1'] != 'oil'"]
     for t in sorted(scope & {"t", "v"}):
         options += [
-            f"hour({t}) >= 1", f"price[{t}] > 30", f"{t} != first(T)", f"pos({t}) % 2 == 0",
-            f"'06:00' <= clock({t}) < '23:30'", f"{t} in S", f"{t} <= last(T)-1",
-            f"abs(demand[{t}]) > 0.02[MW]", f"hour({t}) in (0, 2, 23)",
-        ]  # fmt: skip
+            f"hour({t}) >= 1",
+            f"price[{t}] > 30",
+            f"{t} != first(T)",
+            f"pos({t}) % 2 == 0",
+            f"'06:00' <= clock({t}) < '23:30'",
+            f"{t} in S",
+            f"{t} <= last(T)-1",
+            f"abs(demand[{t}]) > 0.02[MW]",
+            f"hour({t}) in (0, 2, 23)",
+        ]
         options += [f"weekday({t}) < 5"] if world.dated else []
     if "g" in scope:
         options += ["g != 'G1'", "fuel[g] == 'gas'", "g in F", "g in ('G1', 'G3')", "g <= 'G2'"]

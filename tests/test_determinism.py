@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.formulations import compile_blueprint, emit_pyomo, expand
-from engiagent.problems import Problem
-from engiagent.solvers import load_solution, solve, to_dataset
-from engiagent.verify import check
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.pyomo_script import emit_pyomo
+from engiagent.solvers.solution import load_solution, to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.verify.checking import check
 from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[1]
@@ -66,9 +69,13 @@ def test_two_processes_with_other_hash_seeds_give_the_same_bytes(tmp_path: Path)
     for seed in ("0", "4711"):
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / seed)],
-            cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True, text=True, timeout=240, check=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=True,
+        )
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1]
     assert outputs[0].count("certificate") == len(PROBLEMS)

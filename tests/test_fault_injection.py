@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.verify import check
+from engiagent.verify.checking import check
 from tests.mutants.judging import HARMLESS, OPERATORS, Operator, Outcome, failed, judge, mutants
 from tests.mutants.runs import CORPUS, in_turn, run_of, without_experts
 

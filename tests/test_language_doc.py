@@ -36,10 +36,11 @@ from engiagent.blueprint.grammar import (
     parse_binder,
 )
 from engiagent.blueprint.grid import EMPTY_GRID
-from engiagent.blueprint.units import parse_unit
-from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock
 from engiagent.formulations.values import Floats
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
 

@@ -16,9 +16,11 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.explanations import explanations
 from engiagent.blueprint.grammar import FUNCTIONS, LOGICAL, REDUCTIONS, parse, parse_binder
 from engiagent.blueprint.reference import load_constructs, reference_page
-from engiagent.blueprint.units import known_units, parse_unit
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.solvers import SolveOptions, solve
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
+from engiagent.units.unit import known_units, parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
 

@@ -159,9 +159,11 @@ def _laid(data: Floats, edges: Floats, axis: TimeAxis, note: str | None = None) 
 def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
     """Return stamps by the clock of the axis: UTC, the wall, or the time since its first day."""
     if not axis.dated:
-        wall = wall_clock(stamps.seconds, reading.zone) if stamps.zoned and reading.zone else (
-            stamps.wall
-        )  # fmt: skip
+        wall = (
+            wall_clock(stamps.seconds, reading.zone)
+            if stamps.zoned and reading.zone
+            else (stamps.wall)
+        )
         return np.asarray(wall - np.floor(wall[0] / DAY) * DAY)
     if axis.zone is not None:
         if stamps.zoned:
@@ -235,8 +237,9 @@ def _inside(
     shift = float(starts[0] - edges[0]) if starts.size else 0.0
     name = f"{wanted.name}: "
     if not inside.size:
-        raise stamps.fault(0, f"{name}no row lies in {wanted.index_set.name}, which is "
-                              f"{_span(wanted.index_set)}")  # fmt: skip
+        raise stamps.fault(
+            0, f"{name}no row lies in {wanted.index_set.name}, which is {_span(wanted.index_set)}"
+        )
     first, last = float(starts[inside[0]]), float(starts[inside[-1]]) + length
     beside = abs(abs(shift) - length) < NEAR and reading.labels == "start" and shift > 0
     hint = "; if its time stamps name the ends of periods: --labels end" if beside else ""

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from engiagent.blueprint.grammar import neighbours
-from engiagent.blueprint.units import Unit, UnitError
+from engiagent.units.unit import Unit, UnitError
 from engiagent.verify.values import (
     ONE,
     Atom,

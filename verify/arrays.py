@@ -12,9 +12,17 @@ from engiagent.verify.stampcolumns import Stamps
 
 MAX_CELLS: Final = 60_000_000
 _UNREADABLE: Final = (
-    ValueError, OSError, KeyError, RuntimeError, TypeError, AttributeError, IndexError,
-    OverflowError, MemoryError, NotImplementedError,
-)  # fmt: skip
+    ValueError,
+    OSError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+)
 
 
 def read_netcdf(path: Path) -> Content:
@@ -55,8 +63,9 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
     """
     columns: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
-    axes = {str(dim): _along(dataset.coords[dim], file)
-            for dim in dataset.dims if dim in dataset.coords}  # fmt: skip
+    axes = {
+        str(dim): _along(dataset.coords[dim], file) for dim in dataset.dims if dim in dataset.coords
+    }
     along = set(dataset.coords)
     # Asked for one by one, each array of a dataset takes as long as there are arrays.
     for name, array in dataset.variables.items():
@@ -103,7 +112,8 @@ def _along(given: Any, file: str) -> tuple[Coordinate, Stamps | None, bool]:
     seconds = moments.astype("datetime64[ns]").astype(np.int64) / 1e9
 
     def fault(row: int, message: str) -> InputError:
-        return InputError(f"{given.name}, value {row + 1}: {message}", file,
-                          found=str(moments[row])[:19])  # fmt: skip
+        return InputError(
+            f"{given.name}, value {row + 1}: {message}", file, found=str(moments[row])[:19]
+        )
 
     return moments, Stamps(seconds, seconds, zoned, fault), zoned

@@ -7,10 +7,10 @@ import numpy as np
 
 from engiagent.blueprint.document import VariableDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import InputError
-from engiagent.headers import split_header
-from engiagent.unitwords import resolve_unit
+from engiagent.units.headers import split_header
+from engiagent.units.unit import Unit, UnitError, parse_unit
+from engiagent.units.words import resolve_unit
 from engiagent.verify.alignment import Wanted, fits, lay
 from engiagent.verify.foreign import Reading
 from engiagent.verify.naming import Known, net_parts, sources, suggestions
@@ -133,8 +133,9 @@ class _Assigning:
         """
         into, out = parts
         words = [part.rpartition(".")[2] for part in parts]
-        self.notes.append(f"{target}: positive values are read as {words[0]}, negative ones as "
-                          f"{words[1]}")  # fmt: skip
+        self.notes.append(
+            f"{target}: positive values are read as {words[0]}, negative ones as {words[1]}"
+        )
         for name, sign in ((into, 1.0), (out, -1.0)):
             data = np.maximum(sign * column.data, 0.0)
             self.add(self.known.full_name(name), replace(column, data=data))
@@ -172,14 +173,19 @@ class _Assigning:
         clash = expected is not None and not expected.same_dimension(unit)
         if clash and not (unit.is_dimensionless and is_state(name)):
             hour, power = parse_unit("h"), parse_unit("kW")
-            per_step = expected is not None and expected.same_dimension(power) and (
-                unit.dimension == parse_unit("kWh").dimension and hour.dimension is not None
-            )  # fmt: skip
+            per_step = (
+                expected is not None
+                and expected.same_dimension(power)
+                and (unit.dimension == parse_unit("kWh").dimension and hour.dimension is not None)
+            )
             hint = "; energy in each period is no power: divide it by the step" if per_step else ""
             raise InputError(
-                f"{name} measures something else{hint}", column.file, column.line,
-                found=str(unit), expected=str(expected),
-            )  # fmt: skip
+                f"{name} measures something else{hint}",
+                column.file,
+                column.line,
+                found=str(unit),
+                expected=str(expected),
+            )
         return unit
 
     def _said(self, name: str, unit: Unit) -> Unit:
@@ -282,8 +288,15 @@ class _Assigning:
         for label in labels.labels:
             shown = ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
             for name in names:
-                for form in ("{0}[{1}]", "{0}.{1}", "{0}_{1}", "{0} {1}", "{0}({1})", "{1}.{0}",
-                             "{1}_{0}"):  # fmt: skip
+                for form in (
+                    "{0}[{1}]",
+                    "{0}.{1}",
+                    "{0}_{1}",
+                    "{0} {1}",
+                    "{0}({1})",
+                    "{1}.{0}",
+                    "{1}_{0}",
+                ):
                     title = form.format(name, shown)
                     if title in columns:
                         column = columns[title]
@@ -323,8 +336,9 @@ class _Assigning:
         data = np.stack([part.converted(common) for part in parts], axis=across)
         along = [d for k, d in enumerate(dims) if k != across]
         marks = dict(zip([d.name for d in along], parts[0].coordinates.values(), strict=False))
-        joined = Series(definition.name, data, common, tuple(d.name for d in dims), marks,
-                        parts[0].zoned)  # fmt: skip
+        joined = Series(
+            definition.name, data, common, tuple(d.name for d in dims), marks, parts[0].zoned
+        )
         for key in {definition.name, definition.quantity or definition.name}:
             self.series[key] = joined
 
@@ -339,8 +353,15 @@ class _Assigning:
             When the schedule has columns and not one of them is known.
         """
         known = self.known.names
-        foreign = {n for n in unmapped if n in self.series and n not in known
-                   and not self.content.columns[n].own} if known else set()  # fmt: skip
+        foreign = (
+            {
+                n
+                for n in unmapped
+                if n in self.series and n not in known and not self.content.columns[n].own
+            }
+            if known
+            else set()
+        )
         foreign |= set(self.content.faults)
         absent = {
             definition.quantity or name
@@ -351,10 +372,13 @@ class _Assigning:
         if known and foreign and not any(name in self.series for name in known):
             expected = ", ".join(sorted(absent)[:12])
             raise InputError(
-                "no column of the schedule is a quantity of the problem", "the schedule", None,
-                None, ", ".join(sorted(foreign)[:12]),
+                "no column of the schedule is a quantity of the problem",
+                "the schedule",
+                None,
+                None,
+                ", ".join(sorted(foreign)[:12]),
                 f"{expected}; perhaps {' '.join(said)}" if said else expected,
-            )  # fmt: skip
+            )
         for name in sorted(self.content.faults):
             self.notes.append(f"the column {name} holds no numbers and is not used")
         if said:

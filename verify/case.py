@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError, InputError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
+from engiagent.units.unit import parse_unit
 from engiagent.verify.claims import AUTHOR_ONLY
 from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.completion import completed, listed

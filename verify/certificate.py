@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from engiagent.errors import InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.verify.claims import Reading, plan_of, verdict_line, verdict_of
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
@@ -32,9 +32,7 @@ _KEYS: Final = (
     "tolerances_sha256",
     "versions",
 )
-_LISTS: Final = (
-    "overrides", "violations", "missing", "contradictions", "not_understood", "notes",
-)  # fmt: skip
+_LISTS: Final = ("overrides", "violations", "missing", "contradictions", "not_understood", "notes")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError, InputError
+from engiagent.units.unit import parse_unit
 from engiagent.verify.case import (
     Case,
     build_case,
@@ -86,8 +86,7 @@ def check(
     annotated = find_requirements(problem, requirements)
     if blueprint is None and annotated is None:
         raise InputError(
-            "there is nothing to check against",
-            expected="a blueprint or annotated requirements",
+            "there is nothing to check against", expected="a blueprint or annotated requirements"
         )
     case = build_case(problem, solution, blueprint, annotated, mapping)
     if reading is not None:
@@ -154,16 +153,24 @@ def _stated(objective: Objective, claimed: float | None) -> dict[str, Any]:
     }
     if objective.terms:
         stated["terms"] = [
-            {"name": term.name, "value": finite_or_none(term.value), "unit": term.unit,
-             "sense": term.sense}
+            {
+                "name": term.name,
+                "value": finite_or_none(term.value),
+                "unit": term.unit,
+                "sense": term.sense,
+            }
             for term in objective.terms
-        ]  # fmt: skip
+        ]
     if objective.soft:
         stated["soft"] = [
-            {"constraint": soft.constraint, "slack": finite_or_none(soft.slack),
-             "unit": soft.unit, "cost": finite_or_none(soft.cost)}
+            {
+                "constraint": soft.constraint,
+                "slack": finite_or_none(soft.slack),
+                "unit": soft.unit,
+                "cost": finite_or_none(soft.cost),
+            }
             for soft in objective.soft
-        ]  # fmt: skip
+        ]
     return stated
 
 
@@ -293,8 +300,9 @@ def _in_unit(value: float, unit: Any, wanted: str) -> float:
         return value
     source, target = parse_unit(str(unit)), parse_unit(wanted)
     if source.dimension != target.dimension:
-        raise InputError("the objective measures something else", "the schedule", None, None,
-                         str(unit), wanted)  # fmt: skip
+        raise InputError(
+            "the objective measures something else", "the schedule", None, None, str(unit), wanted
+        )
     return value * float(source.factor / target.factor)
 
 

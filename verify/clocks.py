@@ -4,7 +4,7 @@ import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify import values
 from engiagent.verify.frames import Bools, Elements, EvaluationError
 from engiagent.verify.values import ONE, Floats, Ints, Value

@@ -14,9 +14,9 @@ import numpy as np
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
-from engiagent.gridfiles import GridVariable, as_table, read_grid
-from engiagent.tabular import TableColumn, TableFile, read_table
+from engiagent.io.gridfiles import GridVariable, as_table, read_grid
+from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.values import Floats
@@ -208,9 +208,11 @@ def _wide(
     shares = [len({str(label) for label in dim.labels} & set(headers)) for dim in dims]
     across = max(range(len(dims)), key=lambda k: (shares[k] == dims[k].size, shares[k], k))
     down = (*dims[:across], *dims[across + 1 :])
-    rows = _wanted(down) if not keys else _keys(
-        [table.column(key).texts() for key in keys], _parts(down)
-    )  # fmt: skip
+    rows = (
+        _wanted(down)
+        if not keys
+        else _keys([table.column(key).texts() for key in keys], _parts(down))
+    )
     if len(rows) != table.rows:
         raise EvaluationError(f"{table.name} has {table.rows} rows for {len(rows)} elements")
     split = len(_parts(dims[:across]))
@@ -224,9 +226,11 @@ def _wide(
             known[(*row[:split], own, *row[split:])] = cell
     found = _gathered(known, len(known), dims, table.name)
     own_units = any(column.unit_text for column in headers.values())
-    return found if own_units or not _by_label(definition, "") else _in_si(
-        definition, found, "", unit, dims
-    )  # fmt: skip
+    return (
+        found
+        if own_units or not _by_label(definition, "")
+        else _in_si(definition, found, "", unit, dims)
+    )
 
 
 def _array(

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.naming import Known
@@ -70,10 +70,7 @@ class _System:
 
 
 def completed(
-    core: Core | None,
-    requirements: Requirements | None,
-    known: Known,
-    series: Mapping[str, Series],
+    core: Core | None, requirements: Requirements | None, known: Known, series: Mapping[str, Series]
 ) -> tuple[dict[str, Series], list[str]]:
     """Return the series that the equations determine, and a note for each.
 

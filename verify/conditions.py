@@ -17,7 +17,7 @@ from engiagent.blueprint.grammar import (
     Text,
     Unary,
 )
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.clocks import within
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame

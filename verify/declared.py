@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import VariableDef
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, Frame, Symbol

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engiagent.errors import InputError
-from engiagent.headers import split_header
-from engiagent.tableformats import read_csv
-from engiagent.tabular import TableColumn, is_number
-from engiagent.unitwords import resolve_unit
+from engiagent.io.tableformats import read_csv
+from engiagent.io.tabular import TableColumn, is_number
+from engiagent.units.headers import split_header
+from engiagent.units.words import resolve_unit
 
 MAX_PREAMBLE: Final = 50
 _MARK: Final = re.compile(r"sep=(.)\s*", re.I)
@@ -22,9 +22,12 @@ _QUOTED_FIELD: Final = re.compile(r'"[^"\n]*"')
 _GROUPED: Final = {
     mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d+)?", re.A)
     for mark, decimal in (
-        (",", r"\."), (r"\.", ","), (rf"[{_SPACES}]", "[.,]"), ("['\u2019]", "[.,]")
+        (",", r"\."),
+        (r"\.", ","),
+        (rf"[{_SPACES}]", "[.,]"),
+        ("['\u2019]", "[.,]"),
     )
-}  # fmt: skip
+}
 _ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.A)
 _PLAIN: Final = re.compile(r"[+-]?\d+([.,])\d+(?:[eE][+-]?\d{1,3})?", re.A)
 _UNIT_BEHIND: Final = re.compile(r"\s*[^\d.,]{1,8}$", re.A)
@@ -121,9 +124,11 @@ def _separator(lines: list[str]) -> str:
     for symbol, found in tail.items():
         if found and min(found) > 0:
             return symbol
-    return max(tail, key=lambda s: sum(n > 0 for n in tail[s])) if any(
-        any(found) for found in tail.values()
-    ) else ","  # fmt: skip
+    return (
+        max(tail, key=lambda s: sum(n > 0 for n in tail[s]))
+        if any(any(found) for found in tail.values())
+        else ","
+    )
 
 
 def _drop_preamble(lines: list[str], separator: str, notes: list[str]) -> None:
@@ -175,8 +180,12 @@ def _merge_units(lines: list[str], header: int, separator: str) -> None:
         return
     known = [resolve_unit(unit) is not None for unit in units]
     stated = [cell.strip().startswith(("[", "(")) for cell in cells]
-    if not all(k or s for k, s in zip(known, [s for s, b in zip(stated, bare, strict=True)
-                                              if b and b != "-"], strict=True)):  # fmt: skip
+    if not all(
+        k or s
+        for k, s in zip(
+            known, [s for s, b in zip(stated, bare, strict=True) if b and b != "-"], strict=True
+        )
+    ):
         return
     lines[header] = separator.join(
         f"{title.strip()} [{unit}]" if unit and unit != "-" else title
@@ -234,9 +243,12 @@ def _decimal_mark(lines: list[str], body: list[int], separator: str, whole: str,
         return "."
     line = next((k + 1 for k in body if unclear in lines[k]), None)
     raise InputError(
-        "a comma that may part thousands or decimals", file, line, found=repr(unclear),
+        "a comma that may part thousands or decimals",
+        file,
+        line,
+        found=repr(unclear),
         expected="--decimal , or --decimal .",
-    )  # fmt: skip
+    )
 
 
 def _cells(whole: str, separator: str) -> Iterator[str]:

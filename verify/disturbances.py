@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import InputError
+from engiagent.units.unit import Unit, UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.document import Blueprint
@@ -130,9 +130,11 @@ def _disturbance(name: str, amount: str) -> Disturbance:
         number, text, unit = math.nan, None, None
     if not (math.isfinite(number) and number > 0):
         raise InputError(
-            f"cannot read the noise of {name}", WHERE, found=repr(amount),
+            f"cannot read the noise of {name}",
+            WHERE,
+            found=repr(amount),
             expected="a number above 0 with % or a unit, as 5% or 0.5 K",
-        )  # fmt: skip
+        )
     relative = text == "%"
     return Disturbance(name, number / 100 if relative else number, relative, unit)
 

@@ -11,9 +11,9 @@ from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Binder, parse, parse_binder, references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.frames import (

@@ -27,17 +27,10 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.sets import IndexSet, is_timed
-from engiagent.blueprint.units import UnitError, parse_unit
+from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, kinks, values
 from engiagent.verify.conditions import Conditions
-from engiagent.verify.frames import (
-    Bools,
-    Environment,
-    EvaluationError,
-    Frame,
-    Symbol,
-    expand,
-)
+from engiagent.verify.frames import Bools, Environment, EvaluationError, Frame, Symbol, expand
 from engiagent.verify.places import Places
 from engiagent.verify.values import ONE, Floats, Ints, Value
 from engiagent.verify.windows import expand_window, window
@@ -185,8 +178,9 @@ class Evaluator(Conditions):
         if node.op == "*":
             return arithmetic.multiply(left, right)
         if node.op == "/":
-            return functions.finite(self, "the quotient", arithmetic.divide(left, right),
-                                    (left, right), frame)  # fmt: skip
+            return functions.finite(
+                self, "the quotient", arithmetic.divide(left, right), (left, right), frame
+            )
         return _modulo(node.op, left, right)
 
     def _power(self, base: Value, node: Node, frame: Frame) -> Value:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engiagent.blueprint.currencies import with_codes
-from engiagent.blueprint.units import CURRENCIES, Dimension, Unit, UnitError, parse_unit
+from engiagent.units.currencies import with_codes
+from engiagent.units.unit import CURRENCIES, Dimension, Unit, UnitError, parse_unit
 
 _SPACES = "\u00a0\u2009\u202f "
 _NUMBER = re.compile(
@@ -18,11 +18,30 @@ _HALF_DAY = re.compile(
     re.IGNORECASE,
 )
 _WORDS = {
-    "zero": 0.0, "empty": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0,
-    "five": 5.0, "six": 6.0, "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0,
-    "twelve": 12.0, "twenty": 20.0, "thirty": 30.0, "hundred": 100.0, "half": 0.5,
-    "quarter": 0.25, "third": 1.0 / 3.0, "full": 1.0, "twice": 2.0, "double": 2.0,
-}  # fmt: skip
+    "zero": 0.0,
+    "empty": 0.0,
+    "one": 1.0,
+    "two": 2.0,
+    "three": 3.0,
+    "four": 4.0,
+    "five": 5.0,
+    "six": 6.0,
+    "seven": 7.0,
+    "eight": 8.0,
+    "nine": 9.0,
+    "ten": 10.0,
+    "eleven": 11.0,
+    "twelve": 12.0,
+    "twenty": 20.0,
+    "thirty": 30.0,
+    "hundred": 100.0,
+    "half": 0.5,
+    "quarter": 0.25,
+    "third": 1.0 / 3.0,
+    "full": 1.0,
+    "twice": 2.0,
+    "double": 2.0,
+}
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|no(?!\s*\d|\.|\s+(?:more|less|later|earlier|fewer|greater|longer|sooner|"
@@ -272,8 +291,19 @@ def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:
             yield unit
 
 
-_COUNTS = ("cycle", "item", "kit", "machine", "panel", "passenger", "person", "piece", "start",
-           "unit", "vehicle")  # fmt: skip
+_COUNTS = (
+    "cycle",
+    "item",
+    "kit",
+    "machine",
+    "panel",
+    "passenger",
+    "person",
+    "piece",
+    "start",
+    "unit",
+    "vehicle",
+)
 
 
 def without_counts(dimension: Dimension) -> Dimension:

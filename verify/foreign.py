@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import InputError
-from engiagent.files import open_inside
+from engiagent.io.files import open_inside
+from engiagent.units.unit import UnitError, parse_unit
 
 Labels = Literal["start", "end"]
 Dates = Literal["day first", "month first"]
@@ -16,9 +16,13 @@ Dates = Literal["day first", "month first"]
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000
 PAIRS: Final = {
-    "charge": "discharge", "discharge": "charge", "import": "export", "export": "import",
-    "heating": "cooling", "cooling": "heating",
-}  # fmt: skip
+    "charge": "discharge",
+    "discharge": "charge",
+    "import": "export",
+    "export": "import",
+    "heating": "cooling",
+    "cooling": "heating",
+}
 """What a net power is split into: the word for positive values, and that for negative ones."""
 
 

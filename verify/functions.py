@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
-from engiagent.blueprint.units import Unit, UnitError
+from engiagent.units.unit import Unit, UnitError
 from engiagent.verify import arithmetic, clocks, kinks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
@@ -113,9 +113,14 @@ def _note(
     amount = float(excess[row]) / factor
     shown = f"{text}: {amount:.6g} {unit.difference()} outside"
     evaluator.faults.append(
-        Fault(shown, frame.labels(row), amount, str(unit.difference()),
-              float(np.broadcast_to(tolerance, excess.shape)[row]) / factor)
-    )  # fmt: skip
+        Fault(
+            shown,
+            frame.labels(row),
+            amount,
+            str(unit.difference()),
+            float(np.broadcast_to(tolerance, excess.shape)[row]) / factor,
+        )
+    )
 
 
 def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:

@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.headers import split_header
-from engiagent.jsonplaces import JsonPlaces, Step
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsonplaces import JsonPlaces, Step
+from engiagent.io.jsontext import loads_strict
+from engiagent.units.headers import split_header
 from engiagent.verify.foreign import Reading
 from engiagent.verify.reading import TIME_NAMES, Column, Content, Times, with_axis
 from engiagent.verify.series import Floats
@@ -66,8 +66,9 @@ class _Tree:
         columns = with_axis(self.columns, self.times)
         return Content(columns, self.claims, self.faults, tuple(self.notes))
 
-    def error(self, path: Path, message: str, found: str | None = None,
-              expected: str | None = None) -> InputError:  # fmt: skip
+    def error(
+        self, path: Path, message: str, found: str | None = None, expected: str | None = None
+    ) -> InputError:
         """Return an error that points at a value."""
         shown = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
         line = column = None
@@ -75,8 +76,9 @@ class _Tree:
             places = JsonPlaces(self.text)
             region = places.region(places.nearest(path))
             line, column = region.line, region.column
-        return InputError(f"{shown}: {message}" if shown else message, self.file, line, column,
-                          found, expected)  # fmt: skip
+        return InputError(
+            f"{shown}: {message}" if shown else message, self.file, line, column, found, expected
+        )
 
     # -- forms ----------------------------------------------------------------------------------
 
@@ -122,8 +124,12 @@ class _Tree:
         for k, row in enumerate(rows):
             for title in (*titles, *row):
                 if (title in titles) != (title in row):
-                    raise self.error((*at, k), f"the record has no {title}" if title in titles
-                                     else f"{title} is not in the first record")  # fmt: skip
+                    raise self.error(
+                        (*at, k),
+                        f"the record has no {title}"
+                        if title in titles
+                        else f"{title} is not in the first record",
+                    )
         self.table(titles, [[row[title] for title in titles] for row in rows], at)
 
     def group(self, value: Mapping[str, Any], prefix: str, at: Path) -> None:
@@ -139,8 +145,11 @@ class _Tree:
                 else:
                     self.group(item, f"{name}.", path)
             elif _records(item):
-                raise self.error(path, "records stand in a list of their own",
-                                 expected=f"under one of {', '.join(ROWS)}")  # fmt: skip
+                raise self.error(
+                    path,
+                    "records stand in a list of their own",
+                    expected=f"under one of {', '.join(ROWS)}",
+                )
             else:
                 self.leaf(name, item, path)
 
@@ -167,9 +176,12 @@ class _Tree:
             return
         name, own, guess = _unit(title)
         column = Column(
-            np.zeros(0), str(unit) if unit is not None else own,
-            str(quantity) if quantity else None, guessed=guess and unit is None, file=self.file,
-        )  # fmt: skip
+            np.zeros(0),
+            str(unit) if unit is not None else own,
+            str(quantity) if quantity else None,
+            guessed=guess and unit is None,
+            file=self.file,
+        )
         try:
             data = self.numbers(item, path)
         except InputError as error:
@@ -207,15 +219,17 @@ class _Tree:
         finite = np.isfinite(array)
         if not finite.all():
             places = [tuple(int(i) for i in place) for place in np.argwhere(~finite)[:1]]
-            raise self.error((*path, *places[0]), "a value that is not finite",
-                             str(array[~finite][0]))  # fmt: skip
+            raise self.error(
+                (*path, *places[0]), "a value that is not finite", str(array[~finite][0])
+            )
         return array
 
     def stamps(self, texts: list[str], path: Path) -> Stamps | None:
         return text_stamps(
-            texts, lambda row, message: self.error((*path, row), message, repr(texts[row])[:40]),
+            texts,
+            lambda row, message: self.error((*path, row), message, repr(texts[row])[:40]),
             self.reading.dates,
-        )  # fmt: skip
+        )
 
     def time(self, item: Any, path: Path) -> bool:
         """Take time stamps, or labels that are no dates; say whether they were that."""
@@ -239,8 +253,9 @@ class _Tree:
             wrong = np.flatnonzero((np.abs(steps - steps[0]) > 1e-6) | (steps <= 0))
             if wrong.size:
                 row = int(wrong[0]) + 1
-                raise self.error((*path, row), "periods repeat, go back or leave one out",
-                                 f"{array[row]:g}")  # fmt: skip
+                raise self.error(
+                    (*path, row), "periods repeat, go back or leave one out", f"{array[row]:g}"
+                )
         return True
 
 
@@ -266,6 +281,6 @@ def _number(value: Any) -> bool:
 def _stamped(item: Mapping[str, Any]) -> bool:
     """Whether the keys of an object are time stamps."""
     first = str(next(iter(item)))
-    return (first[:4].isdigit() and ("-" in first or "/" in first)) or (first[:2].isdigit() and (
-        "." in first and ":" in first
-    ))  # fmt: skip
+    return (first[:4].isdigit() and ("-" in first or "/" in first)) or (
+        first[:2].isdigit() and ("." in first and ":" in first)
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit, UnitError
+from engiagent.units.unit import Unit, UnitError
 from engiagent.verify import arithmetic, values
 from engiagent.verify.values import ONE, Atom, Floats, Ints, Value
 

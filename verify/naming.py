@@ -20,13 +20,31 @@ from engiagent.verify.vocabulary import SERIES, is_state
 
 CLOSE: Final = 0.72
 _SPELT: Final = {
-    "ch": "charge", "chg": "charge", "charging": "charge", "dis": "discharge", "dch": "discharge",
-    "disch": "discharge", "dischg": "discharge", "discharging": "discharge",
-    "soc": "stateofcharge", "imp": "import", "buy": "import", "purchase": "import",
-    "exp": "export", "sell": "export", "feedin": "export", "bat": "battery", "batt": "battery",
-    "bess": "battery", "temp": "temperature", "heat": "heating", "cool": "cooling",
-    "curt": "curtailed", "curtailment": "curtailed", "pel": "electricpower",
-}  # fmt: skip
+    "ch": "charge",
+    "chg": "charge",
+    "charging": "charge",
+    "dis": "discharge",
+    "dch": "discharge",
+    "disch": "discharge",
+    "dischg": "discharge",
+    "discharging": "discharge",
+    "soc": "stateofcharge",
+    "imp": "import",
+    "buy": "import",
+    "purchase": "import",
+    "exp": "export",
+    "sell": "export",
+    "feedin": "export",
+    "bat": "battery",
+    "batt": "battery",
+    "bess": "battery",
+    "temp": "temperature",
+    "heat": "heating",
+    "cool": "cooling",
+    "curt": "curtailed",
+    "curtailment": "curtailed",
+    "pel": "electricpower",
+}
 _UNITS_AND_SIGNS: Final = frozenset(["p", "e", "kw", "mw", "w", "kwh", "mwh", "power", "value"])
 
 

@@ -72,8 +72,9 @@ class Opinion:
         """Return it as JSON."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return found | {
-            "objective": finite_or_none(self.objective), "bound": finite_or_none(self.bound),
-        }  # fmt: skip
+            "objective": finite_or_none(self.objective),
+            "bound": finite_or_none(self.bound),
+        }
 
 
 def with_opinion(certificate: Certificate, opinion: Opinion) -> Certificate:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.headers import split_header
-from engiagent.tabular import TableColumn, by_name, is_number
+from engiagent.io.files import open_inside
+from engiagent.io.tabular import TableColumn, by_name, is_number
+from engiagent.units.headers import split_header
 from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
 from engiagent.verify.stampcolumns import Stamps, number_stamps, text_stamps
@@ -20,9 +20,27 @@ MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
 SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet")
 TIME_NAMES: Final = frozenset(
-    ["time", "timestamp", "datetime", "date", "hour", "period", "start", "t", "index", "snapshot",
-     "utc", "date/time", "datum", "zeit", "zeitstempel", "interval start", "step", "timestep"]
-)  # fmt: skip
+    [
+        "time",
+        "timestamp",
+        "datetime",
+        "date",
+        "hour",
+        "period",
+        "start",
+        "t",
+        "index",
+        "snapshot",
+        "utc",
+        "date/time",
+        "datum",
+        "zeit",
+        "zeitstempel",
+        "interval start",
+        "step",
+        "timestep",
+    ]
+)
 _CLOCK: Final = re.compile(r"\d{1,2}:\d{2}(:\d{2})?(\s*[AaPp][Mm])?", re.A)
 
 
@@ -88,9 +106,10 @@ def read_file(path: Path, reading: Reading) -> Content:
     ending = path.suffix.lower()
     if ending not in SUFFIXES:
         raise InputError(
-            "a schedule of unknown kind", path.name,
+            "a schedule of unknown kind",
+            path.name,
             expected="a file ending in .nc, .csv, .json or .parquet",
-        )  # fmt: skip
+        )
     data = _bytes(path)
     if ending in (".nc", ".nc4"):
         from engiagent.verify.arrays import read_netcdf
@@ -101,7 +120,7 @@ def read_file(path: Path, reading: Reading) -> Content:
 
         return read_json(data, path.name, reading)
     if ending == ".parquet":
-        from engiagent.tableformats import read_parquet
+        from engiagent.io.tableformats import read_parquet
 
         return from_columns(read_parquet(data, path.name), path.name, reading)
     return _from_text(data, path.name, reading)
@@ -275,8 +294,9 @@ def _require_count(column: TableColumn) -> None:
     if wrong.size or step <= 0:
         row = int(wrong[0]) + 1 if wrong.size else 1
         said = {True: "a period stands twice", False: "periods go back or leave one out"}
-        raise column.error(row, said[bool(steps[row - 1] == 0)], None,
-                           f"{float(numbers[row - 1]) + abs(step):g}")  # fmt: skip
+        raise column.error(
+            row, said[bool(steps[row - 1] == 0)], None, f"{float(numbers[row - 1]) + abs(step):g}"
+        )
 
 
 def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:

@@ -22,7 +22,7 @@ from engiagent.blueprint.grammar import (
     Unary,
     parse,
 )
-from engiagent.blueprint.units import Unit, UnitError
+from engiagent.units.unit import Unit, UnitError
 from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Compared, Evaluator
 from engiagent.verify.frames import Bools, EvaluationError, Frame
@@ -82,9 +82,13 @@ class Part:
         rows = np.arange(kept.size) if self.rows is None else self.rows
         chosen = np.flatnonzero(kept[rows])
         return Part(
-            rows[chosen], self.slack[chosen], self.tolerance[chosen], self.unit, self.telling,
+            rows[chosen],
+            self.slack[chosen],
+            self.tolerance[chosen],
+            self.unit,
+            self.telling,
             None if self.hidden is None else self.hidden[chosen],
-        )  # fmt: skip
+        )
 
 
 def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> list[Part]:

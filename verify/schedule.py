@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import InputError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.assigning import name_columns
 from engiagent.verify.foreign import Reading
 from engiagent.verify.naming import Known
@@ -139,9 +139,12 @@ def read_schedule(
     _as_energy(series, notes, capacities or {})
     _complete_states(series, notes, initial or {})
     return Schedule(
-        series, multipliers["dual__"], multipliers["farkas__"], content.claims,
+        series,
+        multipliers["dual__"],
+        multipliers["farkas__"],
+        content.claims,
         tuple(dict.fromkeys([*content.notes, *notes])),
-    )  # fmt: skip
+    )
 
 
 def _complete_states(

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.blueprint.units import Unit, UnitError, conversion
 from engiagent.errors import InputError
+from engiagent.units.unit import Unit, UnitError, conversion
 
 Floats = npt.NDArray[np.float64]
 Coordinate = npt.NDArray[np.datetime64] | tuple[str, ...]

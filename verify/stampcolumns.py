@@ -26,8 +26,12 @@ _OTHER: Final = re.compile(
 )
 _MIDNIGHT: Final = re.compile(r"(.*[T ])24:00(:00)?(Z|[+-]\d{2}:?\d{2})?", re.A)
 # Counted units of an epoch by the size of its numbers: all of them mean the years 1980 to 2200.
-_EPOCHS: Final = ((3.2e8, 7.3e9, 1.0), (3.2e11, 7.3e12, 1e3), (3.2e14, 7.3e15, 1e6),
-                  (3.2e17, 7.3e18, 1e9))  # fmt: skip
+_EPOCHS: Final = (
+    (3.2e8, 7.3e9, 1.0),
+    (3.2e11, 7.3e12, 1e3),
+    (3.2e14, 7.3e15, 1e6),
+    (3.2e17, 7.3e18, 1e9),
+)
 _SPREADSHEET: Final = (29_000.0, 110_000.0)  # days since 1899-12-30: the years 1979 to 2201
 QUARTER: Final = 900.0
 _DAY_ZERO: Final = -2_209_161_600.0
@@ -142,8 +146,14 @@ def _day_first(matches: Sequence[re.Match[str] | None], fault: Fault, dates: Dat
         return dates == "day first"
     if told is None and strokes is not None:
         error = fault(strokes, "day and month cannot be told apart")
-        raise InputError(error.message, error.file, error.line, error.column, error.found,
-                         "--dates 'day first' or --dates 'month first'")  # fmt: skip
+        raise InputError(
+            error.message,
+            error.file,
+            error.line,
+            error.column,
+            error.found,
+            "--dates 'day first' or --dates 'month first'",
+        )
     return told is not False
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import dumps_canonical
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.values import Bools, Floats, Value, blocks, thin, wide
 
 TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "temperature": _state("degC"),
         },
         "two_zone_tank": {**_STORE, "energy": _state("kWh"), "fraction": _state("1")},
-        "vav_box": {
-            "flow": _decision("kg/s"),
-            "reheat": _decision("kW"),
-            "cooling": _result("kW"),
-        },
+        "vav_box": {"flow": _decision("kg/s"), "reheat": _decision("kW"), "cooling": _result("kW")},
         "wind_turbine": _POWER,
         "zone_5r1c": {
             "heating": _decision("kW"),

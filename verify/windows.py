@@ -86,8 +86,9 @@ def _ranges(
             for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
                 for flipped, own, other in ((op, left, right), (_FLIPPED.get(op), right, left)):
                     if flipped is not None and isinstance(own, Call) and _without(other, name):
-                        yield from _beside(flipped, own, other, name, index_set, frame, places,
-                                           number)  # fmt: skip
+                        yield from _beside(
+                            flipped, own, other, name, index_set, frame, places, number
+                        )
     except EvaluationError:
         return  # whoever evaluates the condition itself says what is wrong
 

@@ -9,7 +9,7 @@ from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import dumps_canonical
+from engiagent.io.jsontext import dumps_canonical
 
 _FINAL: Final = ("missing", "contradictory", "undecided", "inexpressible")
 
@@ -51,11 +51,14 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     clashes = [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
     said = value["sufficiency"]
     changes: dict[str, Any] = {
-        "sufficiency": said, "missing": missing, "contradictions": tuple(clashes),
+        "sufficiency": said,
+        "missing": missing,
+        "contradictions": tuple(clashes),
         "not_understood": tuple(unclear),
-        "lacking": _lacking(value), "notes": tuple(value["notes"]),
+        "lacking": _lacking(value),
+        "notes": tuple(value["notes"]),
         "why_missing": whys,
-    }  # fmt: skip
+    }
     faults = [_absent(quote, board) for quote in _quotes(value)]
     found = tuple(fault for fault in faults if fault is not None)
     if value["blueprint"] is not None:

@@ -15,15 +15,20 @@ from engiagent.errors import InputError
 
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 TOOLS: Final = (
-    "ask", "run_script", "write_blueprint", "patch_blueprint", "lint", "compile", "solve", "check",
-)  # fmt: skip
+    "ask",
+    "run_script",
+    "write_blueprint",
+    "patch_blueprint",
+    "lint",
+    "compile",
+    "solve",
+    "check",
+)
 """What an agent's code may do: ask the engine, run a script in the sandbox, and tools of the
 registry by their names."""
 MOST_TOKENS: Final = 128_000
 NAMES: Final = (*AGENTS, "coordinator")
-_FIELDS: Final = (
-    "role", "capabilities", "tools", "model", "effort", "max_tokens", "constraints",
-)  # fmt: skip
+_FIELDS: Final = ("role", "capabilities", "tools", "model", "effort", "max_tokens", "constraints")
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
@@ -94,9 +99,15 @@ def read_card(name: str, text: str, file: str) -> Card:
         if tool not in TOOLS:
             raise _wrong(entry, "tools", file, f"no such tool: {tool!r}", ", ".join(TOOLS))
     return Card(
-        name, entry["role"].strip(), _texts(entry, "capabilities", file), tools,
-        entry["model"].strip(), entry["effort"], tokens, _texts(entry, "constraints", file),
-    )  # fmt: skip
+        name,
+        entry["role"].strip(),
+        _texts(entry, "capabilities", file),
+        tools,
+        entry["model"].strip(),
+        entry["effort"],
+        tokens,
+        _texts(entry, "constraints", file),
+    )
 
 
 def _mapping(text: str, file: str) -> Any:

@@ -97,9 +97,13 @@ class Coordinator:
         return self._ended(best, route.reasoning, False, records, outcome)
 
     def _ended(
-        self, best: Board, reason: str, stopped: bool, records: list[Mapping[str, Any]],
+        self,
+        best: Board,
+        reason: str,
+        stopped: bool,
+        records: list[Mapping[str, Any]],
         last: Outcome | None,
-    ) -> Ended:  # fmt: skip
+    ) -> Ended:
         faults = () if last is None else last.faults
         error = None if last is None else last.error
         return Ended(best, reason, stopped, self.meter.usage, tuple(records), faults, error)

@@ -19,7 +19,7 @@ from engiagent.errors import EngiagentError
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
     from engiagent.formulations.values import Form, Part
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 IDLE: Final = "EB020"
 
@@ -30,18 +30,22 @@ def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") ->
     Its place in the text is traced, and yet what the text says with it is in no expression.
     """
     from engiagent.blueprint.analysis import analyse
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     try:
         found = analyse(expand(blueprint), data).diagnostics
     except EngiagentError:
         return ()  # what keeps it from being analysed is told by whoever compiles it
     return tuple(
-        Fault("data-ignored", f"nothing uses the number '{d.name}', so what it limits or costs is "
-              "missing", str(d.name), _said(blueprint, str(d.name), problem))
+        Fault(
+            "data-ignored",
+            f"nothing uses the number '{d.name}', so what it limits or costs is missing",
+            str(d.name),
+            _said(blueprint, str(d.name), problem),
+        )
         for d in found
         if d.code == IDLE and "parameters" in d.path
-    )  # fmt: skip
+    )
 
 
 def idle_files(blueprint: Blueprint, problem: "Problem") -> tuple[Fault, ...]:
@@ -115,12 +119,16 @@ def _matched(program: "Program") -> np.ndarray:
         if block.role == "state" and not block.generated:
             chosen[block.start : block.stop] = True
     equal = program.row_lower == program.row_upper
-    pairs = [_linear(program), (program.products.rows, program.products.first),
-             (program.products.rows, program.products.second)]  # fmt: skip
+    pairs = [
+        _linear(program),
+        (program.products.rows, program.products.first),
+        (program.products.rows, program.products.second),
+    ]
     for part in program.nonlinear:
         pairs += list(_nonlinear(part))
-    rows, columns = (np.concatenate([np.asarray(p[k], dtype=np.int64) for p in pairs])
-                     for k in (0, 1))  # fmt: skip
+    rows, columns = (
+        np.concatenate([np.asarray(p[k], dtype=np.int64) for p in pairs]) for k in (0, 1)
+    )
     kept = (rows >= 0) & chosen[columns]
     rows, columns = rows[kept], columns[kept]
     kept = equal[rows]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import thaw
-from engiagent.blueprint.units import DIMENSIONLESS, UnitError, parse_unit
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
+from engiagent.units.unit import DIMENSIONLESS, UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.agents.extraction import Extraction
@@ -40,10 +40,17 @@ def unread_numbers(blueprint: Blueprint, reading: "Extraction") -> tuple[str, ..
 
 def _live(document: Mapping[str, Any]) -> Iterator[float]:
     """Yield the numbers that requirements, dynamics and objective rest on, in several units."""
-    texts = [str(entry.get(key) or "") for entry in document.get("requirements") or ()
-             for key in ("expression", "where")]  # fmt: skip
-    texts += [str(v) for part in ("dynamics", "counted") for entry in document.get(part) or ()
-              for v in _leaves(entry)]  # fmt: skip
+    texts = [
+        str(entry.get(key) or "")
+        for entry in document.get("requirements") or ()
+        for key in ("expression", "where")
+    ]
+    texts += [
+        str(v)
+        for part in ("dynamics", "counted")
+        for entry in document.get(part) or ()
+        for v in _leaves(entry)
+    ]
     texts += [str((document.get("objective") or {}).get("expression") or "")]
     texts += [str(v) for entry in document.get("sets") or () for v in _leaves(entry)]
     parameters = {str(p.get("name")): p for p in document.get("parameters") or ()}

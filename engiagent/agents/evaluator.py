@@ -43,9 +43,12 @@ class Evaluator:
             certificate = (self.certifier or certificate_of)(board)
         except EngiagentError as error:
             return Outcome(
-                agent=self.name, status="failed", summary=str(error), faults=of_error(error),
+                agent=self.name,
+                status="failed",
+                summary=str(error),
+                faults=of_error(error),
                 error=error,
-            )  # fmt: skip
+            )
         scores = deterministic(certificate, board)
         changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
         usage = Usage()
@@ -82,7 +85,7 @@ class Evaluator:
             return tuple(Fault("unread", text) for text in gaps) or (Fault("unread", UNREAD),)
         if found or certificate["verdict"] in ("feasible", "solved"):
             return found
-        from engiagent.certify import not_shown
+        from engiagent.run.certify import not_shown
 
         reasons = not_shown(certificate) or ["the checker could not establish it"]
         return (Fault("not-best", "; ".join(reasons)),)
@@ -100,7 +103,7 @@ def certificate_of(board: Board) -> dict[str, Any]:
     Requirements that the engine took from the text count beside the blueprint's own; annotated
     ones of the problem take their place.
     """
-    from engiagent.certify import certify, with_gaps
+    from engiagent.run.certify import certify, with_gaps
 
     if board.scripting:
         from engiagent.agents.scripting import certified
@@ -108,9 +111,13 @@ def certificate_of(board: Board) -> dict[str, Any]:
         return certified(board).to_dict()
     taken = board.requirements
     certificate = certify(
-        board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
+        board.problem,
+        board.solution,
+        board.blueprint,
+        folder=board.data,
+        name=board.name,
         requirements=None if taken is None else taken.requirements,
-    )  # fmt: skip
+    )
     return with_gaps(certificate, unread(board)).to_dict()
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engiagent.blueprint import Blueprint
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 Span = tuple[int, int]
 

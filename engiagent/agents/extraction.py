@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 
 if TYPE_CHECKING:
     from engiagent.agents.protocol import Board
     from engiagent.blueprint import Blueprint
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
     from engiagent.verify.requirements import Requirements
 
 FILE: Final = "requirements.yaml"

@@ -8,21 +8,37 @@ from typing import Any, Final
 from engiagent.agents.protocol import AGENTS, AgentName, Fault
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
 from engiagent.errors import EngiagentError
-from engiagent.files import packaged_yaml
+from engiagent.io.files import packaged_yaml
 
 REPLIES: Final = (
-    "reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable", "budget-spent",
-)  # fmt: skip
+    "reply-malformed",
+    "reply-truncated",
+    "engine-refused",
+    "engine-unreachable",
+    "budget-spent",
+)
 """Kinds that say something of an answer and nothing of a blueprint."""
 SAME: Final = "same"
 PRIORITIES: Final = ("high", "medium", "low")
 _KINDS: Final = {
-    "EB001": "syntax", "EB002": "unknown-name", "EB003": "index", "EB004": "index",
-    "EB005": "unit-mismatch", "EB006": "unit-mismatch", "EB007": "unit-mismatch",
-    "EB008": "not-supported", "EB009": "not-supported", "EB010": "syntax", "EB011": "syntax",
-    "EB012": "blueprint-invalid", "EB014": "blueprint-invalid", "EB016": "blueprint-invalid",
-    "EB017": "formulation", "EB026": "formulation", "EB027": "formulation",
-}  # fmt: skip
+    "EB001": "syntax",
+    "EB002": "unknown-name",
+    "EB003": "index",
+    "EB004": "index",
+    "EB005": "unit-mismatch",
+    "EB006": "unit-mismatch",
+    "EB007": "unit-mismatch",
+    "EB008": "not-supported",
+    "EB009": "not-supported",
+    "EB010": "syntax",
+    "EB011": "syntax",
+    "EB012": "blueprint-invalid",
+    "EB014": "blueprint-invalid",
+    "EB016": "blueprint-invalid",
+    "EB017": "formulation",
+    "EB026": "formulation",
+    "EB027": "formulation",
+}
 
 
 @dataclass(frozen=True)
@@ -65,10 +81,15 @@ def taxonomy() -> Mapping[str, Kind]:
         if unknown or entry["priority"] not in PRIORITIES:
             raise EngiagentError(f"taxonomy.yaml: {name}: {unknown or entry['priority']}")
         kinds[name] = Kind(
-            name, entry["about"], owners, entry.get("strategy", ""),
-            float(entry.get("success", 0.0)), entry["priority"], bool(entry.get("ends", False)),
+            name,
+            entry["about"],
+            owners,
+            entry.get("strategy", ""),
+            float(entry.get("success", 0.0)),
+            entry["priority"],
+            bool(entry.get("ends", False)),
             bool(entry.get("script", False)),
-        )  # fmt: skip
+        )
     return kinds
 
 
@@ -166,5 +187,8 @@ def _unchecked(certificate: Mapping[str, Any]) -> Iterator[Fault]:
     for entry in algebra.get("checks") or ():
         if entry.get("status") == "unchecked":
             said = entry.get("note") or "it could not be evaluated"
-            yield Fault("quantity-absent", f"{entry.get('quote') or entry.get('text')}: {said}",
-                        str(entry.get("name") or entry.get("id")))  # fmt: skip
+            yield Fault(
+                "quantity-absent",
+                f"{entry.get('quote') or entry.get('text')}: {said}",
+                str(entry.get("name") or entry.get("id")),
+            )

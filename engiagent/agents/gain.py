@@ -58,9 +58,11 @@ class Gains:
         self.idle = 0 if gain >= LEAST else self.idle + 1
         self.best = max(self.best, now)
         said = {
-            "decision": decision(faults), "scores": dict(board.scores),
-            "quality": round(now, 4), "gain": round(gain, 4),
-        }  # fmt: skip
+            "decision": decision(faults),
+            "scores": dict(board.scores),
+            "quality": round(now, 4),
+            "gain": round(gain, 4),
+        }
         return {**said, "judged": dict(board.opinion)} if board.opinion else said
 
     def exhausted(self) -> str | None:

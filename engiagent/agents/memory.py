@@ -129,8 +129,9 @@ class Memory:
         with self._open() as connection:
             connection.execute(
                 "INSERT INTO attempts (run, engine, agent, kind, signature, mended, strategy, "
-                "repair) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row,
-            )  # fmt: skip
+                "repair) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
 
     def rates(self) -> tuple[Rate, ...]:
         """Return every rate, the most tried first."""
@@ -179,9 +180,11 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         return
     if version > VERSION:
         raise InputError(
-            "the memory was written by a newer engiagent", str(path),
-            found=f"version {version}", expected=f"at most {VERSION}",
-        )  # fmt: skip
+            "the memory was written by a newer engiagent",
+            str(path),
+            found=f"version {version}",
+            expected=f"at most {VERSION}",
+        )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(_TABLES + f"PRAGMA user_version = {VERSION};")
 

@@ -23,7 +23,7 @@ from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.patching import PatchError
 from engiagent.blueprint.patching import patched as apply_patch
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
@@ -58,30 +58,46 @@ class Modeler:
             same = () if board.draft is not None else unmended(blueprint, board)
             if same:
                 return Outcome(
-                    agent=self.name, status="failed", faults=same, usage=usage,
+                    agent=self.name,
+                    status="failed",
+                    faults=same,
+                    usage=usage,
                     summary="the repair changes nothing",
-                )  # fmt: skip
+                )
         assert blueprint is not None
         changes: dict[str, Any] = {"blueprint": blueprint, "draft": None}
         if blueprint.kind == "definitions":
             # Nothing is compiled: what is wrong with definitions shows when they are computed.
             return Outcome(
-                agent=self.name, status="done", changes=changes, usage=usage, repair=repair,
+                agent=self.name,
+                status="done",
+                changes=changes,
+                usage=usage,
+                repair=repair,
                 summary="definitions are computed, not compiled",
-            )  # fmt: skip
+            )
         program, warnings, found, error = compiled(blueprint, board)
         changes["notes"] = (*board.notes, *warnings)
         if program is None:
             return Outcome(
                 error=error,
-                agent=self.name, status="failed", changes=changes, faults=found, usage=usage,
-                summary=f"{len(found)} finding(s): {found[0].message}", repair=repair,
-            )  # fmt: skip
+                agent=self.name,
+                status="failed",
+                changes=changes,
+                faults=found,
+                usage=usage,
+                summary=f"{len(found)} finding(s): {found[0].message}",
+                repair=repair,
+            )
         changes["program"] = program
         return Outcome(
-            agent=self.name, status="done", changes=changes, usage=usage, repair=repair,
+            agent=self.name,
+            status="done",
+            changes=changes,
+            usage=usage,
+            repair=repair,
             summary=f"{program.column_count} columns, {program.row_count} rows",
-        )  # fmt: skip
+        )
 
     def _repaired(
         self, board: Board, faults: tuple[Fault, ...]
@@ -98,17 +114,21 @@ class Modeler:
         # What is still wrong stays known beside what is wrong with the patch.
         still = standing(faults)
         return Outcome(
-            agent=self.name, status="failed", summary=mended[0].message,
-            faults=(*mended, *still), usage=answer.usage,
-        )  # fmt: skip
+            agent=self.name,
+            status="failed",
+            summary=mended[0].message,
+            faults=(*mended, *still),
+            usage=answer.usage,
+        )
 
 
 def compiled(
     blueprint: Blueprint, board: Board
 ) -> "tuple[Program | None, tuple[str, ...], tuple[Fault, ...], EngiagentError | None]":
     """Return the program of a blueprint, warnings, and what keeps it from being compiled."""
-    from engiagent.formulations import compile_blueprint, expand
-    from engiagent.stages import static_findings
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
+    from engiagent.run.stages import static_findings
 
     warnings: tuple[str, ...] = ()
     try:

@@ -13,13 +13,18 @@ from engiagent.agents.protocol import AgentName, Board, Fault, Outcome
 Part = Literal["problem", "blueprint", "program", "solution"]
 
 NEEDS: Final[Mapping[str, Part]] = {
-    "analyzer": "problem", "modeler": "blueprint", "verifier": "blueprint", "solver": "program",
+    "analyzer": "problem",
+    "modeler": "blueprint",
+    "verifier": "blueprint",
+    "solver": "program",
     "evaluator": "solution",
-}  # fmt: skip
+}
 """What an agent works on."""
 MAKERS: Final[Mapping[Part, AgentName]] = {
-    "blueprint": "analyzer", "program": "modeler", "solution": "solver",
-}  # fmt: skip
+    "blueprint": "analyzer",
+    "program": "modeler",
+    "solution": "solver",
+}
 
 
 def can_work(agent: str, board: Board) -> bool:

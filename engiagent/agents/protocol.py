@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from engiagent.agents.extraction import Extraction
     from engiagent.formulations.program import Program
-    from engiagent.problems import Problem
-    from engiagent.sandbox import ScriptResult
+    from engiagent.run.sandbox.running import ScriptResult
     from engiagent.solvers.result import SolverResult
+    from engiagent.text import Problem
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")

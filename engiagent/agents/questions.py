@@ -42,33 +42,53 @@ _OPERATION: Final = {
 _SCORE: Final = _object({"score": {"type": "number", "minimum": 0, "maximum": 1}, "why": _TEXT})
 
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "analyse": _object({
-        "sufficiency": {"enum": list(get_args(Sufficiency))},
-        "missing": _list({"component": _TEXT, "quantity": _TEXT, "why": _TEXT}),
-        "contradictions": _list({"quotes": _TEXTS, "why": _TEXT}),
-        "not_understood": _list({"quote": _TEXT, "why": _TEXT}),
-        "blueprint": _FREE,
-        "notes": _TEXTS,
-    }),
+    "analyse": _object(
+        {
+            "sufficiency": {"enum": list(get_args(Sufficiency))},
+            "missing": _list({"component": _TEXT, "quantity": _TEXT, "why": _TEXT}),
+            "contradictions": _list({"quotes": _TEXTS, "why": _TEXT}),
+            "not_understood": _list({"quote": _TEXT, "why": _TEXT}),
+            "blueprint": _FREE,
+            "notes": _TEXTS,
+        }
+    ),
     "script": _object({"why": _TEXT, "script": {"type": "string", "minLength": 1}}),
     "repair": _object({"why": _TEXT, "patch": _list(_OPERATION, "value", "from")}),
-    "requirements": _object({"requirements": _FREE, "not_expressible": _list(
-        {"quote": _TEXT, "why": _TEXT})}),
-    "judge": _object({
-        "verdict": {"enum": ["faithful", "wrong", "unsure"]},
-        "findings": _list({"kind": {"enum": [
-            "requirement-dropped", "over-constrained", "misread", "data-altered", "data-untraced"]},
-            "quote": _TEXT, "place": _TEXT, "why": _TEXT}),
-    }),
+    "requirements": _object(
+        {"requirements": _FREE, "not_expressible": _list({"quote": _TEXT, "why": _TEXT})}
+    ),
+    "judge": _object(
+        {
+            "verdict": {"enum": ["faithful", "wrong", "unsure"]},
+            "findings": _list(
+                {
+                    "kind": {
+                        "enum": [
+                            "requirement-dropped",
+                            "over-constrained",
+                            "misread",
+                            "data-altered",
+                            "data-untraced",
+                        ]
+                    },
+                    "quote": _TEXT,
+                    "place": _TEXT,
+                    "why": _TEXT,
+                }
+            ),
+        }
+    ),
     "evaluate": _object(dict.fromkeys(("IE", "DR", "MO", "UH"), _SCORE)),
-    "diagnose": _object({
-        "agent": {"enum": [*AGENTS, "none"]},
-        "strategy": _TEXT,
-        "priority": {"enum": ["high", "medium", "low"]},
-        "estimated_success": {"type": "number", "minimum": 0, "maximum": 1},
-        "reasoning": _TEXT,
-    }),
-}  # fmt: skip
+    "diagnose": _object(
+        {
+            "agent": {"enum": [*AGENTS, "none"]},
+            "strategy": _TEXT,
+            "priority": {"enum": ["high", "medium", "low"]},
+            "estimated_success": {"type": "number", "minimum": 0, "maximum": 1},
+            "reasoning": _TEXT,
+        }
+    ),
+}
 """By the kind of a question."""
 
 

@@ -168,8 +168,10 @@ class Router:
         if agent == "verifier" and board.scripted is not None:
             return _main("evaluator")
         following: dict[AgentName, AgentName] = {
-            "verifier": "modeler", "modeler": "solver", "solver": "evaluator",
-        }  # fmt: skip
+            "verifier": "modeler",
+            "modeler": "solver",
+            "solver": "evaluator",
+        }
         if agent in following:
             return _main(following[agent])
         read = not unread(board)
@@ -184,10 +186,16 @@ class Router:
         # The demands are read first: only they say what the script's schedule has to keep.
         target: AgentName = "verifier" if reads and board.readings == 0 else "modeler"
         return Route(
-            target, "let a script in the sandbox make the schedule", kind.priority, kind.success,
-            f"{kind.about}; the user allows code", "taxonomy", faults[0], _alike(faults, kind),
+            target,
+            "let a script in the sandbox make the schedule",
+            kind.priority,
+            kind.success,
+            f"{kind.about}; the user allows code",
+            "taxonomy",
+            faults[0],
+            _alike(faults, kind),
             script=True,
-        )  # fmt: skip
+        )
 
     def _advised(self, kind: Kind, faults: tuple[Fault, ...]) -> Route:
         """Return whom the supervisor advises, once; who insists gets no further."""
@@ -196,9 +204,15 @@ class Router:
             return _end(f"the advice was not taken: {worst.message}", worst)
         first = next(agent for agent in AGENTS if agent == worst.place)
         return Route(
-            first, worst.suggestion, kind.priority, kind.success, worst.message, "supervision",
-            worst, (),
-        )  # fmt: skip
+            first,
+            worst.suggestion,
+            kind.priority,
+            kind.success,
+            worst.message,
+            "supervision",
+            worst,
+            (),
+        )
 
     def _again(
         self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
@@ -211,9 +225,15 @@ class Router:
         maker = agent in ("analyzer", "modeler") and not board.scripting
         target: AgentName = agent if maker else "modeler"
         return Route(
-            target, kind.strategy, kind.priority, kind.success, kind.about, "taxonomy",
-            faults[0], _alike(faults, kind),
-        )  # fmt: skip
+            target,
+            kind.strategy,
+            kind.priority,
+            kind.success,
+            kind.about,
+            "taxonomy",
+            faults[0],
+            _alike(faults, kind),
+        )
 
     def _mending(
         self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
@@ -234,13 +254,19 @@ class Router:
             return self._diagnosed(worst, kind, faults, board)
         rated = [(self._estimate(a, n, kind), -n, a) for n, a in enumerate(left)]
         success, _, target = max(rated)
-        by: DecidedBy = "forced switch" if forced else (
-            "taxonomy" if target == owners[0] else "memory"
-        )  # fmt: skip
+        by: DecidedBy = (
+            "forced switch" if forced else ("taxonomy" if target == owners[0] else "memory")
+        )
         return Route(
-            target, kind.strategy, kind.priority, success,
-            f"{kind.about}; {target} is likeliest to mend it", by, worst, _alike(faults, kind),
-        )  # fmt: skip
+            target,
+            kind.strategy,
+            kind.priority,
+            success,
+            f"{kind.about}; {target} is likeliest to mend it",
+            by,
+            worst,
+            _alike(faults, kind),
+        )
 
     def _owners(self, agent: AgentName, kind: Kind, board: Board) -> list[AgentName]:
         """Return who may try, each once; nobody mends a blueprint that is not there."""
@@ -275,9 +301,16 @@ class Router:
         if said is None or said["agent"] not in AGENTS:
             return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
         return Route(
-            said["agent"], said["strategy"], said["priority"], float(said["estimated_success"]),
-            said["reasoning"], "diagnosis", worst, _alike(faults, kind), answer.usage,
-        )  # fmt: skip
+            said["agent"],
+            said["strategy"],
+            said["priority"],
+            float(said["estimated_success"]),
+            said["reasoning"],
+            "diagnosis",
+            worst,
+            _alike(faults, kind),
+            answer.usage,
+        )
 
     def _tries(self, agent: AgentName, fault: Fault) -> int:
         return sum(a == Attempt(agent, fault.signature) for a in self.tried)

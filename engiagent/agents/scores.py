@@ -56,7 +56,9 @@ def _uncertainty(board: Board) -> float:
         p.uncertain is not None for p in blueprint.core.parameters
     )
     parts = (
-        bool(extended.key_assumptions), bool(extended.uncertainty_sources),
-        bool(extended.sensitivity_factors), uncertain,
-    )  # fmt: skip
+        bool(extended.key_assumptions),
+        bool(extended.uncertainty_sources),
+        bool(extended.sensitivity_factors),
+        uncertain,
+    )
     return sum(parts) / len(parts)

@@ -14,8 +14,8 @@ from engiagent.agents.protocol import Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 
 if TYPE_CHECKING:
-    from engiagent.sandbox import Limits
-    from engiagent.verify import Certificate
+    from engiagent.run.sandbox.limits import Limits
+    from engiagent.verify.certificate import Certificate
 
 _QUANTITY: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?!\w*\()")
 _SHOWN_LINES: Final = 12
@@ -25,7 +25,8 @@ MOST_SECONDS: Final = 60.0
 
 def written(engine: Engine, board: Board) -> Outcome:
     """Return the modeler's outcome: a script; no one is asked for it where none could be run."""
-    from engiagent.sandbox import SandboxError, layers
+    from engiagent.run.sandbox.limits import SandboxError
+    from engiagent.run.sandbox.running import layers
 
     missing = layers().missing
     if missing:
@@ -35,9 +36,11 @@ def written(engine: Engine, board: Board) -> Outcome:
             agent="modeler", status="failed", summary=str(error), faults=(fault,), error=error
         )
     values = {
-        "instruction": board.instruction, "script": board.script,
-        "quantities": quantities(board), "seconds": limits_of(board).seconds,
-    }  # fmt: skip
+        "instruction": board.instruction,
+        "script": board.script,
+        "quantities": quantities(board),
+        "seconds": limits_of(board).seconds,
+    }
     answer = ask(engine, Question("modeler", "script", board, values, SCHEMAS["script"]))
     if answer.value is None:
         return unanswered("modeler", answer)
@@ -45,19 +48,25 @@ def written(engine: Engine, board: Board) -> Outcome:
     if text == board.script:
         faults = standing(board.instruction.faults)
         return Outcome(
-            agent="modeler", status="failed", summary="the script is the same", faults=faults,
+            agent="modeler",
+            status="failed",
+            summary="the script is the same",
+            faults=faults,
             usage=answer.usage,
-        )  # fmt: skip
+        )
     lines = len(text.splitlines())
     return Outcome(
-        agent="modeler", status="done", summary=f"a script of {lines} lines", usage=answer.usage,
+        agent="modeler",
+        status="done",
+        summary=f"a script of {lines} lines",
+        usage=answer.usage,
         changes={"script": text},
-    )  # fmt: skip
+    )
 
 
 def executed(board: Board) -> Outcome:
     """Return the solver's outcome: what came of the script in the sandbox."""
-    from engiagent.sandbox.solving import run_text
+    from engiagent.run.sandbox.solving import run_text
 
     assert board.script is not None
     assert board.problem is not None
@@ -65,9 +74,11 @@ def executed(board: Board) -> Outcome:
     result = run_text(board.script, board.problem.folder, files, limits_of(board))
     if result.status == "done":
         return Outcome(
-            agent="solver", status="done", summary=f"script: done ({result.layers})",
+            agent="solver",
+            status="done",
+            summary=f"script: done ({result.layers})",
             changes={"scripted": result},
-        )  # fmt: skip
+        )
     said = " / ".join(result.output.strip().splitlines()[-_SHOWN_LINES:])
     fault = Fault("script-failed", str(result.reason), "model.py", said and f"it printed: {said}")
     return Outcome(agent="solver", status="failed", summary=fault.message, faults=(fault,))
@@ -82,9 +93,9 @@ def certified(board: Board, folder: Path | None = None) -> "Certificate":
         Where the schedule is kept as a file; None for nowhere.
     """
     from engiagent.agents.extraction import unread
-    from engiagent.certify import certify, with_gaps
-    from engiagent.sandbox.answer import RESULT
-    from engiagent.sandbox.solving import answer_text, with_layers
+    from engiagent.run.certify import certify, with_gaps
+    from engiagent.run.sandbox.answer import RESULT
+    from engiagent.run.sandbox.solving import answer_text, with_layers
 
     assert board.scripted is not None
     taken = board.requirements
@@ -92,15 +103,19 @@ def certified(board: Board, folder: Path | None = None) -> "Certificate":
         schedule = (folder or Path(place)) / RESULT
         schedule.write_text(answer_text(board.scripted), encoding="utf-8")
         found = certify(
-            board.problem, schedule, None, folder=board.data, name=board.name,
+            board.problem,
+            schedule,
+            None,
+            folder=board.data,
+            name=board.name,
             requirements=None if taken is None else taken.requirements,
-        )  # fmt: skip
+        )
     return with_layers(with_gaps(found, unread(board)), board.scripted)
 
 
 def limits_of(board: Board) -> "Limits":
     """Return what a script may take: the solver's time and memory, where they are limited."""
-    from engiagent.sandbox import Limits
+    from engiagent.run.sandbox.limits import Limits
 
     seconds = board.options.time_limit or MOST_SECONDS
     return Limits.within(seconds, board.options.memory_limit_mb)

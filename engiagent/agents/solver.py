@@ -33,7 +33,7 @@ class Solver:
 
     def run(self, board: Board) -> Outcome:
         """Return a schedule, or why there is none."""
-        from engiagent.stages import computed, solve_program
+        from engiagent.run.stages import computed, solve_program
 
         if board.scripting:
             from engiagent.agents.scripting import executed

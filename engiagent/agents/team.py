@@ -15,7 +15,7 @@ from engiagent.agents.protocol import Agent, AgentName, Board, Engine, Outcome
 from engiagent.agents.routing import Policy, Router
 from engiagent.agents.solver import Claim, Solver
 from engiagent.agents.verifier import Verifier
-from engiagent.runfolder import RunFolder
+from engiagent.run.folder import RunFolder
 from engiagent.solvers.result import OnProgress
 
 STAGES: Final[Mapping[AgentName, str]] = {

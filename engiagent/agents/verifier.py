@@ -80,9 +80,12 @@ class Verifier:
         count = 0 if together is None else len(together.requirements.requirements)
         notes = tuple(dict.fromkeys([*board.notes, *said]))
         return Outcome(
-            agent=self.name, status="done", summary=f"{count} demand(s) of the text", usage=usage,
+            agent=self.name,
+            status="done",
+            summary=f"{count} demand(s) of the text",
+            usage=usage,
             changes={"readings": readings, "requirements": together, "notes": notes},
-        )  # fmt: skip
+        )
 
     def _reads(self, board: Board) -> bool:
         """Whether to take requirements from the text: once, and again where some may lack."""
@@ -160,8 +163,8 @@ def _shown_infeasible(board: Board) -> bool:
 
 def data_faults(board: Board) -> tuple[Fault, ...]:
     """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
-    from engiagent.formulations import expand
-    from engiagent.verify import check
+    from engiagent.formulations.expansion import expand
+    from engiagent.verify.checking import check
 
     assert board.blueprint is not None
     assert board.problem is not None

@@ -129,10 +129,7 @@ class _Analyser:
         self.found = list(dict.fromkeys(self.found))
         self.found.sort(key=lambda d: order[d.severity])
         return Analysis(
-            tuple(self.found),
-            sum(v.size for v in variables.values()),
-            self.rows,
-            missing,
+            tuple(self.found), sum(v.size for v in variables.values()), self.rows, missing
         )
 
     def _note(
@@ -185,16 +182,23 @@ class _Analyser:
         if len(crossed):
             low, high = variable.lower[crossed[0]], variable.upper[crossed[0]]
             self._note(
-                "EB018", "warning", "decision_variables", name,
+                "EB018",
+                "warning",
+                "decision_variables",
+                name,
                 f"the lower bound {low:g} lies above the upper bound {high:g}",
-            )  # fmt: skip
+            )
         elif variable.definition.type in ("integer", "binary"):
             self._whole_bounds(variable)
         if not np.all(np.isfinite(variable.lower) & np.isfinite(variable.upper)):
             self._note(
-                "EB019", "info", "decision_variables", name, "it has no finite bound on one side",
+                "EB019",
+                "info",
+                "decision_variables",
+                name,
+                "it has no finite bound on one side",
                 "give every variable its physical bounds; certificates are sharper with them",
-            )  # fmt: skip
+            )
 
     def _whole_bounds(self, variable: Variable) -> None:
         """Say where bounds that do not cross leave no whole number."""
@@ -203,9 +207,12 @@ class _Analyser:
             row = int(np.argmax(none))
             low, high = variable.lower[row], variable.upper[row]
             self._note(
-                "EB018", "warning", "decision_variables", variable.definition.name,
+                "EB018",
+                "warning",
+                "decision_variables",
+                variable.definition.name,
                 f"no whole number lies between its bounds {low:g} and {high:g}",
-            )  # fmt: skip
+            )
 
     def _expressions(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
         """Try every named expression on its whole grid: all of them are reported."""

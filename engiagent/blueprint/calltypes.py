@@ -15,7 +15,7 @@ from engiagent.blueprint.grammar import (
     Ref,
 )
 from engiagent.blueprint.symbols import HOUR, NONLINEAR, ONE, Scope, Typed, type_error
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.typecheck import TypeChecker
@@ -143,9 +143,11 @@ def _where(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
 
 def _statement(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     raise type_error(
-        "EB010", f"{node.function} states a constraint and has no value", node,
+        "EB010",
+        f"{node.function} states a constraint and has no value",
+        node,
         "make it a constraint of its own",
-    )  # fmt: skip
+    )
 
 
 def _prev(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:

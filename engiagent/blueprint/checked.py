@@ -30,7 +30,7 @@ from engiagent.blueprint.indexing import Place, Rows, Value
 from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.symbols import Typed
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -141,9 +141,16 @@ def checked_variable(elaboration: Elaboration, position: int) -> Variable:
     unit = parse_unit(definition.unit or "1")
     bound = _Bounds(elaboration, definition, binders, grid, unit, path)
     return Variable(
-        definition, sets, grid, positions if lookup is not None else None, lookup,
-        bound.values("lower", -np.inf), bound.values("upper", np.inf), bound.history(), unit,
-    )  # fmt: skip
+        definition,
+        sets,
+        grid,
+        positions if lookup is not None else None,
+        lookup,
+        bound.values("lower", -np.inf),
+        bound.values("upper", np.inf),
+        bound.history(),
+        unit,
+    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from engiagent.blueprint.stamps import parse_stamp
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.values import Array
 from engiagent.errors import InputError
-from engiagent.gridfiles import GridVariable
+from engiagent.io.gridfiles import GridVariable
 
 Coordinates = Mapping[str, tuple[str, tuple[str, ...]]]
 

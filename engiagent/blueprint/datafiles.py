@@ -28,8 +28,8 @@ from engiagent.blueprint.values import (
     unit_of,
 )
 from engiagent.errors import InputError
-from engiagent.gridfiles import as_table, read_grid
-from engiagent.tabular import TableColumn, TableFile, read_table
+from engiagent.io.gridfiles import as_table, read_grid
+from engiagent.io.tabular import TableColumn, TableFile, read_table
 
 
 def file_values(
@@ -120,10 +120,7 @@ def _long(table: TableFile, column: TableColumn, keys: tuple[str, ...], wanted: 
 
 
 def _key_columns(
-    table: TableFile,
-    keys: tuple[str, ...],
-    parts: tuple[IndexSet, ...],
-    sets: tuple[IndexSet, ...],
+    table: TableFile, keys: tuple[str, ...], parts: tuple[IndexSet, ...], sets: tuple[IndexSet, ...]
 ) -> list[TableColumn]:
     if len(keys) != len(parts):
         listed = ", ".join(part.name for part in parts) or "no set"

@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
 from engiagent.blueprint.values import Array
-from engiagent.tabular import TableColumn
+from engiagent.io.tabular import TableColumn
+from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
 MAX_VALUES: Final = 50_000_000
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engiagent.blueprint.grammar import ExpressionError
-from engiagent.blueprint.units import UnitError
 from engiagent.errors import EngiagentError, InputError
+from engiagent.units.unit import UnitError
 
 Severity = Literal["error", "warning", "info"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
 
 from engiagent.errors import InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 
 SCHEMA: Final = "engiagent-blueprint/1"
 MAX_BYTES: Final = 100_000_000

@@ -28,18 +28,13 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.indexing import Named, Table
-from engiagent.blueprint.setbuilders import (
-    MAX_ELEMENTS,
-    SET_BUILDERS,
-    parents_of,
-    single_parent,
-)
+from engiagent.blueprint.setbuilders import MAX_ELEMENTS, SET_BUILDERS, parents_of, single_parent
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import element_positions, inline_values, unit_of
+from engiagent.units.unit import Unit, parse_unit
 
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")

@@ -37,10 +37,10 @@ from engiagent.blueprint.indexing import (
     root_positions,
     set_name,
 )
+from engiagent.blueprint.interpolation import interpolated
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.windows import window
-from engiagent.interpolation import interpolated
 
 
 class Evaluator(Indexer):
@@ -104,9 +104,11 @@ class Evaluator(Indexer):
         self.refuse_outside(node, place, grid)
         if named.kept is not None and not np.all(named.kept()[place.flat]):
             raise evaluation_error(
-                "EB004", f"{node.name} does not exist at every element named here", node,
+                "EB004",
+                f"{node.name} does not exist at every element named here",
+                node,
                 "its 'where' leaves some out; filter here alike",
-            )  # fmt: skip
+            )
         return self.number(named.body, grid.bind(unflatten(named, place.flat)))
 
     def _unary(self, node: Unary, grid: Grid) -> Value:

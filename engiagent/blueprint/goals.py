@@ -15,7 +15,7 @@ from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.symbols import Scope, Typed
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.blueprint.units import Unit, conversion, parse_unit
+from engiagent.units.unit import Unit, conversion, parse_unit
 
 Sense = Literal["minimize", "maximize"]
 Method = Literal["lexicographic", "epsilon", "frontier"]
@@ -237,9 +237,11 @@ def checked_penalty(
         return None
     if given is None:
         raise _refused(
-            f"{constraint.path}.hard", "a soft constraint needs a penalty", label,
+            f"{constraint.path}.hard",
+            "a soft constraint needs a penalty",
+            label,
             'as "penalty": {"weight": "50[EUR/kWh]"}',
-        )  # fmt: skip
+        )
     if objective is None or objective.method is not None:
         text = "a penalty needs a single objective to which it is added"
         raise _refused(f"{constraint.path}.penalty", text, label)

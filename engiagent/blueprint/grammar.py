@@ -230,13 +230,24 @@ def walk(node: Node) -> Iterator[Node]:
 # --- reading -----------------------------------------------------------------------------------
 
 _BINARY = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Mod: "%",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.Mod: "%",
     ast.FloorDiv: "//",
-}  # fmt: skip
+}
 _COMPARE = {
-    ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">",
-    ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+    ast.LtE: "<=",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.Gt: ">",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
 _UNIT_LITERAL = re.compile(
     r"""(?P<text>"[^"]*"|'[^']*')"""  # brackets inside a label are no unit
@@ -406,11 +417,18 @@ class _Reader:
 
 def _describe(item: ast.expr) -> str:
     names = {
-        ast.Lambda: "a lambda", ast.ListComp: "a list comprehension", ast.Dict: "a dictionary",
-        ast.GeneratorExp: f"a 'for' outside {', '.join(REDUCTIONS)}", ast.JoinedStr: "an f-string",
-        ast.NamedExpr: "':='", ast.Starred: "'*'", ast.Slice: "a slice", ast.Set: "a set in braces",
-        ast.SetComp: "a set comprehension", ast.Await: "await",
-    }  # fmt: skip
+        ast.Lambda: "a lambda",
+        ast.ListComp: "a list comprehension",
+        ast.Dict: "a dictionary",
+        ast.GeneratorExp: f"a 'for' outside {', '.join(REDUCTIONS)}",
+        ast.JoinedStr: "an f-string",
+        ast.NamedExpr: "':='",
+        ast.Starred: "'*'",
+        ast.Slice: "a slice",
+        ast.Set: "a set in braces",
+        ast.SetComp: "a set comprehension",
+        ast.Await: "await",
+    }
     return names.get(type(item), f"'{type(item).__name__}'")
 
 
@@ -521,10 +539,11 @@ def _call(reader: _Reader, item: ast.expr, span: Span) -> Node:
     if name == "dual":
         raise GrammarError(
             "a dual value (a shadow price) is known only once the problem is solved, so that no "
-            "constraint and no objective can hold it", span[0] + 1,
+            "constraint and no objective can hold it",
+            span[0] + 1,
             "list the constraint under report.duals, or write the rule that sets the price with "
             "complements(...) and a variable of its own",
-        )  # fmt: skip
+        )
     if name not in FUNCTIONS:
         from difflib import get_close_matches
 

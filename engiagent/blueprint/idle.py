@@ -129,9 +129,12 @@ def _without_dynamics(core: Core) -> Iterator[Diagnostic]:
         if stored and variable.name not in linked and not executed:
             message = f"{word} of {owner} has no dynamics: nothing links it to the instant before"
             yield Diagnostic(
-                "EB057", "warning", f"{PATH}.decision_variables[{position}]", message,
+                "EB057",
+                "warning",
+                f"{PATH}.decision_variables[{position}]",
+                message,
                 name=variable.name,
-            )  # fmt: skip
+            )
 
 
 def linked_names(texts: Iterable[str]) -> Iterator[str]:

@@ -453,9 +453,11 @@ def shared_edges(
         raise evaluation_error("EB003", f"{name} has no clock", node)
     if not first.counts_as(second):
         raise evaluation_error(
-            "EB003", f"{one.name} and {other.name} cannot be laid side by side", node,
+            "EB003",
+            f"{one.name} and {other.name} cannot be laid side by side",
+            node,
             "give both a start with a date and a zone, or neither",
-        )  # fmt: skip
+        )
     return first.edges, second.edges
 
 

@@ -13,26 +13,31 @@ from typing import Any
 from engiagent.blueprint.document import MAX_BYTES, schema
 from engiagent.blueprint.explanations import explanations
 from engiagent.blueprint.grammar import FUNCTIONS, LOGICAL, MAX_DEPTH, MAX_LENGTH, REDUCTIONS
-from engiagent.blueprint.units import (
-    COUNTS,
-    CURRENCIES,
-    Unit,
-    known_units,
-    parse_unit,
-    spellings,
-)
-from engiagent.blueprint.units import (
-    MAX_LENGTH as MAX_UNIT_LENGTH,
-)
+from engiagent.units.unit import COUNTS, CURRENCIES, Unit, known_units, parse_unit, spellings
+from engiagent.units.unit import MAX_LENGTH as MAX_UNIT_LENGTH
 
 # Kinds of units, each by one of its units; money and counts come apart.
 DIMENSIONS = {
-    "pure numbers": "1", "time": "s", "frequency": "Hz", "length": "m", "area": "m2",
-    "volume": "m3", "flow": "gpm", "mass": "kg", "energy": "J", "power": "W",
+    "pure numbers": "1",
+    "time": "s",
+    "frequency": "Hz",
+    "length": "m",
+    "area": "m2",
+    "volume": "m3",
+    "flow": "gpm",
+    "mass": "kg",
+    "energy": "J",
+    "power": "W",
     "temperature difference": "K",
-    "force": "N", "pressure": "Pa", "current": "A", "voltage": "V", "resistance": "ohm",
-    "charge": "Ah", "amount of substance": "mol", "slots without a calendar": "timeunit",
-}  # fmt: skip
+    "force": "N",
+    "pressure": "Pa",
+    "current": "A",
+    "voltage": "V",
+    "resistance": "ohm",
+    "charge": "Ah",
+    "amount of substance": "mol",
+    "slots without a calendar": "timeunit",
+}
 
 _HEAD = """\
 # Reference of the blueprint language
@@ -228,9 +233,14 @@ def _field_table(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
 
 
 _PLAIN = {
-    "identifier": "name", "constraintId": "name", "text": "text", "expression": "expression",
-    "binders": "list of binders", "span": "span", "bound": "number or expression",
-}  # fmt: skip
+    "identifier": "name",
+    "constraintId": "name",
+    "text": "text",
+    "expression": "expression",
+    "binders": "list of binders",
+    "span": "span",
+    "bound": "number or expression",
+}
 
 
 def _kind(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
@@ -257,9 +267,12 @@ def _words(name: str, value: Mapping[str, Any], definitions: Mapping[str, Any]) 
         inner = f"({inner})" if " or " in inner else inner
         return f"list of {inner}" if item.get("type") != "object" else "list of objects"
     plain = {
-        "string": "text", "object": "object", "boolean": "true or false", "number": "number",
+        "string": "text",
+        "object": "object",
+        "boolean": "true or false",
+        "number": "number",
         "integer": "whole number",
-    }.get(name, name)  # fmt: skip
+    }.get(name, name)
     return plain + _limits(value)
 
 

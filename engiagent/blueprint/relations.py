@@ -8,18 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engiagent.blueprint.grammar import (
-    LOGICAL,
-    Call,
-    Compare,
-    Logic,
-    Node,
-    Number,
-    Ref,
-    Unary,
-)
+from engiagent.blueprint.grammar import LOGICAL, Call, Compare, Logic, Node, Number, Ref, Unary
 from engiagent.blueprint.symbols import ONE, Scope, Typed, type_error
-from engiagent.blueprint.units import Unit
+from engiagent.units.unit import Unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.typecheck import TypeChecker
@@ -81,9 +72,11 @@ def clauses(node: Node) -> tuple[tuple[Literal, ...], ...]:
     found = _clauses(node, True)
     if len(found) > MAX_CLAUSES:
         raise type_error(
-            "EB010", f"written out, this condition has {len(found)} cases", node,
+            "EB010",
+            f"written out, this condition has {len(found)} cases",
+            node,
             "use several constraints, or a binary variable for a part of it",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -144,9 +137,11 @@ def _binary_is(checker: "TypeChecker", node: Compare, scope: Scope) -> Node:
     plain = isinstance(right, Number) and right.unit is None and right.value in (0.0, 1.0)
     if node.ops != ("==",) or not plain:
         raise type_error(
-            "EB010", "only b == 0 and b == 1 can be asked of a binary here", node,
+            "EB010",
+            "only b == 0 and b == 1 can be asked of a binary here",
+            node,
             "as in implies(on[t] == 1, P[t] >= 5[kW])",
-        )  # fmt: skip
+        )
     return replace(node, operands=(_binary(checker, left, scope), right))
 
 

@@ -11,9 +11,9 @@ from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import Ref, parse
 from engiagent.blueprint.patching import PatchError, patched
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.blueprint.units import conversion, parse_unit
 from engiagent.blueprint.values import inline_values, unit_of
 from engiagent.errors import InputError
+from engiagent.units.unit import conversion, parse_unit
 
 BASE: Final = "base"
 REQUEST: Final = "EB035"

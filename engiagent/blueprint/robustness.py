@@ -144,13 +144,18 @@ def deviated(core: Core, item: Uncertainty, element: int) -> Core:
     values.reshape(-1)[element] += item.deviation.reshape(-1)[element]
     parameters = tuple(
         replace(
-            p, value=_written(values, item.sets), data=None, keys=(), unit=str(item.unit),
-            unit_override=None, uncertain=None,
+            p,
+            value=_written(values, item.sets),
+            data=None,
+            keys=(),
+            unit=str(item.unit),
+            unit_override=None,
+            uncertain=None,
         )
         if p.name == item.name
         else p
         for p in core.parameters
-    )  # fmt: skip
+    )
     return replace(core, parameters=parameters)
 
 

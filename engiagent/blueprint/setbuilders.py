@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engiagent.blueprint.document import SetDef
-from engiagent.blueprint.grammar import (
-    Binder,
-    parse_binder,
-)
+from engiagent.blueprint.grammar import Binder, parse_binder
 from engiagent.blueprint.sets import IndexSet, Label
 from engiagent.blueprint.timeaxis import build_axis
-from engiagent.blueprint.values import (
-    element_positions,
-    read_column,
-)
+from engiagent.blueprint.values import element_positions, read_column
 
 if TYPE_CHECKING:
     from engiagent.blueprint.elaborate import Elaboration
@@ -37,9 +31,13 @@ def _instants(elaboration: "Elaboration", d: SetDef) -> IndexSet:
         raise ValueError(f"instants are the edges of a time set; {parent.name} is none")
     labels = None if parent.kind == "time" else tuple(range(parent.size + 1))
     return IndexSet(
-        d.name, "instants", parent.size + 1, given_labels=labels, axis=parent.axis,
+        d.name,
+        "instants",
+        parent.size + 1,
+        given_labels=labels,
+        axis=parent.axis,
         periods_of=parent,
-    )  # fmt: skip
+    )
 
 
 def _periods(elaboration: "Elaboration", d: SetDef) -> IndexSet:
@@ -127,9 +125,15 @@ def _subset(elaboration: "Elaboration", d: SetDef) -> IndexSet:
     else:
         positions = element_positions(list(distinct(d.elements)), parent)
     return IndexSet(
-        d.name, "subset", len(positions), parent=parent, positions=positions,
-        axis=parent.axis, factors=parent.factors, periods_of=parent.periods_of,
-    )  # fmt: skip
+        d.name,
+        "subset",
+        len(positions),
+        parent=parent,
+        positions=positions,
+        axis=parent.axis,
+        factors=parent.factors,
+        periods_of=parent.periods_of,
+    )
 
 
 def _union(elaboration: "Elaboration", d: SetDef) -> IndexSet:

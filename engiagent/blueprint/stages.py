@@ -193,5 +193,8 @@ def _check_expression(elaboration: Elaboration, one: StagedVariable) -> None:
     if odd.any():
         raise ExpressionError(
             f"it gives the stage {values[odd][0]:g}; the stages of {one.tree.name} are 1 to "
-            f"{one.tree.last}", 1, None, STAGE,
-        )  # fmt: skip
+            f"{one.tree.last}",
+            1,
+            None,
+            STAGE,
+        )

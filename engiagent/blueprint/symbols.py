@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engiagent.blueprint.grammar import ExpressionError, Node
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 
 ONE = parse_unit("1")
 HOUR = parse_unit("h")

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.units import UnitError, convert, parse_unit
+from engiagent.units.unit import UnitError, convert, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

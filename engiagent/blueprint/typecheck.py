@@ -49,7 +49,7 @@ from engiagent.blueprint.symbols import (
     type_error,
 )
 from engiagent.blueprint.unithints import clash, suggestion
-from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
+from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
 
 @dataclass
@@ -371,9 +371,11 @@ class TypeChecker:
         if not isinstance(exponent, Number) or exponent.value != int(exponent.value):
             if left.unit.dimension:
                 raise type_error(
-                    "EB005", "of a quantity with a unit only whole powers can be taken",
-                    node.right, "divide by a reference value first",
-                )  # fmt: skip
+                    "EB005",
+                    "of a quantity with a unit only whole powers can be taken",
+                    node.right,
+                    "divide by a reference value first",
+                )
             plain = self.convert(left, ONE)
             degree = NONLINEAR if left.degree else 0
             changed = replace(node, left=plain.node, right=right.node)

@@ -31,8 +31,8 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit
 from engiagent.blueprint.values import unit_of
+from engiagent.units.unit import Unit
 
 Floats = npt.NDArray[np.float64]
 Number = int | float | str
@@ -133,9 +133,10 @@ def _uncertainty(
         raise refuse("", "labels and elements are not uncertain; only numbers are")
     if (given.set == "budget") != (given.budget is not None):
         raise refuse(
-            "budget", "a budget belongs to the set 'budget', and that needs one",
+            "budget",
+            "a budget belongs to the set 'budget', and that needs one",
             'as "set": "budget", "budget": 2.5',
-        )  # fmt: skip
+        )
     by_label = isinstance(definition.unit, FrozenMap) and definition.unit_override is None
     if by_label and not isinstance(given.deviation, str):
         raise refuse("deviation", "the parameter has units by label", "write it with its unit")

@@ -22,7 +22,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.spelling import bracketed, spell
 from engiagent.blueprint.symbols import Scope, SetInfo, Symbol
-from engiagent.blueprint.units import CURRENCIES, Unit, parse_unit
+from engiagent.units.unit import CURRENCIES, Unit, parse_unit
 
 MAX_QUOTE: Final = 60
 _SHORT_QUOTE: Final = 40

@@ -11,10 +11,10 @@ from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.blueprint.units import Unit, conversion, parse_unit
 from engiagent.errors import InputError
-from engiagent.gridfiles import as_table, read_grid
-from engiagent.tabular import TableColumn, TableFile, read_table
+from engiagent.io.gridfiles import as_table, read_grid
+from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.units.unit import Unit, conversion, parse_unit
 
 Array = npt.NDArray[Any]
 

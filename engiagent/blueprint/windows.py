@@ -95,9 +95,12 @@ def _beside(
     room = room_of(limit, limit)
     below, above = (f.astype(np.int64) for f in (np.floor(limit + room), np.ceil(limit - room)))
     ranges = {
-        "<=": (start, below + 1), "<": (start, above), ">=": (above, end), ">": (below + 1, end),
+        "<=": (start, below + 1),
+        "<": (start, above),
+        ">=": (above, end),
+        ">": (below + 1, end),
         "==": (above, below + 1),
-    }  # fmt: skip
+    }
     if op in ranges:
         first, after = ranges[op]
         yield np.clip(first, 0, inner.size), np.clip(after, 0, inner.size)

@@ -13,10 +13,10 @@ from engiagent.cli import exit_codes
 from engiagent.cli.output import print_json, say
 from engiagent.cli.places import ProblemPath
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.jsontext import loads_strict
-from engiagent.runfolder import BLUEPRINT, CERTIFICATE, is_run_folder, read_record
-from engiagent.runinputs import EXPERT, READING, slots_of, stored_problem
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, is_run_folder, read_record
+from engiagent.run.inputs import EXPERT, READING, slots_of, stored_problem
 
 ANSWER: Final = "answer.json"
 REFUSED: Final = ("violated", None)
@@ -24,8 +24,12 @@ REFUSED: Final = ("violated", None)
 
 @click.command()
 @click.argument("source", type=ProblemPath(path_type=Path, exists=True, file_okay=False))
-@click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False),
-              help="Store it in this folder instead of beside the problem.")  # fmt: skip
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Store it in this folder instead of beside the problem.",
+)
 @click.option("--force", is_flag=True, help="Replace a reading that is stored there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int:
@@ -36,8 +40,11 @@ def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int
     by moving those values into the blueprint. SOURCE may be a folder with expert files, too; their
     blueprint is what was read.
     """
-    place = _accept_run(source, folder, force) if is_run_folder(source) else _accept_expert(
-        source, folder, force)  # fmt: skip
+    place = (
+        _accept_run(source, folder, force)
+        if is_run_folder(source)
+        else _accept_expert(source, folder, force)
+    )
     if as_json:
         print_json({"schema": "engiagent-accepted/1", "stored": str(place)})
     say(f"stored {place}: the engine offline reads this text again by rule")
@@ -45,16 +52,20 @@ def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int
 
 
 def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
-    from engiagent.problems import Problem
     from engiagent.readings.reading import Missing
     from engiagent.readings.stored import place_of, store
+    from engiagent.text import Problem
 
     record = read_record(run)
     verdict, asked = record.get("verdict"), record.get("asked") or {}
     if record.get("state") != "done" or verdict in REFUSED:
         found = f"{record.get('state')}, {verdict or 'no verdict'}"
-        raise InputError("the reading of this run cannot be accepted", str(run), found=found,
-                         expected="a run that is done and whose plan was not violated")  # fmt: skip
+        raise InputError(
+            "the reading of this run cannot be accepted",
+            str(run),
+            found=found,
+            expected="a run that is done and whose plan was not violated",
+        )
     taken = stored_problem(run)
     if taken is None or not (run / BLUEPRINT).is_file():
         raise InputError("the run has no text with a blueprint of it", str(run))
@@ -68,8 +79,9 @@ def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
     missing = tuple(Missing(*_slot(n), "the text does not give it") for n in names)
     source = Path(str(asked.get("problem", "")))
     if folder is None and not source.exists():
-        raise InputError("the problem of the run is not where it was", str(source),
-                         expected="--to FOLDER")  # fmt: skip
+        raise InputError(
+            "the problem of the run is not where it was", str(source), expected="--to FOLDER"
+        )
     place = place_of(taken if folder is not None else Problem.load(source))
     read_by = certificate["reading"]
     accepted = {
@@ -92,14 +104,17 @@ def _slot(name: str) -> tuple[str, str]:
 
 def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
     """Store what the annotators of a problem read: ``blueprint.json`` among its expert files."""
-    from engiagent.problems import Problem
     from engiagent.readings.reading import Missing
     from engiagent.readings.stored import store
+    from engiagent.text import Problem
 
     problem = Problem.load(source)
     if problem.expert is None or not (problem.expert / BLUEPRINT).is_file():
-        raise InputError("neither a run nor a problem with expert files", str(source),
-                         expected=f"a run folder, or {EXPERT}/{BLUEPRINT}")  # fmt: skip
+        raise InputError(
+            "neither a run nor a problem with expert files",
+            str(source),
+            expected=f"a run folder, or {EXPERT}/{BLUEPRINT}",
+        )
     answer: dict[str, Any] = {}
     if (problem.expert / ANSWER).is_file():
         raw = open_inside(problem.expert, ANSWER).decode("utf-8", errors="replace")
@@ -111,8 +126,12 @@ def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
     clash = answer.get("contradiction") if answer.get("verdict") == "ill-posed" else None
     quotes = [str(quote) for quote in clash or ()]
     places = list(_places(problem.text, quotes))
-    accepted = {"by": "the annotators of the problem", "date": None,
-                "verdict": answer.get("verdict"), "grade": "annotated"}  # fmt: skip
+    accepted = {
+        "by": "the annotators of the problem",
+        "date": None,
+        "verdict": answer.get("verdict"),
+        "grade": "annotated",
+    }
     place = (folder or problem.expert) / READING
     store(
         problem,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engiagent.blueprint.grammar import ExpressionError, Number, parse, walk
-from engiagent.runinputs import EXPERT, REQUIREMENTS
+from engiagent.run.inputs import EXPERT, REQUIREMENTS
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
     from engiagent.verify.requirements import Requirements
 
 ANSWER: Final = "answer.json"

@@ -33,10 +33,7 @@ def _quotes(value: Any) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def against_answer(
-    verdict: str | None,
-    objective: Mapping[str, Any],
-    missing: Iterable[str],
-    answer: Any,
+    verdict: str | None, objective: Mapping[str, Any], missing: Iterable[str], answer: Any
 ) -> Iterator[str]:
     """Yield a sentence for everything in which a result differs from the stored answer."""
     if not isinstance(answer, dict):
@@ -90,7 +87,7 @@ def against_schedule(result: "CheckResult", answer: Any) -> Iterator[str]:
 def _objectives(
     found: Mapping[str, Any], expected: Mapping[str, Any], tolerance: float | None
 ) -> Iterator[str]:
-    from engiagent.blueprint.units import convert, parse_unit
+    from engiagent.units.unit import convert, parse_unit
 
     value = found.get("value")
     if value is None:

@@ -136,10 +136,36 @@ def app(context: click.Context) -> None:
 
 
 COMMANDS = (
-    new, run, accept, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
-    runs, import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox,
-    trace, mcp, config, completion, view,
-)  # fmt: skip
+    new,
+    run,
+    accept,
+    audit,
+    explain,
+    solve,
+    study,
+    sweep,
+    pareto,
+    sensitivity,
+    check,
+    bench,
+    emit,
+    runs,
+    import_model,
+    report,
+    problems,
+    lint,
+    memory,
+    schema,
+    doctor,
+    finance,
+    weather,
+    sandbox,
+    trace,
+    mcp,
+    config,
+    completion,
+    view,
+)
 for command in COMMANDS:
     app.add_command(command)
 dress(app)

@@ -11,7 +11,7 @@ from engiagent.cli.output import WORST, clean, print_json, say, say_items
 from engiagent.cli.places import PROBLEM
 
 if TYPE_CHECKING:
-    from engiagent.audit import Audit, Finding
+    from engiagent.explain.audit import Audit, Finding
 
 _STYLES = {
     "complete": "bold green",
@@ -71,8 +71,8 @@ def audit(
     something is missing or contradictory without such a proof, 1 when something is suspicious and
     --fail-on asks for it.
     """
-    from engiagent.audit import audit_path
     from engiagent.cli.run import parse_settings
+    from engiagent.explain.audit import audit_path
 
     if blueprint is not None and settings:
         raise click.UsageError("--set belongs to a problem, not to --blueprint")

@@ -10,9 +10,9 @@ from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json, say
 
 if TYPE_CHECKING:
-    from engiagent.bench.faults.ablation import Result
-    from engiagent.bench.messages.runs import Row
-    from engiagent.bench.suite import Cell, Measured
+    from engiagent.agents.bench.faults.ablation import Result
+    from engiagent.agents.bench.messages.runs import Row
+    from engiagent.agents.bench.suite import Cell, Measured
 
 RESULTS = Path("benchmarks") / "results"
 FAULT_RUNS, QUICK_RUNS = 512, 32
@@ -40,8 +40,12 @@ def bench() -> None:
 
 @bench.command("suite")
 @click.argument("path", metavar="SUITE", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Where results and checkpoints go; by default beside the suite.")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where results and checkpoints go; by default beside the suite.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def suite(path: Path, out: Path | None, as_json: bool) -> int:
     """Run problems × engines × coordination × repetitions as SUITE has them.
@@ -50,9 +54,9 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
     Written are runs.csv, figures.json and report.html. The exit code is 0 when no run claims what
     the experts' annotations contradict.
     """
-    from engiagent.bench.figures import figures, rows, table, to_csv, to_html
-    from engiagent.bench.suite import load_suite, run_suite
-    from engiagent.files import write_atomic
+    from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
+    from engiagent.agents.bench.suite import load_suite, run_suite
+    from engiagent.io.files import write_atomic
 
     known = load_suite(path)
     folder = out or path.with_suffix("")
@@ -78,14 +82,20 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
 def _say_run(cell: "Cell", measured: "Measured", kept: bool) -> None:
     state = "FALSE" if measured.false else "right" if measured.right else "open"
     again = ", kept" if kept else ""
-    say(f"{state:<6} {cell.problem} {cell.engine} {cell.coordination} #{cell.repetition} "
-        f"({measured.verdict}, {measured.seconds:.1f} s{again})")  # fmt: skip
+    say(
+        f"{state:<6} {cell.problem} {cell.engine} {cell.coordination} #{cell.repetition} "
+        f"({measured.verdict}, {measured.seconds:.1f} s{again})"
+    )
 
 
 @bench.command("faults")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--runs", type=click.IntRange(min=1), metavar="N",
-              help=f"Injected runs in each mode; by default {FAULT_RUNS}.")  # fmt: skip
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Injected runs in each mode; by default {FAULT_RUNS}.",
+)
 @click.option("--quick", is_flag=True, help=f"Only {QUICK_RUNS} runs on few problems.")
 @click.option("--seed", default="1", help="Of faults and luck.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -99,15 +109,19 @@ def faults(
     verifier and without forced switching. Nothing here is a language model's figure. The exit code
     is 0 when no run claims what the experts' annotations contradict.
     """
-    from engiagent.bench.faults.ablation import bench_faults
-    from engiagent.bench.faults.report import report, table
-    from engiagent.problems import corpus_root
+    from engiagent.agents.bench.faults.ablation import bench_faults
+    from engiagent.agents.bench.faults.report import report, table
+    from engiagent.text import corpus_root
 
     count = runs or (QUICK_RUNS if quick else FAULT_RUNS)
     results = bench_faults(
-        folder or corpus_root(), count, seed, QUICK_PROBLEMS if quick else FAULT_PROBLEMS,
-        on_result=_say_result, on_skip=say,
-    )  # fmt: skip
+        folder or corpus_root(),
+        count,
+        seed,
+        QUICK_PROBLEMS if quick else FAULT_PROBLEMS,
+        on_result=_say_result,
+        on_skip=say,
+    )
     found = report(results, seed)
     if store:
         _store(found, "faults")
@@ -124,8 +138,13 @@ def faults(
 @click.option("--quick", is_flag=True, help="Only the two smallest problems of each domain.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=30.0,
-              metavar="S", help="Wall-clock limit of each solve.")  # fmt: skip
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    metavar="S",
+    help="Wall-clock limit of each solve.",
+)
 def messages(
     folder: Path | None, quick: bool, as_json: bool, store: bool, time_limit: float
 ) -> int:
@@ -136,9 +155,9 @@ def messages(
     is a language model's figure. Counted are right verdicts and tokens. The exit code is 0 when
     nothing false is claimed, no key is in a file, and each budget ended its run.
     """
-    from engiagent.bench.messages.report import good, report, table
-    from engiagent.bench.messages.runs import bench_budgets, bench_messages, places, plan
-    from engiagent.problems import corpus_root
+    from engiagent.agents.bench.messages.report import good, report, table
+    from engiagent.agents.bench.messages.runs import bench_budgets, bench_messages, places, plan
+    from engiagent.text import corpus_root
 
     root = folder or corpus_root()
     names = places(root, QUICK_NAMES if quick else None)
@@ -157,8 +176,10 @@ def messages(
 def _say_message(row: "Row") -> None:
     state = "FALSE" if row.false else "right" if row.right else "open"
     why = f": {row.reason[:200]}" if row.reason else ""
-    say(f"{state:<6} {row.problem} behind {row.trouble} ({row.verdict}, {row.requests} requests, "
-        f"{row.tokens} tokens, {row.seconds:.1f} s){clean(why)}")  # fmt: skip
+    say(
+        f"{state:<6} {row.problem} behind {row.trouble} ({row.verdict}, {row.requests} requests, "
+        f"{row.tokens} tokens, {row.seconds:.1f} s){clean(why)}"
+    )
 
 
 def _say_result(result: "Result") -> None:
@@ -171,8 +192,8 @@ def _say_result(result: "Result") -> None:
 
 
 def _store(found: dict[str, Any], name: str) -> None:
-    from engiagent.bench.machine import machine, versions
-    from engiagent.files import write_atomic
+    from engiagent.agents.bench.machine import machine, versions
+    from engiagent.io.files import write_atomic
 
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"

@@ -12,7 +12,7 @@ from engiagent.cli.places import PROBLEM
 from engiagent.cli.run import further_proofs, limits, solve_options
 from engiagent.cli.schedules import READING, reading_of, schedule_options
 from engiagent.errors import InputError
-from engiagent.proofs import Proofs
+from engiagent.run.proofs import Proofs
 
 if TYPE_CHECKING:
     from engiagent.cli.checked import CheckResult
@@ -144,7 +144,7 @@ def write_results(
 ) -> None:
     """Write the results in the forms that CI systems read."""
     from engiagent.cli.complaints import annotations, append_summary, markdown
-    from engiagent.files import write_atomic
+    from engiagent.io.files import write_atomic
 
     if junit is not None:
         from engiagent.cli.junit import write_junit
@@ -152,7 +152,7 @@ def write_results(
         write_junit(results, junit)
     if sarif is not None:
         from engiagent.cli.sarif import checks_to_sarif
-        from engiagent.jsontext import dumps_canonical
+        from engiagent.io.jsontext import dumps_canonical
 
         write_atomic(sarif, dumps_canonical(checks_to_sarif(results)))
     if summary is not None:

@@ -9,13 +9,13 @@ from engiagent.cli import exit_codes
 from engiagent.cli.annotations import ANSWER
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
-from engiagent.reverify import Difference
-from engiagent.runfolder import CERTIFICATE, is_run_folder
+from engiagent.run.folder import CERTIFICATE, is_run_folder
+from engiagent.run.reverify import Difference
 from engiagent.verify.claims import verdict_line
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
-    from engiagent.verify import Certificate
+    from engiagent.text import Problem
+    from engiagent.verify.certificate import Certificate
 
 
 @dataclass(frozen=True, kw_only=True)

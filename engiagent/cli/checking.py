@@ -12,29 +12,23 @@ from engiagent.cli.checked import CheckResult, of_certificate, without_plan
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import open_inside
-from engiagent.kept import kept_schedule
-from engiagent.problems.problem import PLANT_FILE
-from engiagent.proofs import PLAIN
-from engiagent.reverify import compare
-from engiagent.runfolder import (
-    BLUEPRINT,
-    CERTIFICATE,
-    PROBLEM,
-    is_run_folder,
-    read_record,
-)
-from engiagent.runinputs import (
+from engiagent.io.files import open_inside
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, is_run_folder, read_record
+from engiagent.run.inputs import (
     EXPERT,
     PROBLEM_SUFFIXES,
     REQUIREMENTS,
     problem_beside,
     stored_problem,
 )
+from engiagent.run.proofs import PLAIN
+from engiagent.run.reverify import compare
+from engiagent.run.stored import kept_schedule
+from engiagent.text.problem import PLANT_FILE
 from engiagent.verify.certificate import read_certificate
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
     from engiagent.verify.disturbances import Disturbances
 
 
@@ -123,7 +117,7 @@ class Examiner(Judge):
             yield f"the id {name!r} is that of {before} too"
 
     def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
-        from engiagent.problems import find_problems
+        from engiagent.text import find_problems
 
         found = find_problems(path)
         annotated = [place for place in found if place.is_dir() and (place / EXPERT).is_dir()]
@@ -151,7 +145,7 @@ class Examiner(Judge):
             return self._without_schedule(path, problem, blueprint, name)
         if self.solution is not None or kept is None:
             return self.schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
-        from engiagent.certify import with_gaps
+        from engiagent.run.certify import with_gaps
 
         folder = path / PROBLEM
         proofs = replace(
@@ -179,14 +173,13 @@ class Examiner(Judge):
         stored = path / CERTIFICATE
         if problem is None or not stored.is_file():
             return without_plan(path, name, reason)
-        from engiagent.certify import without_schedule
+        from engiagent.run.certify import without_schedule
 
         text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
         given = read_certificate(text, str(stored))
         again = without_schedule(
-            problem, blueprint, given["missing"], given["not_understood"],
-            given["contradictions"],
-        )  # fmt: skip
+            problem, blueprint, given["missing"], given["not_understood"], given["contradictions"]
+        )
         return replace(of_certificate(path, again), reason=reason)
 
     def _blueprint(self, path: Path) -> CheckResult:
@@ -199,7 +192,7 @@ class Examiner(Judge):
 
     def _problem(self, path: Path) -> CheckResult:
         """Check somebody's schedule, or the problem's own expert material."""
-        from engiagent.problems import Problem
+        from engiagent.text import Problem
 
         problem = Problem.load(path)
         if self.solution is not None:
@@ -222,8 +215,8 @@ class Examiner(Judge):
 
     def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
-        from engiagent.certify import without_schedule
         from engiagent.readings.read import read
+        from engiagent.run.certify import without_schedule
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():

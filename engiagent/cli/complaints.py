@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text, number
-from engiagent.runinputs import EXPERT, REQUIREMENTS
+from engiagent.run.inputs import EXPERT, REQUIREMENTS
 
 if TYPE_CHECKING:
     from engiagent.cli.checked import CheckResult

@@ -8,7 +8,7 @@ from engiagent.cli.dressing import tree
 from engiagent.cli.output import clean, print_json, say
 
 if TYPE_CHECKING:
-    from engiagent.config import Effective
+    from engiagent.cli.settings import Effective
 
 
 @click.group()
@@ -27,22 +27,30 @@ def show(everything: bool, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from engiagent.config import effective, project_file, strangers, user_file
+    from engiagent.cli.settings import effective, project_file, strangers, user_file
 
     found = [entry for entry in effective() if everything or entry.value is not None]
     project, user = project_file(Path.cwd()), user_file()
     if as_json:
         rows = [_row(entry) for entry in found]
         files = {"project": None if project is None else str(project), "user": str(user)}
-        print_json({"schema": "engiagent-config/1", "settings": rows, "files": files,
-                    "unknown": list(strangers())})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-config/1",
+                "settings": rows,
+                "files": files,
+                "unknown": list(strangers()),
+            }
+        )
         return
     width = max((len(_place(entry)) for entry in found), default=0)
     for entry in found:
         value = "-" if entry.value is None else str(entry.value)
         click.echo(clean(f"{_place(entry):<{width}}  {value:<12}  {entry.source}"))
-    say(f"project: {project or 'no engiagent.toml here or above'}; yours: {user}"
-        f"{'' if user.is_file() else ' (not there)'}")  # fmt: skip
+    say(
+        f"project: {project or 'no engiagent.toml here or above'}; yours: {user}"
+        f"{'' if user.is_file() else ' (not there)'}"
+    )
     for name in strangers():
         say(f"{name} stands for no setting", "bold yellow")
 
@@ -53,9 +61,14 @@ def _place(entry: "Effective") -> str:
 
 def _row(entry: "Effective") -> dict[str, Any]:
     setting = entry.setting
-    return {"section": setting.section, "name": setting.name, "value": entry.value,
-            "source": entry.source, "variable": setting.variable,
-            "option": setting.option}  # fmt: skip
+    return {
+        "section": setting.section,
+        "name": setting.name,
+        "value": entry.value,
+        "source": entry.source,
+        "variable": setting.variable,
+        "option": setting.option,
+    }
 
 
 def defaults(app: click.Group) -> dict[str, Any]:
@@ -63,7 +76,7 @@ def defaults(app: click.Group) -> dict[str, Any]:
 
     A setting stands for options of its name that have no default of their own.
     """
-    from engiagent.config import effective
+    from engiagent.cli.settings import effective
 
     values = {entry.setting.name: entry.value for entry in effective() if entry.value is not None}
     result: dict[str, Any] = {}
@@ -82,7 +95,7 @@ def defaults(app: click.Group) -> dict[str, Any]:
 
 def taken(command: click.Command) -> list[str]:
     """Return the names of a command's options that a setting stands for."""
-    from engiagent.config import SETTINGS
+    from engiagent.cli.settings import SETTINGS
 
     flags = {setting.name: setting.kind == "flag" for setting in SETTINGS}
     options = [param for param in command.params if isinstance(param, click.Option)]

@@ -120,7 +120,8 @@ def _self_test() -> dict[str, Any]:
         import numpy as np
 
         from engiagent.formulations.program import Program
-        from engiagent.solvers import SolveOptions, solve
+        from engiagent.solvers.result import SolveOptions
+        from engiagent.solvers.solving import solve
 
         program = Program(
             sense="maximize",

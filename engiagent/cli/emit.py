@@ -30,8 +30,8 @@ def emit(blueprint: Path, to: str, output: Path | None) -> None:
     any solver, and latex is a document that says what the blueprint says.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.files import write_atomic
-    from engiagent.runinputs import problem_folder_of
+    from engiagent.io.files import write_atomic
+    from engiagent.run.inputs import problem_folder_of
 
     text = _emitter(to)(Blueprint.load(blueprint), problem_folder_of(blueprint))
     if output is None:

@@ -23,10 +23,24 @@ ENGINES: Final = ("offline", "anthropic")
 EXEMPLARS: Final = 1
 NO_MEMORY: Final = "none"
 ENGINE_OPTIONS: Final = (
-    "engine", "model", "base_url", "prices", "exemplars", "max_cost", "max_tokens", "max_minutes",
-    "coordination", "no_verifier", "no_forced_switching", "memory", "replay", "resume", "dry_run",
-    "allow_code", "score",
-)  # fmt: skip
+    "engine",
+    "model",
+    "base_url",
+    "prices",
+    "exemplars",
+    "max_cost",
+    "max_tokens",
+    "max_minutes",
+    "coordination",
+    "no_verifier",
+    "no_forced_switching",
+    "memory",
+    "replay",
+    "resume",
+    "dry_run",
+    "allow_code",
+    "score",
+)
 """The keywords in which the options arrive."""
 _OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
 """Options that say nothing to the offline engine."""
@@ -37,36 +51,43 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
         click.option(
-            "--dry-run", is_flag=True,
+            "--dry-run",
+            is_flag=True,
             help="Say what would be done, of a language model the first prompts with tokens and "
             "cost; solve nothing, ask nobody, write nothing.",
         ),
         click.option(
-            "--allow-code", is_flag=True,
+            "--allow-code",
+            is_flag=True,
             help="Where the blueprint language cannot say a problem, let a script of the model "
             "run in the sandbox; its schedule is checked like any other.",
         ),
         click.option(
-            "--score", is_flag=True,
+            "--score",
+            is_flag=True,
             help="Have the model score the result as well; the verdict does not hang on it.",
         ),
         click.option("--resume", type=RUN, metavar="RUN", help="Go on with a run that was cut."),
         click.option(
-            "--replay", type=RUN, metavar="RUN",
+            "--replay",
+            type=RUN,
+            metavar="RUN",
             help="Answer from the exchanges that an earlier run kept; asks nobody.",
         ),
         click.option(
             "--memory", metavar="FILE|none", help="What runs have learnt, or nothing of it."
         ),
         click.option(
-            "--no-forced-switching", is_flag=True,
+            "--no-forced-switching",
+            is_flag=True,
             help="Let an agent fail at the same mistake for as long as it likes.",
         ),
         click.option(
             "--no-verifier", is_flag=True, help="Nobody holds the blueprint against the text."
         ),
         click.option(
-            "--coordination", type=click.Choice(["full", "fixed"]),
+            "--coordination",
+            type=click.Choice(["full", "fixed"]),
             help="Whether any agent may follow any other; full without it.",
         ),
         click.option("--max-minutes", type=positive, help="Of the run, solver included."),
@@ -75,21 +96,26 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--max-cost", type=positive, metavar="USD", help="Of all replies together."),
         click.option(
-            "--prices", type=click.Path(path_type=Path), metavar="FILE",
+            "--prices",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
             help="What tokens cost, in place of the packaged prices.",
         ),
         click.option(
-            "--exemplars", type=click.IntRange(0, 3), metavar="N",
+            "--exemplars",
+            type=click.IntRange(0, 3),
+            metavar="N",
             help="How many solved problems that resemble to show at most; 1 without it.",
         ),
         click.option("--base-url", metavar="URL", help="A server that speaks the Messages API."),
         click.option("--model", metavar="NAME", help="Who answers, for every agent."),
         click.option(
-            "--engine", type=click.Choice(ENGINES),
+            "--engine",
+            type=click.Choice(ENGINES),
             help="Who reads the problem: nobody (offline, the default: its plant block or its "
             "stored reading counts), or a language model, with the key in ANTHROPIC_API_KEY.",
         ),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -134,7 +160,7 @@ def engine_of(given: Mapping[str, Any]) -> str:
 def asking_of(given: Mapping[str, Any]) -> "Asking":
     """Return whom the options ask."""
     from engiagent.agents.engines.asking import Asking
-    from engiagent.runfolder import read_record
+    from engiagent.run.folder import read_record
 
     said = {name: given[name] for name in _OF_A_MODEL if given[name] is not None}
     if given["replay"] is None:
@@ -174,9 +200,12 @@ def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
 
     verifier = engine != "offline" and not given["no_verifier"]
     policy = Policy(
-        given["coordination"] or "full", verifier, not given["no_forced_switching"],
-        given["allow_code"], given["score"],
-    )  # fmt: skip
+        given["coordination"] or "full",
+        verifier,
+        not given["no_forced_switching"],
+        given["allow_code"],
+        given["score"],
+    )
     changes = ("coordination", "no_verifier", "no_forced_switching", "allow_code", "score")
     said = any(given[name] for name in changes)
     return policy if said else None
@@ -197,15 +226,16 @@ def rehearse(
     """Print what would be asked first, and what it would cost."""
     from engiagent.agents.budgets import Budget
     from engiagent.agents.engines.rehearsal import rehearsed
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
     asking, budget = asking_of(given), budget_of(given) or Budget()
     found = rehearsed(Problem.load(problem), asking, budget, overrides)
     dated = asking.known_prices().dated
     if as_json:
         requests = [item.to_dict() for item in found]
-        print_json({"schema": "engiagent-rehearsal/1", "prices_of": str(dated),
-                    "requests": requests})  # fmt: skip
+        print_json(
+            {"schema": "engiagent-rehearsal/1", "prices_of": str(dated), "requests": requests}
+        )
         return 0
     for item in found:
         request = item.request
@@ -232,7 +262,7 @@ def problem_of(problem: Path | None, given: Mapping[str, Any]) -> Path:
         return problem
     if given["replay"] is None:
         raise click.UsageError("Missing argument 'PROBLEM'.")
-    from engiagent.runfolder import PROBLEM
+    from engiagent.run.folder import PROBLEM
 
     copy: Path = given["replay"] / PROBLEM
     if not copy.is_dir():

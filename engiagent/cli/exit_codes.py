@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engiagent.verify.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from engiagent.running import RunOutcome
+    from engiagent.agents.running import RunOutcome
 
 
 class ExitCode(IntEnum):
@@ -78,9 +78,9 @@ def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCod
 
 def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
+    from engiagent.agents.running import InternalError
     from engiagent.errors import EngiagentError
-    from engiagent.running import InternalError
-    from engiagent.sandbox import SandboxError
+    from engiagent.run.sandbox.limits import SandboxError
 
     if isinstance(error, SandboxError):
         return ExitCode.SANDBOX

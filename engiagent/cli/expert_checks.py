@@ -14,22 +14,17 @@ from engiagent.cli.annotations import (
     numbers_astray,
     stored_schedules,
 )
-from engiagent.cli.answers import (
-    against_answer,
-    against_bound,
-    against_schedule,
-    quotes_astray,
-)
+from engiagent.cli.answers import against_answer, against_bound, against_schedule, quotes_astray
 from engiagent.cli.checked import CheckResult, read_offline, without_plan
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.judging import Judge
-from engiagent.files import open_inside
-from engiagent.jsontext import loads_strict
-from engiagent.runfolder import BLUEPRINT
-from engiagent.runinputs import EXPERT, REQUIREMENTS, slots_of
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
+from engiagent.run.folder import BLUEPRINT
+from engiagent.run.inputs import EXPERT, REQUIREMENTS, slots_of
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 
 def expert_result(

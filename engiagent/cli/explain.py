@@ -59,7 +59,7 @@ def explain(
     """
     from engiagent.cli.run import parse_settings
     from engiagent.explain import explain as explained
-    from engiagent.solvers import SolveOptions
+    from engiagent.solvers.result import SolveOptions
 
     given = {"backend": backend, "gap": gap, "time_limit": time_limit}
     options = SolveOptions(**_present(given))

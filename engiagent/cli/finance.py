@@ -10,7 +10,7 @@ from engiagent.cli.run import limits, solve_options
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
-    from engiagent.economics.arbitrage import YearOfArbitrage
+    from engiagent.study.economics.arbitrage import YearOfArbitrage
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 rate_option = click.option("--rate", type=float, required=True, help="Interest a year, as 0.08.")
@@ -28,7 +28,7 @@ def finance() -> None:
 @as_json_option
 def annuity(capital: float, rate: float, years: float, as_json: bool) -> None:
     """Print the equal yearly payment that pays CAPITAL back."""
-    from engiagent.economics import annuity_payment
+    from engiagent.study.economics import annuity_payment
 
     payment = annuity_payment(capital, rate, years)
     _answer({"schema": "engiagent-annuity/1", "payment": payment}, f"{payment!r} a year", as_json)
@@ -40,7 +40,7 @@ def annuity(capital: float, rate: float, years: float, as_json: bool) -> None:
 @as_json_option
 def npv(rate: float, flows: tuple[float, ...], as_json: bool) -> None:
     """Print what FLOWS, one at the end of each year from year 0 on, are worth today."""
-    from engiagent.economics import net_present_value
+    from engiagent.study.economics import net_present_value
 
     value = net_present_value(rate, flows)
     _answer({"schema": "engiagent-npv/1", "net_present_value": value}, repr(value), as_json)
@@ -51,14 +51,21 @@ def npv(rate: float, flows: tuple[float, ...], as_json: bool) -> None:
 @as_json_option
 def irr(flows: tuple[float, ...], as_json: bool) -> None:
     """Print every internal rate of return of FLOWS, one at the end of each year from year 0 on."""
-    from engiagent.economics import internal_rates
+    from engiagent.study.economics import internal_rates
 
     found = internal_rates(flows)
     text = "\n".join(repr(rate) for rate in found.rates) or "there is none"
     if not found.is_unique:
         say(f"the flows change their sign {found.sign_changes} times: compare present values")
-    _answer({"schema": "engiagent-irr/1", "rates": list(found.rates),
-             "sign_changes": found.sign_changes}, text, as_json)  # fmt: skip
+    _answer(
+        {
+            "schema": "engiagent-irr/1",
+            "rates": list(found.rates),
+            "sign_changes": found.sign_changes,
+        },
+        text,
+        as_json,
+    )
 
 
 @finance.command()
@@ -98,17 +105,18 @@ def battery(
     Each calendar year of prices is solved by itself, with all its prices known; what is earned is
     thus the most that can be. When the battery lasts longer than the prices, they come again.
     """
-    from engiagent.economics import break_even_capital
-    from engiagent.economics.arbitrage import Storage, arbitrage
-    from engiagent.economics.prices import read_prices
+    from engiagent.study.economics import break_even_capital
+    from engiagent.study.economics.arbitrage import Storage, arbitrage
+    from engiagent.study.economics.prices import read_prices
 
     path, _, column = prices.rpartition("#")
     if not path:
         raise InputError("prices are named by file and column", found=prices, expected="a.csv#b")
     read = read_prices(Path(path), column, unit=unit, step_hours=step)
     unit_of_money = read.currency
-    storage = Storage(power=1.0, hours=hours, round_trip=round_trip, least=least, most=most,
-                      wear=wear / 1000)  # fmt: skip
+    storage = Storage(
+        power=1.0, hours=hours, round_trip=round_trip, least=least, most=most, wear=wear / 1000
+    )
     options = solve_options(**given)
     found: list[YearOfArbitrage] = []
     for year, series in read.years.items():
@@ -116,9 +124,13 @@ def battery(
         found.append(one)
         say(f"  {year}: earns {number(one.earnings, unit_of_money)} per kW ({one.status})")
     result = break_even_capital(
-        [one.earnings for one in found], target, years, fixed_costs=fixed, fade=fade,
+        [one.earnings for one in found],
+        target,
+        years,
+        fixed_costs=fixed,
+        fade=fade,
         residual=residual,
-    )  # fmt: skip
+    )
     record = {
         "schema": "engiagent-battery-value/1",
         "capital_per_kw": result.capital,
@@ -145,17 +157,21 @@ def tariff(
 ) -> None:
     """Add the bill of RATE, a JSON file of the Utility Rate Database, to the cost of BLUEPRINT."""
     from engiagent.blueprint import Blueprint
-    from engiagent.economics.tariffs import read_urdb, with_tariff
-    from engiagent.files import write_atomic
-    from engiagent.runinputs import problem_folder_of
+    from engiagent.io.files import write_atomic
+    from engiagent.run.inputs import problem_folder_of
+    from engiagent.study.economics.tariffs import read_urdb, with_tariff
 
     charges = read_urdb(rate)
     for text in charges.assumptions:
         say(f"assumed: {text}")
     full = with_tariff(
-        Blueprint.load(blueprint), charges, imported=imported, exported=exported, time=time,
+        Blueprint.load(blueprint),
+        charges,
+        imported=imported,
+        exported=exported,
+        time=time,
         folder=problem_folder_of(blueprint),
-    )  # fmt: skip
+    )
     if output is None:
         click.echo(full.to_json(), nl=False)
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.jsonplaces import JsonPlaces, Region, Step, path_steps
+from engiagent.io.jsonplaces import JsonPlaces, Region, Step, path_steps
 
 if TYPE_CHECKING:
     from engiagent.blueprint.diagnostics import Diagnostic
@@ -137,7 +137,7 @@ def _is_blueprint(path: Path) -> bool:
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
     from engiagent.blueprint.document import Blueprint
-    from engiagent.runinputs import PROBLEM_SUFFIXES, problem_folder_of
+    from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
 
     if path.suffix.lower() in PROBLEM_SUFFIXES:
         return _lint_plant(path)
@@ -155,9 +155,9 @@ def _lint_plant(path: Path) -> LintedFile:
     """Analyse a plant file or the plant block of a text; every error in it is a finding."""
     from engiagent.blueprint.analysis import analyse
     from engiagent.blueprint.diagnostics import Diagnostic
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
     from engiagent.plant import PlantError, read_plant
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
@@ -194,7 +194,7 @@ def _lint_definitions(path: Path, blueprint: "Blueprint", folder: Path) -> Linte
 def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:
     from engiagent.blueprint.analysis import analyse
     from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     try:
         full = expand(blueprint)
@@ -227,9 +227,9 @@ def _compiled(
 ) -> tuple[tuple["Diagnostic", ...], ProgramKind | None]:
     """Return what only rewriting finds out, as a divisor that may be zero, and the program."""
     from engiagent.blueprint.diagnostics import BlueprintError
-    from engiagent.formulations import compile_blueprint
     from engiagent.formulations.classify import classify
-    from engiagent.solvers.structure import recognise
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.solvers.structure.recognition import recognise
 
     try:
         program = compile_blueprint(full, folder)

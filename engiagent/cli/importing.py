@@ -22,8 +22,8 @@ def import_model(model: Path, out: Path | None, as_json: bool) -> None:
     MODEL ends in .lp, .mps, .lp.gz or .mps.gz. Names such as x[3] or flow_a_b become indexed
     variables and constraints; every number stays as it is in the file.
     """
-    from engiagent.files import write_atomic
     from engiagent.formulations.exchange import import_model as read
+    from engiagent.io.files import write_atomic
 
     if as_json and out is None:
         raise click.UsageError("--json needs --out, since the blueprint is JSON too.")
@@ -45,5 +45,11 @@ def import_model(model: Path, out: Path | None, as_json: bool) -> None:
     for text in assumptions:
         say(f"  assumed: {text}")
     if as_json:
-        print_json({"schema": "engiagent-import/1", "blueprint": str(out), **sizes,
-                    "assumptions": assumptions})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-import/1",
+                "blueprint": str(out),
+                **sizes,
+                "assumptions": assumptions,
+            }
+        )

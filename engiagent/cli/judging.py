@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.cli.checked import CheckResult, of_certificate
-from engiagent.kept import KeptSchedule, keep_check
-from engiagent.proofs import PLAIN, Proofs
-from engiagent.runinputs import name_of, problem_folder_of
+from engiagent.run.inputs import name_of, problem_folder_of
+from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.stored import KeptSchedule, keep_check
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
-    from engiagent.verify import Certificate
+    from engiagent.text import Problem
+    from engiagent.verify.certificate import Certificate
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
@@ -65,7 +65,7 @@ class Judge:
         name: str | None = None,
     ) -> CheckResult:
         """Check somebody's schedule, and keep what it was checked against if that is asked for."""
-        from engiagent.certify import with_gaps
+        from engiagent.run.certify import with_gaps
 
         assert self.solution is not None
         folder = folder or problem_folder_of(path)
@@ -84,12 +84,13 @@ class Judge:
 
     def solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
-        from engiagent.formulations import compile_blueprint, expand
-        from engiagent.stages import solve_program, static_findings
+        from engiagent.formulations.compile import compile_blueprint
+        from engiagent.formulations.expansion import expand
+        from engiagent.run.stages import solve_program, static_findings
 
         folder = problem.folder if problem is not None else problem_folder_of(path)
         if blueprint.kind == "definitions":
-            from engiagent.stages import computed
+            from engiagent.run.stages import computed
 
             return self.certified(path, problem, computed(blueprint, folder), blueprint)
         error = static_findings(expand(blueprint), folder).error
@@ -106,11 +107,7 @@ class Judge:
         return replace(result, code=code, reason=reason)
 
     def certified(
-        self,
-        path: Path,
-        problem: "Problem | None",
-        solution: Any,
-        blueprint: Blueprint | None,
+        self, path: Path, problem: "Problem | None", solution: Any, blueprint: Blueprint | None
     ) -> CheckResult:
         """Have a plan judged with the data beside the path."""
         folder, name = problem_folder_of(path), name_of(path)
@@ -129,9 +126,8 @@ class Judge:
         """Return the examiner with what a second solver says, if one is asked."""
         data = folder if problem is None else problem.folder
         said = self.proofs.opinion(
-            problem, solution, blueprint, self.options,
-            folder=data, name=name, mapping=self.reading,
-        )  # fmt: skip
+            problem, solution, blueprint, self.options, folder=data, name=name, mapping=self.reading
+        )
         return self if said is None else replace(self, opinion=said)
 
     def certificate_of(
@@ -143,11 +139,18 @@ class Judge:
         name: str,
     ) -> "Certificate":
         """Return the certificate of a plan."""
-        from engiagent.certify import certify
+        from engiagent.run.certify import certify
 
         return certify(
-            problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
-            exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
+            problem,
+            solution,
+            blueprint,
+            mapping=self.reading,
+            folder=folder,
+            name=name,
+            exact=self.proofs.exact,
+            opinion=self.opinion,
+            disturb=self.disturb,
             requirements=self.requirements,
             overrides=self.overrides,
-        )  # fmt: skip
+        )

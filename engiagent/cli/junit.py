@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from engiagent.cli.checked import CheckResult
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 
 
 def write_junit(results: Sequence[CheckResult], path: Path) -> None:

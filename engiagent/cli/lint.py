@@ -97,14 +97,14 @@ def _write(files: Sequence["LintedFile"], form: str, out: Path | None) -> None:
             click.echo(text, nl=False)
     else:
         from engiagent.cli.sarif import to_sarif
-        from engiagent.jsontext import dumps_canonical
+        from engiagent.io.jsontext import dumps_canonical
 
         value = to_sarif(files) if form == "sarif" else to_json(files)
         text = dumps_canonical(value)
         if out is None:
             print_json(value)
     if out is not None:
-        from engiagent.files import write_atomic
+        from engiagent.io.files import write_atomic
 
         write_atomic(out, text)
 

@@ -46,8 +46,8 @@ def mcp(http: str | None, token_file: Path | None, hosts: tuple[str, ...], works
         import mcp as sdk  # noqa: F401
     except ImportError:
         raise EngiagentError("this needs the extra mcp: pip install 'engiagent[mcp]'") from None
-    from engiagent.mcp import Address, make_server, serve_http, serve_stdio
-    from engiagent.mcp.transport import read_token
+    from engiagent.tools.mcp import Address, make_server, serve_http, serve_stdio
+    from engiagent.tools.mcp.transport import read_token
 
     server = make_server(workspace, named=http is not None)
     if http is None:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from engiagent.agents.memory import Memory, Rate
 
 _FILE = click.option(
-    "--memory", "path", type=click.Path(path_type=Path), metavar="FILE",
+    "--memory",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
     help="The memory; by default ENGIAGENT_MEMORY, else the one in your state folder.",
-)  # fmt: skip
+)
 
 
 @click.group()
@@ -31,8 +34,13 @@ def show(path: Path | None, as_json: bool) -> None:
     store = _memory(path)
     rates = store.rates() if store.path.exists() else ()
     if as_json:
-        print_json({"schema": "engiagent-memory/1", "memory": str(store.path),
-                    "rates": [dict(vars(rate)) for rate in rates]})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-memory/1",
+                "memory": str(store.path),
+                "rates": [dict(vars(rate)) for rate in rates],
+            }
+        )
         return
     for line in table(rates):
         click.echo(line)
@@ -53,8 +61,13 @@ def clear(path: Path | None, yes: bool, as_json: bool) -> None:
         click.confirm(f"forget everything in {clean(store.path)}?", abort=True)
     forgotten = store.clear() if store.path.exists() else 0
     if as_json:
-        print_json({"schema": "engiagent-memory-cleared/1", "memory": str(store.path),
-                    "forgotten": forgotten})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-memory-cleared/1",
+                "memory": str(store.path),
+                "forgotten": forgotten,
+            }
+        )
     else:
         say(f"{forgotten} attempts forgotten")
 

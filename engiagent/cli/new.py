@@ -10,7 +10,7 @@ from engiagent.cli.output import clean, print_json, say
 from engiagent.cli.run import parse_settings
 
 if TYPE_CHECKING:
-    from engiagent.scaffold import Template
+    from engiagent.cli.scaffold import Template
 
 
 @click.command()
@@ -40,8 +40,8 @@ def new(
     their place. FOLDER is named as the template when it is not given. Without a TEMPLATE you are
     asked for everything, on a terminal.
     """
+    from engiagent.cli.scaffold import fill, templates, write
     from engiagent.errors import InputError
-    from engiagent.scaffold import fill, templates, write
 
     if listing:
         return _list(as_json)
@@ -64,9 +64,17 @@ def new(
         say(f"  next       engiagent lint {place / stated}")
         say(f"             engiagent {made.solved_by.format(place)}")
     if as_json:
-        print_json({"schema": "engiagent-new/1", "template": template, "folder": str(place),
-                    "problem": made.problem, "files": list(made.contents),
-                    "values": dict(made.values), "written": not dry_run})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-new/1",
+                "template": template,
+                "folder": str(place),
+                "problem": made.problem,
+                "files": list(made.contents),
+                "values": dict(made.values),
+                "written": not dry_run,
+            }
+        )
     return 0
 
 
@@ -76,14 +84,19 @@ def asking() -> bool:
 
 
 def _list(as_json: bool) -> int:
-    from engiagent.scaffold import templates
+    from engiagent.cli.scaffold import templates
 
     found = templates().values()
     if as_json:
         names = ("name", "value", "unit", "said")
-        rows = [{"name": t.name, "said": t.said,
-                 "values": [{n: getattr(v, n) for n in names} for v in t.values]}
-                for t in found]  # fmt: skip
+        rows = [
+            {
+                "name": t.name,
+                "said": t.said,
+                "values": [{n: getattr(v, n) for n in names} for v in t.values],
+            }
+            for t in found
+        ]
         print_json({"schema": "engiagent-templates/1", "templates": rows})
         return 0
     for one in found:
@@ -100,8 +113,8 @@ def _shown(template: "Template", name: str) -> str:
 
 def _asked(given: dict[str, str]) -> tuple[str, Path, dict[str, str]]:
     """Ask for a template, a folder and every value that was not given."""
+    from engiagent.cli.scaffold import templates
     from engiagent.errors import InputError
-    from engiagent.scaffold import templates
 
     known = templates()
     for one in known.values():

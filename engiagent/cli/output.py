@@ -157,12 +157,12 @@ def say_verdict(
     say_items("not understood", not_understood)
     say_items("violated", violations)
     if verdict in ("feasible", "solved", "undecided") and not missing and not not_understood:
-        from engiagent.certify import not_shown
+        from engiagent.run.certify import not_shown
 
         say_items("open" if verdict == "solved" else "not shown", not_shown(found))
     say_items("tightest", tightest(certificate or {}))
     say_items("executed", executed(certificate or {}))
-    from engiagent.proofs import proof_lines
+    from engiagent.run.proofs import proof_lines
 
     say_items("proof", proof_lines(certificate or {}))
 
@@ -194,7 +194,7 @@ def item_text(item: Any) -> str:
 
 def tightest(certificate: Mapping[str, Any]) -> list[str]:
     """Return the limits that hold with the least room, as lines."""
-    from engiagent import certify
+    from engiagent.run import certify
 
     return [
         f"{tight.title}: "
@@ -206,6 +206,6 @@ def tightest(certificate: Mapping[str, Any]) -> list[str]:
 
 def executed(certificate: Mapping[str, Any]) -> list[str]:
     """Return what comes out another way when the plan is executed, as lines."""
-    from engiagent import certify
+    from engiagent.run import certify
 
     return certify.executed(certificate)

@@ -8,7 +8,7 @@ import click
 from engiagent.cli.app import app
 from engiagent.cli.dressing import tree
 from engiagent.cli.examples import EXAMPLES
-from engiagent.config import SETTINGS
+from engiagent.cli.settings import SETTINGS
 
 _HEAD = """\
 # The command line
@@ -100,9 +100,10 @@ def _options(command: click.Command, words: str) -> Iterator[str]:
     records = [
         record
         for param in command.params
-        if isinstance(param, click.Option) and param.name not in ("quiet", "verbose")
+        if isinstance(param, click.Option)
+        and param.name not in ("quiet", "verbose")
         and (record := param.get_help_record(context)) is not None
-    ]  # fmt: skip
+    ]
     if records:
         yield "| option | what it does |\n|---|---|"
         yield "\n".join(f"| `{_cell(names)}` | {_cell(said)} |" for names, said in records) + "\n"

@@ -16,7 +16,7 @@ from engiagent.cli.studying import (
 )
 
 if TYPE_CHECKING:
-    from engiagent.studies.pareto import Method
+    from engiagent.study.pareto import Method
 
 
 @click.command(epilog=exit_codes.table())
@@ -60,8 +60,8 @@ def pareto(
     Points that another one makes pointless, or that come twice, are marked as not efficient. Cut
     off at any time and started again, the study goes on and ends with the same result.
     """
-    from engiagent.studies.fronts import parse_goal
-    from engiagent.studies.pareto import run_pareto
+    from engiagent.study.fronts import parse_goal
+    from engiagent.study.pareto import run_pareto
 
     goals = tuple(parse_goal(text) for text in texts)
     blueprint, data, name = read_source(source, settings)
@@ -70,7 +70,14 @@ def pareto(
     folder = folder_of(out, "pareto", name, asked)
     with progress() as on_point:
         found = run_pareto(
-            blueprint, goals, setting, folder, method=method, points=points, show=show,
-            force=force, on_point=on_point,
-        )  # fmt: skip
+            blueprint,
+            goals,
+            setting,
+            folder,
+            method=method,
+            points=points,
+            show=show,
+            force=force,
+            on_point=on_point,
+        )
     return finish(found, folder, name, as_json=as_json, certify=certify)

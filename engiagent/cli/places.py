@@ -24,7 +24,7 @@ class ProblemPath(click.Path):
         if path.exists():
             return path
         from engiagent.errors import InputError
-        from engiagent.problems import locate
+        from engiagent.text import locate
 
         try:
             return locate(str(value))
@@ -35,7 +35,7 @@ class ProblemPath(click.Path):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return problems of the corpus whose name begins so, and let the shell add files."""
-        from engiagent.problems.corpus import corpus_root, find_problems
+        from engiagent.text.corpus import corpus_root, find_problems
 
         root = corpus_root()
         names = [place.relative_to(root).as_posix() for place in find_problems(root)]

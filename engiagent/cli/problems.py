@@ -8,7 +8,7 @@ import click
 from engiagent.cli.output import clean, print_json, say
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 
 @click.group()
@@ -20,7 +20,7 @@ def problems() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_problems(as_json: bool) -> None:
     """List the corpus."""
-    from engiagent.problems import Problem, corpus_root, find_problems
+    from engiagent.text import Problem, corpus_root, find_problems
 
     root = corpus_root()
     rows = []
@@ -78,6 +78,6 @@ def find_problem(name: str) -> "Problem":
     EngiagentError
         When there is none of that name; close names are suggested.
     """
-    from engiagent.problems import Problem, locate
+    from engiagent.text import Problem, locate
 
     return Problem.load(name if Path(name).exists() else locate(name))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engiagent.cli.output import clean, console, loudness, say
 
 if TYPE_CHECKING:
-    from engiagent.runfolder import StageEvent
+    from engiagent.run.folder import StageEvent
     from engiagent.solvers.result import Progress
 
 EVERY = 5.0
@@ -33,7 +33,7 @@ def observers() -> Iterator[tuple[OnStage | None, OnSolve | None]]:
                 show(f"{event.stage} …")
 
         def on_progress(progress: "Progress") -> None:
-            from engiagent.stages import progress_text
+            from engiagent.run.stages import progress_text
 
             show(progress_text(progress))
 
@@ -70,7 +70,7 @@ def _solve_lines() -> OnSolve:
         if progress.elapsed - last < EVERY:
             return
         last = progress.elapsed
-        from engiagent.stages import progress_text
+        from engiagent.run.stages import progress_text
 
         say(f"  {progress_text(progress)}")
 

@@ -46,11 +46,16 @@ class Rehearsed:
     def to_json(self) -> dict[str, Any]:
         """Return it as an object of the schema ``engiagent-dry-run/1``."""
         return {
-            "schema": "engiagent-dry-run/1", "problem": self.problem, "ready": self.ready,
-            "kind": self.kind, "missing": list(self.missing),
-            "not_understood": list(self.not_understood), "program": self.program,
-            "choice": list(self.choice), "out": self.out,
-        }  # fmt: skip
+            "schema": "engiagent-dry-run/1",
+            "problem": self.problem,
+            "ready": self.ready,
+            "kind": self.kind,
+            "missing": list(self.missing),
+            "not_understood": list(self.not_understood),
+            "program": self.program,
+            "choice": list(self.choice),
+            "out": self.out,
+        }
 
 
 def rehearse_problem(
@@ -63,8 +68,8 @@ def rehearse_problem(
     EngiagentError
         When it cannot be read or compiled.
     """
-    from engiagent.problems import Problem
     from engiagent.readings.read import read
+    from engiagent.text import Problem
 
     problem = Problem.load(path)
     found = read(problem, overrides)
@@ -86,7 +91,7 @@ def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) ->
         When it cannot be read or compiled, or data are missing.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
 
     blueprint, problem = Blueprint.load(path), problem_beside(path)
     program, choice = _compiled(blueprint, problem_folder_of(path), options)
@@ -99,9 +104,10 @@ def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) ->
 def _compiled(
     blueprint: "Blueprint", folder: Path, options: "SolveOptions"
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    from engiagent.formulations import compile_blueprint, expand
     from engiagent.formulations.classify import classify
-    from engiagent.stages import choice_of, static_findings
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
+    from engiagent.run.stages import choice_of, static_findings
 
     if blueprint.kind == "definitions":
         return None, ("computed, not solved",)

@@ -20,22 +20,14 @@ from engiagent.cli.engines import (
     rehearse,
     without_settings,
 )
-from engiagent.cli.output import (
-    number,
-    print_json,
-    say,
-    say_error,
-    say_items,
-    say_verdict,
-    summary,
-)
+from engiagent.cli.output import number, print_json, say, say_error, say_items, say_verdict, summary
 from engiagent.cli.places import PROBLEM
 from engiagent.cli.progress import observers
 from engiagent.cli.rehearsal import rehearse_blueprint, rehearse_problem, tell
-from engiagent.proofs import Proofs
+from engiagent.run.proofs import Proofs
 
 if TYPE_CHECKING:
-    from engiagent.running import RunOutcome
+    from engiagent.agents.running import RunOutcome
     from engiagent.solvers.result import SolveOptions
 
 
@@ -143,7 +135,7 @@ def run(
         return tell(rehearse_problem(path, overrides, options, out), as_json)
     if asked["dry_run"]:
         return rehearse(path, asked, overrides, as_json)
-    from engiagent.runs import run_problem
+    from engiagent.agents.runs import run_problem
 
     with observers() as (on_event, on_progress):
         outcome = run_problem(
@@ -165,9 +157,9 @@ def run(
 def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     """Go on with a run; whom it asks and what it may take can be said anew."""
     from engiagent.agents.routing import Policy
+    from engiagent.agents.runs import resume_run
     from engiagent.agents.team import Guidance
-    from engiagent.runfolder import read_record
-    from engiagent.runs import resume_run
+    from engiagent.run.folder import read_record
 
     before = read_record(asked["resume"])["asked"]
     known = Guidance.of_record(before)
@@ -205,7 +197,7 @@ def solve(
     options = solve_options(**limits)
     if dry_run:
         return tell(rehearse_blueprint(blueprint, options, out), as_json)
-    from engiagent.runs import solve_blueprint
+    from engiagent.agents.runs import solve_blueprint
 
     with observers() as (on_event, on_progress):
         outcome = solve_blueprint(
@@ -282,8 +274,10 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
         say(f"  case       {case['case']}: {case['status']}  {goal or case['reason']}")
     say_items("note", outcome.notes)
     report = outcome.folder / "report.html"
-    say(f"  {'report' if report.exists() else 'run   '}     "
-        f"{report if report.exists() else outcome.folder}")  # fmt: skip
+    say(
+        f"  {'report' if report.exists() else 'run   '}     "
+        f"{report if report.exists() else outcome.folder}"
+    )
     if as_json:
         error = outcome.reason or str(outcome.error) if failed else None
         print_json(
@@ -299,10 +293,7 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
                 run=str(outcome.folder),
                 error=error,
                 cases=outcome.cases,
-                further={
-                    "reason": outcome.reason,
-                    "why_missing": outcome.why_missing,
-                },
+                further={"reason": outcome.reason, "why_missing": outcome.why_missing},
             )
         )
     return int(code)

@@ -15,8 +15,8 @@ from engiagent.cli.places import RUN
 from engiagent.cli.run import resumed
 
 if TYPE_CHECKING:
-    from engiagent.comparison import Comparison
-    from engiagent.runlist import RunSummary
+    from engiagent.run.comparison import Comparison
+    from engiagent.run.listing import RunSummary
 
 FOLDER: Final = "runs"
 STATES: Final = ("running", "done", "failed", "interrupted", "stopped", "unreadable")
@@ -56,8 +56,13 @@ def list_runs(
         and (not problems or run.problem in problems)
     ][:limit]
     if as_json:
-        print_json({"schema": "engiagent-runs/1", "folder": str(folder),
-                    "runs": [run.to_json() for run in found]})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-runs/1",
+                "folder": str(folder),
+                "runs": [run.to_json() for run in found],
+            }
+        )
         return
     width = max((len(run.name) for run in found), default=0)
     for run in found:
@@ -67,7 +72,7 @@ def list_runs(
 
 def _found(folder: Path) -> "tuple[RunSummary, ...]":
     """Return the runs of a folder; there are none in the usual one before the first run."""
-    from engiagent.runlist import find_runs
+    from engiagent.run.listing import find_runs
 
     if str(folder) == FOLDER and not folder.exists():
         return ()
@@ -87,28 +92,41 @@ def line_of(run: "RunSummary", width: int = 0) -> str:
 @_json
 def show(run: Path, as_json: bool) -> None:
     """Show RUN: what was asked, how it ended, what it found and which files it has."""
-    from engiagent.runfolder import read_record
-    from engiagent.runlist import summarise
+    from engiagent.run.folder import read_record
+    from engiagent.run.listing import summarise
 
     record, found = read_record(run), summarise(run)
     asked = {k: v for k, v in (record.get("asked") or {}).items() if v not in (None, {}, [], "")}
     artefacts = list(record.get("artefacts") or ())
     notes = list(record.get("notes") or ())
     if as_json:
-        print_json({"schema": "engiagent-run-shown/1", **{k: v for k, v in found.to_json().items()
-                    if k != "schema"}, "asked": asked, "notes": notes,
-                    "artefacts": artefacts})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-run-shown/1",
+                **{k: v for k, v in found.to_json().items() if k != "schema"},
+                "asked": asked,
+                "notes": notes,
+                "artefacts": artefacts,
+            }
+        )
         return
     bound = "" if found.bound is None else f", bound {number(found.bound, found.unit)}"
-    goal = "none" if found.objective is None else (
-        f"{number(found.objective, found.unit)} ({found.sense}){bound}")  # fmt: skip
+    goal = (
+        "none"
+        if found.objective is None
+        else (f"{number(found.objective, found.unit)} ({found.sense}){bound}")
+    )
     took = "" if found.seconds is None else f" in {found.seconds:.1f} s"
     rows = {
-        "problem": found.problem, "state": f"{found.state}{took}", "verdict": found.verdict,
-        "reason": found.reason, "objective": goal, "started": found.started,
+        "problem": found.problem,
+        "state": f"{found.state}{took}",
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "objective": goal,
+        "started": found.started,
         "asked": ", ".join(f"{name}={value}" for name, value in asked.items()),
         "files": ", ".join(artefacts),
-    }  # fmt: skip
+    }
     for name, value in rows.items():
         if value:
             click.echo(clean(f"{name:<10} {value}"))
@@ -139,12 +157,12 @@ def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
 
     Exit code 0 when blueprint, schedule and result are the same, 1 when they are not.
     """
-    from engiagent.comparison import compare_runs
+    from engiagent.run.comparison import compare_runs
 
     found = compare_runs(one, two)
     if html is not None:
         from engiagent import report
-        from engiagent.files import write_atomic
+        from engiagent.io.files import write_atomic
 
         write_atomic(html, report.compare([one, two]))
         say(f"written to {html}")
@@ -163,8 +181,9 @@ def compared_lines(found: "Comparison") -> list[str]:
         better = "better" if found.improvement > 0 else "worse"
         lines.append(f"two is {better} by {number(abs(found.improvement), found.two.unit)}")
     for title, changes in (("asked", found.asked), ("blueprint", found.blueprint)):
-        lines += [f"{title}: {c.path}: {_short(c.before)} → {_short(c.after)}" for c in
-                  changes[:WORST]]  # fmt: skip
+        lines += [
+            f"{title}: {c.path}: {_short(c.before)} → {_short(c.after)}" for c in changes[:WORST]
+        ]
         if len(changes) > WORST:
             lines.append(f"{title}: and {len(changes) - WORST} more; --json lists all")
     for change in found.series:
@@ -210,7 +229,7 @@ def clean_up(
 
     A run that is under way stays, and so does every file in a run's folder that no run wrote.
     """
-    from engiagent.runfolder import remove_run
+    from engiagent.run.folder import remove_run
 
     chosen = choose(_found(folder), states, keep, older)
     for run in chosen:
@@ -225,8 +244,15 @@ def clean_up(
     say_items("stays", [f"{name} holds files that no run wrote" for name in left])
     if as_json:
         names = [run.name for run in chosen]
-        print_json({"schema": "engiagent-runs-cleaned/1", "folder": str(folder), "runs": names,
-                    "removed": not dry_run, "left": left})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-runs-cleaned/1",
+                "folder": str(folder),
+                "runs": names,
+                "removed": not dry_run,
+                "left": left,
+            }
+        )
     return 0
 
 

@@ -12,8 +12,8 @@ from engiagent.cli.places import PROBLEM
 
 if TYPE_CHECKING:
     from engiagent.blueprint import Blueprint
-    from engiagent.problems import Problem
-    from engiagent.sandbox import ScriptSolution
+    from engiagent.run.sandbox.solving import ScriptSolution
+    from engiagent.text import Problem
 
 _SHOWN = 20
 
@@ -30,7 +30,7 @@ def probe(as_json: bool) -> int:
 
     Exit code 7 when one is missing without which no script is run.
     """
-    from engiagent.sandbox import layers
+    from engiagent.run.sandbox.running import layers
 
     found = layers()
     say(str(found), "bold red" if found.missing else "bold green")
@@ -39,8 +39,14 @@ def probe(as_json: bool) -> int:
     code = exit_codes.ExitCode.SANDBOX if found.missing else exit_codes.ExitCode.FEASIBLE
     if as_json:
         shown = {name: getattr(found, name) for name in found.__dataclass_fields__}
-        print_json({"schema": "engiagent-sandbox/1", "layers": shown, "missing": found.missing,
-                    "exit_code": int(code)})  # fmt: skip
+        print_json(
+            {
+                "schema": "engiagent-sandbox/1",
+                "layers": shown,
+                "missing": found.missing,
+                "exit_code": int(code),
+            }
+        )
     return int(code)
 
 
@@ -59,10 +65,22 @@ def probe(as_json: bool) -> int:
     metavar="FOLDER",
     help="Keep the schedule, what it was checked against and its certificate in a new folder.",
 )
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
-              show_default=True, metavar="S", help="Wall-clock limit.")  # fmt: skip
-@click.option("--memory-limit", type=click.IntRange(min=64), default=2048, show_default=True,
-              metavar="MB", help="Address space.")  # fmt: skip
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Wall-clock limit.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(min=64),
+    default=2048,
+    show_default=True,
+    metavar="MB",
+    help="Address space.",
+)
 @click.option(
     "--unsafe", is_flag=True, help="Run it also where the machine cannot hold it in its folder."
 )
@@ -84,10 +102,11 @@ def run(
     Landlock or seccomp; nothing is run then.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.certify import with_gaps
-    from engiagent.files import open_inside
-    from engiagent.problems import Problem
-    from engiagent.sandbox import Limits, solve_by_script
+    from engiagent.io.files import open_inside
+    from engiagent.run.certify import with_gaps
+    from engiagent.run.sandbox.limits import Limits
+    from engiagent.run.sandbox.solving import solve_by_script
+    from engiagent.text import Problem
 
     posed = Problem.load(problem)
     given, unclear = _against(posed) if blueprint is None else (Blueprint.load(blueprint), ())
@@ -110,7 +129,7 @@ def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
     It is the expert's blueprint, or that of the plant block or of the stored reading.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.runfolder import BLUEPRINT, REQUIREMENTS
+    from engiagent.run.folder import BLUEPRINT, REQUIREMENTS
 
     expert = problem.expert
     if expert is not None and (expert / BLUEPRINT).is_file():
@@ -132,7 +151,7 @@ def _keep(
 ) -> None:
     import tempfile
 
-    from engiagent.kept import KeptSchedule, keep_check
+    from engiagent.run.stored import KeptSchedule, keep_check
 
     assert found.certificate is not None
     assert found.answer is not None
@@ -157,18 +176,27 @@ def _tell(found: "ScriptSolution", problem: "Problem", as_json: bool) -> int:
             say(f"  {line}")
     else:
         say_verdict(
-            problem.id, verdict, objective=goal, bound=(bound or {}).get("value"),
-            missing=certificate.missing, not_understood=certificate.not_understood,
-            violations=certificate.violations, certificate=shown,
-        )  # fmt: skip
+            problem.id,
+            verdict,
+            objective=goal,
+            bound=(bound or {}).get("value"),
+            missing=certificate.missing,
+            not_understood=certificate.not_understood,
+            violations=certificate.violations,
+            certificate=shown,
+        )
     say(f"  sandbox    {result.layers}")
     if as_json:
         value = summary(
-            problem=problem.id, verdict=verdict, objective=goal,
-            bound=(bound or {}).get("value"), missing=shown.get("missing") or (),
+            problem=problem.id,
+            verdict=verdict,
+            objective=goal,
+            bound=(bound or {}).get("value"),
+            missing=shown.get("missing") or (),
             not_understood=shown.get("not_understood") or (),
-            violations=shown.get("violations") or (), certificate=shown,
+            violations=shown.get("violations") or (),
+            certificate=shown,
             error=result.reason if certificate is None else None,
-        )  # fmt: skip
+        )
         print_json({**value, "sandbox": str(result.layers), "exit_code": int(code)})
     return int(code)

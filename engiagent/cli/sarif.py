@@ -8,7 +8,7 @@ from urllib.parse import quote
 from engiagent import __version__
 from engiagent.blueprint.explanations import Explanation, explanations
 from engiagent.cli.findings import Finding, LintedFile
-from engiagent.jsonplaces import Region
+from engiagent.io.jsonplaces import Region
 
 if TYPE_CHECKING:
     from engiagent.cli.checked import CheckResult
@@ -120,11 +120,7 @@ def _result(finding: Finding, file: LintedFile, number: int, places: dict[str, i
     result: Json = {"ruleId": item.code}
     if item.code in places:
         result["ruleIndex"] = places[item.code]
-    result |= {
-        "level": _LEVELS[item.severity],
-        "message": {"text": text},
-        "locations": [location],
-    }
+    result |= {"level": _LEVELS[item.severity], "message": {"text": text}, "locations": [location]}
     if finding.related is not None:
         path, region = finding.related
         place = {"artifactLocation": _artifact(path), "region": _region(region)}

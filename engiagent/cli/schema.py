@@ -15,13 +15,13 @@ def schema(name: str | None, listing: bool, reference: bool, certificate: bool) 
 
     Without a NAME it is that of blueprints.
     """
-    from engiagent.jsontext import dumps_canonical
+    from engiagent.io.jsontext import dumps_canonical
 
     chosen = [bool(name), listing, reference, certificate]
     if sum(chosen) > 1:
         raise click.UsageError("a NAME, --list, --reference and --certificate exclude one another")
     if listing:
-        from engiagent.schemas import PRINTED, STORED
+        from engiagent.tools.schemas import PRINTED, STORED
 
         forms = {**PRINTED, **STORED}
         width = max(map(len, forms))
@@ -34,7 +34,7 @@ def schema(name: str | None, listing: bool, reference: bool, certificate: bool) 
         page = files("engiagent.blueprint").joinpath("reference.md").read_text("utf-8")
         click.echo(page, nl=False)
         return
-    from engiagent.schemas import schema_of
+    from engiagent.tools.schemas import schema_of
 
     wanted = "certificate" if certificate else name or DEFAULT
     click.echo(dumps_canonical(schema_of(wanted)), nl=False)

@@ -52,7 +52,7 @@ def sensitivity(
     Of linear and convex programmes the local slope is told too, from the multipliers. Cut off at
     any time and started again, the study goes on and ends with the same result.
     """
-    from engiagent.studies.sensitivity import (
+    from engiagent.study.sensitivity import (
         Factor,
         declared_factors,
         every_parameter,
@@ -72,7 +72,14 @@ def sensitivity(
     folder = folder_of(out, "sensitivity", name, asked)
     with progress() as on_point:
         found = run_sensitivity(
-            blueprint, factors, setting, folder, width=percent / 100, show=show, notes=notes,
-            force=force, on_point=on_point,
-        )  # fmt: skip
+            blueprint,
+            factors,
+            setting,
+            folder,
+            width=percent / 100,
+            show=show,
+            notes=notes,
+            force=force,
+            on_point=on_point,
+        )
     return finish(found, folder, name, as_json=as_json, certify=certify)

@@ -11,7 +11,7 @@ from engiagent.cli.output import number, print_json, say
 from engiagent.cli.run import limits, solve_options
 
 if TYPE_CHECKING:
-    from engiagent.studies import Point
+    from engiagent.study.study import Point
 
 CODES = {
     "optimal": ExitCode.FEASIBLE,
@@ -42,9 +42,9 @@ def study(blueprint: Path, out: Path | None, points: int, as_json: bool, **limit
     study.csv, every number asked for as values.csv, and all of it as study.json.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.jsontext import loads_strict
-    from engiagent.runinputs import problem_folder_of
-    from engiagent.studies import run_study
+    from engiagent.io.jsontext import loads_strict
+    from engiagent.run.inputs import problem_folder_of
+    from engiagent.study.running import run_study
 
     found = run_study(
         Blueprint.load(blueprint),

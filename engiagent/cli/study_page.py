@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engiagent.charts import draw
 from engiagent.report import words
+from engiagent.report.charts import draw
 from engiagent.report.sections import Chart, Section, page_of_tables
 from engiagent.report.studied import study_charts
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.studies.outcome import Outcome
+from engiagent.study.outcome import Outcome
 
 TITLES = {"sweep": "Sweep", "pareto": "Pareto front", "sensitivity": "Sensitivity"}
 
@@ -24,9 +24,11 @@ def page(outcome: Outcome, name: str) -> str:
         Section("All points", tables=(_table(outcome.table()),), kind="values"),
     ]
     return page_of_tables(
-        f"{TITLES[outcome.kind]}: {name}", "engiagent study", sections[not figures :],
+        f"{TITLES[outcome.kind]}: {name}",
+        "engiagent study",
+        sections[not figures :],
         notes=outcome.notes,
-    )  # fmt: skip
+    )
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> DataTable:

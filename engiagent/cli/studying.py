@@ -14,12 +14,12 @@ from engiagent.cli.places import PROBLEM
 from engiagent.cli.progress import moving_line
 from engiagent.cli.run import limits, parse_settings, solve_options
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 
 if TYPE_CHECKING:
     from engiagent.blueprint import Blueprint
-    from engiagent.studies.live import Setting
-    from engiagent.studies.outcome import Outcome
+    from engiagent.study.live import Setting
+    from engiagent.study.outcome import Outcome
 
 OnPoint = Callable[[int, int, dict[str, Any]], None]
 CODES = {
@@ -73,8 +73,8 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
         When there is none, or the problem is not understood in full.
     """
     from engiagent.blueprint import Blueprint
-    from engiagent.runfolder import BLUEPRINT, is_run_folder
-    from engiagent.runinputs import name_of, problem_folder_of
+    from engiagent.run.folder import BLUEPRINT, is_run_folder
+    from engiagent.run.inputs import name_of, problem_folder_of
 
     if not source.exists():
         raise InputError("there is no such file or folder", str(source))
@@ -90,8 +90,8 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
 
 
 def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
-    from engiagent.problems import Problem
     from engiagent.readings.read import read
+    from engiagent.text import Problem
 
     problem = Problem.load(source)
     found = read(problem, parse_settings(settings))
@@ -100,16 +100,19 @@ def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
         said += [f"not understood: {text}" for text in found.unclear[:5]]
         raise EngiagentError(
             "\n  ".join(
-                [f"{problem.id} is not understood in full, so that a study would mislead", *said,
-                 "give values with --set, or a blueprint instead of the problem"]
+                [
+                    f"{problem.id} is not understood in full, so that a study would mislead",
+                    *said,
+                    "give values with --set, or a blueprint instead of the problem",
+                ]
             )
-        )  # fmt: skip
+        )
     return found.blueprint, problem.folder, problem.id
 
 
 def setting_of(folder: Path, name: str, certify: bool, given: dict[str, Any]) -> "Setting":
     """Return how points are solved, from the options of a command."""
-    from engiagent.studies.live import Setting
+    from engiagent.study.live import Setting
 
     return Setting(folder, solve_options(**given), certify=certify, name=name)
 
@@ -121,8 +124,8 @@ def folder_of(out: Path | None, kind: str, name: str, asked: object) -> Path:
     """
     if out is not None:
         return out
-    from engiagent.files import sha256_bytes
-    from engiagent.jsontext import dumps_canonical
+    from engiagent.io.files import sha256_bytes
+    from engiagent.io.jsontext import dumps_canonical
 
     return Path("studies") / f"{kind}-{name}-{sha256_bytes(dumps_canonical(asked).encode())[:8]}"
 
@@ -144,7 +147,7 @@ def progress() -> Iterator[OnPoint | None]:
 def finish(outcome: "Outcome", folder: Path, name: str, *, as_json: bool, certify: bool) -> int:
     """Write what was found, print it, and return the exit code."""
     from engiagent.cli.study_page import page
-    from engiagent.jsontext import loads_strict
+    from engiagent.io.jsontext import loads_strict
 
     for row in outcome.rows:
         say(_line(row, outcome.unit))

@@ -16,7 +16,7 @@ from engiagent.cli.studying import (
 )
 
 if TYPE_CHECKING:
-    from engiagent.studies.variation import Design
+    from engiagent.study.variation import Design
 
 
 @click.command(epilog=exit_codes.table())
@@ -59,8 +59,8 @@ def sweep(
     (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget). Cut off at
     any time and started again, a sweep goes on and ends with the same result.
     """
-    from engiagent.studies.sweep import SweepRequest, run_sweep
-    from engiagent.studies.variation import Variation
+    from engiagent.study.sweep import SweepRequest, run_sweep
+    from engiagent.study.variation import Variation
 
     variations = tuple(Variation.parse(text) for text in texts)
     design: Design = "grid" if samples is None else "lhs"

@@ -26,7 +26,7 @@ def trace(run: Path, again: bool, as_json: bool) -> int:
 
     With --again the exit code is 1 when a call ends or answers in another way than it did.
     """
-    from engiagent.runfolder import read_record, read_trace
+    from engiagent.run.folder import read_record, read_trace
 
     record, lines = read_record(run), read_trace(run)
     repeated = _again(run) if again else None
@@ -44,15 +44,17 @@ def trace(run: Path, again: bool, as_json: bool) -> int:
 
 def _again(run: Path) -> dict[str, Any]:
     """Return the calls of a run and which of them ended in another way when made again."""
-    from engiagent.calls import kept_calls
+    from engiagent.agents.calls import kept_calls
     from engiagent.tools import replay
 
     graph = kept_calls(run)
     found = replay(graph, run)
     return {
-        "calls": [node.tool for node in graph.nodes], "same": found.same,
-        "differences": list(found.differences), "outside": list(found.outside),
-    }  # fmt: skip
+        "calls": [node.tool for node in graph.nodes],
+        "same": found.same,
+        "differences": list(found.differences),
+        "outside": list(found.outside),
+    }
 
 
 def _compared(repeated: Line) -> Iterator[str]:

@@ -21,13 +21,12 @@ def view(folder: Path, port: int | None, opens: bool, as_json: bool) -> int:
     A run under way is followed as it goes. Only this computer is answered, and nothing can be
     changed. From elsewhere, forward the port: ssh -L 8765:localhost:8765 HOST.
     """
-    from engiagent.view import open_view
+    from engiagent.report.view import open_view
 
     server = open_view(folder, port)
     say(f"runs in {folder}: {server.address} (Ctrl-C ends it)")
     if as_json:
-        print_json({"schema": "engiagent-view/1", "view": server.address,
-                    "folder": str(folder)})  # fmt: skip
+        print_json({"schema": "engiagent-view/1", "view": server.address, "folder": str(folder)})
     if opens:
         import webbrowser
 

@@ -38,7 +38,7 @@ def weather(
 
     A parameter takes it from there, as "data": "weather.csv#dry_bulb_temperature".
     """
-    from engiagent.weather import read_weather, write_series
+    from engiagent.io.weather import read_weather, write_series
 
     found = read_weather(file)
     if output is not None:

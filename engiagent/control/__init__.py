@@ -1,17 +1,11 @@
 """Control over a receding horizon: plan, apply the first step, measure, plan again."""
 
-from importlib import import_module
-from typing import Any
-
-_EXPORTS = {
-    "ClosedLoop": "engiagent.control.closedloop",
-    "Control": "engiagent.control.outcome",
-    "ControlError": "engiagent.control.horizon",
-    "RecedingHorizon": "engiagent.control.runner",
-    "Relaxation": "engiagent.control.elastic",
-    "battery_plant": "engiagent.control.plants",
-    "thermal_plant": "engiagent.control.plants",
-}
+from engiagent.control.closedloop import ClosedLoop
+from engiagent.control.elastic import Relaxation
+from engiagent.control.horizon import ControlError
+from engiagent.control.outcome import Control
+from engiagent.control.plants import battery_plant, thermal_plant
+from engiagent.control.runner import RecedingHorizon
 
 __all__ = [
     "ClosedLoop",
@@ -22,9 +16,3 @@ __all__ = [
     "battery_plant",
     "thermal_plant",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'engiagent.control' has no attribute {name!r}")
-    return getattr(import_module(_EXPORTS[name]), name)

@@ -118,10 +118,7 @@ def _state_limits(program: Program, states: frozenset[str]) -> Iterator[Limit]:
 
 
 def relaxed(
-    program: Program,
-    classes: Sequence[Sequence[Limit]],
-    outside: Ints,
-    options: SolveOptions,
+    program: Program, classes: Sequence[Sequence[Limit]], outside: Ints, options: SolveOptions
 ) -> Program | None:
     """Return the program with its limits moved as little as makes a plan exist.
 
@@ -218,9 +215,13 @@ class _Elastic:
         """Return the least slacks, shape (count,); None when there is no plan at all."""
         groups = np.concatenate(self.group) if self.group else np.zeros(0, dtype=np.int64)
         n = self.program.column_count
-        weights = np.concatenate(
-            [1.0 + LATER * np.linspace(0.0, 1.0, limit.block.size) for limit, _ in self.sides]
-        ) if self.sides else np.zeros(0)  # fmt: skip
+        weights = (
+            np.concatenate(
+                [1.0 + LATER * np.linspace(0.0, 1.0, limit.block.size) for limit, _ in self.sides]
+            )
+            if self.sides
+            else np.zeros(0)
+        )
         program, slack = self.base, np.zeros(self.count)
         for number in reversed(range(max(self.classes, 1))):
             cost = np.zeros(program.column_count)

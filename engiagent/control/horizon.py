@@ -25,9 +25,9 @@ from engiagent.blueprint.document import Core
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
 from engiagent.blueprint.timeaxis import build_axis
-from engiagent.blueprint.units import UnitError, conversion, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import Block, ColumnBlock, Program
+from engiagent.units.unit import UnitError, conversion, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

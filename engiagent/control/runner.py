@@ -297,11 +297,7 @@ class RecedingHorizon:
         return np.concatenate(found)
 
     def _control(
-        self,
-        result: SolverResult,
-        outcome: Outcome,
-        moved: tuple[Relaxation, ...],
-        started: float,
+        self, result: SolverResult, outcome: Outcome, moved: tuple[Relaxation, ...], started: float
     ) -> Control:
         assert result.x is not None
         first = self._age

@@ -188,7 +188,7 @@ class Statements:
 
     def _judged(self, alone: Blueprint, conflict: "Conflict") -> dict[str, Any] | None:
         """Return what the checker says of the claim that a blueprint has no solution."""
-        from engiagent.certify import certify
+        from engiagent.run.certify import certify
 
         name = "demands that clash"
         try:
@@ -201,8 +201,8 @@ class Statements:
 
     def _claim(self, alone: Blueprint, conflict: "Conflict") -> Any:
         """Return the claim that a set has no solution as a solution file would make it."""
-        from engiagent.solvers import to_dataset
         from engiagent.solvers.result import SolverResult
+        from engiagent.solvers.solution import to_dataset
 
         result = SolverResult(
             status="infeasible",
@@ -222,7 +222,7 @@ class Statements:
 
         Each of the two comparisons has a multiplier of its own, of the sign that counts.
         """
-        from engiagent.solvers import to_dataset
+        from engiagent.solvers.solution import to_dataset
 
         name = member.family.name
         definition = self.constraint(name)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import xarray
 
     from engiagent.formulations.program import Program
-    from engiagent.problems import Problem
-    from engiagent.solvers import SolveOptions, SolverResult
+    from engiagent.solvers.result import SolveOptions, SolverResult
+    from engiagent.text import Problem
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""
@@ -74,7 +74,7 @@ def explain(
     EngiagentError
         When something cannot be read or compiled.
     """
-    from engiagent.solvers import SolveOptions
+    from engiagent.solvers.result import SolveOptions
 
     options = options or SolveOptions()
     if isinstance(source, Blueprint):
@@ -82,7 +82,7 @@ def explain(
         given = Given(blueprint=source, folder=place, problem=problem)
         return _solved(given, options, seconds)
     path = Path(source)
-    from engiagent.runfolder import is_run_folder
+    from engiagent.run.folder import is_run_folder
 
     if path.is_dir() and is_run_folder(path):
         return _explain_run(path, options, seconds)
@@ -122,7 +122,7 @@ def explain_result(
 
 
 def _of_file(path: Path) -> Given:
-    from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
 
     problem = problem_beside(path)
     return Given(
@@ -136,8 +136,8 @@ def _of_file(path: Path) -> Given:
 def _explain_problem(
     path: Path, overrides: Mapping[str, str] | None, options: "SolveOptions", seconds: float
 ) -> Explanation:
-    from engiagent.problems import Problem
     from engiagent.readings.read import read
+    from engiagent.text import Problem
 
     problem = Problem.load(path)
     found = read(problem, overrides)
@@ -161,9 +161,9 @@ def _explain_problem(
 
 def _explain_run(path: Path, options: "SolveOptions", seconds: float) -> Explanation:
     """Explain the plan of a run; where it has none, solve its blueprint again."""
-    from engiagent.runfolder import BLUEPRINT, PROBLEM, SOLUTION, read_record
-    from engiagent.runinputs import stored_problem
-    from engiagent.solvers import load_solution
+    from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, read_record
+    from engiagent.run.inputs import stored_problem
+    from engiagent.solvers.solution import load_solution
 
     file = path / BLUEPRINT
     if not file.is_file():
@@ -193,7 +193,7 @@ def explain_stored(
         For prices that are looked at by solving again.
     """
     from engiagent.explain.stored import stored_result
-    from engiagent.formulations import compile_blueprint
+    from engiagent.formulations.compile import compile_blueprint
 
     program = compile_blueprint(given.blueprint, given.folder)
     result = stored_result(program, solution)
@@ -203,15 +203,15 @@ def explain_stored(
 
 
 def _expanded(given: Given) -> Given:
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     return replace(given, blueprint=expand(given.blueprint))
 
 
 def _solved(given: Given, options: "SolveOptions", seconds: float) -> Explanation:
-    from engiagent.formulations import compile_blueprint
-    from engiagent.solvers import solve
-    from engiagent.stages import choice_of
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.run.stages import choice_of
+    from engiagent.solvers.solving import solve
 
     if given.blueprint.kind == "definitions":
         raise InputError(

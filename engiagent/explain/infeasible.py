@@ -50,7 +50,8 @@ def explain_infeasible(
     seconds
         For everything together.
     """
-    from engiagent.formulations import compile_blueprint, expand
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
     from engiagent.solvers.iis import irreducible_set
 
     started = time.monotonic()
@@ -167,8 +168,10 @@ def _proposals(
         total = repairs.total(every) if every else None
         if total is not None:
             found.append(total)
-            notes.append("no single limit is enough; the least total change counts each limit "
-                         "relative to its size")  # fmt: skip
+            notes.append(
+                "no single limit is enough; the least total change counts each limit "
+                "relative to its size"
+            )
         elif time.monotonic() < repairs.deadline:
             notes.append("no change of bounds, capacities and requirements makes a plan possible")
     if time.monotonic() >= repairs.deadline:

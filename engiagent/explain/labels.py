@@ -14,8 +14,19 @@ if TYPE_CHECKING:
 MOST: Final = 3
 """How many runs of elements are listed."""
 _MONTHS: Final = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 _TIMES: Final = ("time", "instants")
 
 
@@ -84,9 +95,11 @@ def _runs(coordinate: "Coordinate | None", found: list[int]) -> str:
     runs = [(found[a], found[b]) for a, b in zip(starts, ends, strict=True)]
     if coordinate is None or not np.issubdtype(coordinate.values.dtype, np.datetime64):
         said = [
-            _label(coordinate, a) if a == b else f"{_label(coordinate, a)} to "
-            f"{_label(coordinate, b)}" for a, b in runs[:MOST]
-        ]  # fmt: skip
+            _label(coordinate, a)
+            if a == b
+            else f"{_label(coordinate, a)} to {_label(coordinate, b)}"
+            for a, b in runs[:MOST]
+        ]
     else:
         said = [_clock_run(coordinate, a, b) for a, b in runs[:MOST]]
         said = _common_day(said)

@@ -14,10 +14,10 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.grammar import Compare, GrammarError, parse
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.explain.conflicts import LAWS, Statements
 from engiagent.explain.labels import where_of
 from engiagent.solvers.iis import Family, families_of, positions_of
+from engiagent.units.unit import UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Block, ColumnBlock, Program
@@ -207,9 +207,7 @@ class Limits:
                     quantity.sets,
                     quantity.shape,
                     positions_of(
-                        program,
-                        Family("bound", quantity.name, "both"),
-                        np.array([shape.column]),
+                        program, Family("bound", quantity.name, "both"), np.array([shape.column])
                     ),
                     program,
                 )

@@ -1,8 +1,8 @@
 """What a gain of the objective is called, and the unit of a price."""
 
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.explain.labels import shown
 from engiagent.explain.limits import difference_unit
+from engiagent.units.unit import UnitError, parse_unit
 
 
 def is_money(unit: str) -> bool:
@@ -19,7 +19,7 @@ def is_money(unit: str) -> bool:
 
 
 def _currencies() -> set[str]:
-    from engiagent.blueprint.units import CURRENCIES
+    from engiagent.units.unit import CURRENCIES
 
     return set(CURRENCIES)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 Span = tuple[int, int]
 LONGEST: Final = 160

@@ -24,8 +24,9 @@ from engiagent.explain.money import gain_words, price_unit
 from engiagent.explain.places import Place
 from engiagent.formulations.program import Block, Bools, Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.iis import Member
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
 
 CLOSE: Final = 1e-6
 """How near a limit counts as at it, relative to the limit and to 1."""
@@ -257,9 +258,11 @@ class _Plan:
         least, most = float(np.min(np.abs(costs))), float(np.max(np.abs(costs)))
         unit = price_unit(self.program.objective_unit, block.unit)
         subject = getattr(block, "quantity", None) or block.name
-        size = shown(least, unit) if most - least <= TINY else (
-            f"{shown(least, None)} to {shown(most, unit)}"
-        )  # fmt: skip
+        size = (
+            shown(least, unit)
+            if most - least <= TINY
+            else (f"{shown(least, None)} to {shown(most, unit)}")
+        )
         at = f" at {where}" if where else ""
         worth = (
             "dearer than it is worth" if self.program.sense == "minimize" else "worth too little"
@@ -372,9 +375,11 @@ def _text(limit: Limit, item: Tight, plan: _Plan) -> str:
             f"“{limit.block.name}” holds{share}; moving it by {shown(item.step, item.unit)} "
             f"where that counts most{place} changes the objective by {worth}"
         )
-    kind = f"the {limit.side} limit of {limit.title}{at}" if limit.side != "both" else (
-        f"the value of {limit.title}{at}"
-    )  # fmt: skip
+    kind = (
+        f"the {limit.side} limit of {limit.title}{at}"
+        if limit.side != "both"
+        else (f"the value of {limit.title}{at}")
+    )
     binds = f"{kind} binds{share}"
     if not abs(item.worth) > TINY:
         return f"{binds}; loosening it by a little would change nothing"

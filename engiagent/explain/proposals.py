@@ -18,7 +18,8 @@ from engiagent.explain.explanation import Change, Proposal
 from engiagent.explain.limits import Limit, Limits, is_point
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
-from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 
 TOLERANCE: Final = 0.01
 """How near to the least a proposal is shown to be, relative to it."""

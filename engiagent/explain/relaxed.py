@@ -76,8 +76,7 @@ def only(blueprint: Blueprint, constraints: Collection[str], bounds: Collection[
     )
     kept = tuple(c for c in core.constraints if c.constraint_id in constraints)
     return replace(
-        blueprint,
-        core_model_elements=replace(core, decision_variables=variables, constraints=kept),
+        blueprint, core_model_elements=replace(core, decision_variables=variables, constraints=kept)
     )
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engiagent.solvers import SolverResult
+from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import row_names
 
 if TYPE_CHECKING:

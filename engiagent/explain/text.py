@@ -90,8 +90,11 @@ def _unbounded(found: Explanation) -> Iterator[Line]:
         return
     verb = "falls" if ray.gain < 0 else "grows"
     checked = "evaluated here" if ray.checked else "the solver's word, not confirmed"
-    yield Line(0, f"for each step along this way the objective {verb} by "
-                  f"{shown(abs(ray.gain), ray.unit)} ({checked})")  # fmt: skip
+    yield Line(
+        0,
+        f"for each step along this way the objective {verb} by "
+        f"{shown(abs(ray.gain), ray.unit)} ({checked})",
+    )
     for growth in ray.growths:
         yield Line(1, f"- {growth.text}")
 

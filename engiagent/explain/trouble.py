@@ -14,7 +14,7 @@ from engiagent.solvers.validate import place_of
 
 if TYPE_CHECKING:
     from engiagent.formulations.values import Floats
-    from engiagent.solvers import SolverResult
+    from engiagent.solvers.result import SolverResult
 
 WIDE: Final = 1e7
 """A ratio of coefficients from which rounding becomes a cause worth naming."""

@@ -11,7 +11,8 @@ from engiagent.explain.explanation import Growth, Unbounded
 from engiagent.explain.labels import shown, where_of
 from engiagent.explain.limits import difference_unit
 from engiagent.formulations.program import ColumnBlock, Program
-from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 
 if TYPE_CHECKING:
     from engiagent.formulations.values import Floats
@@ -99,8 +100,16 @@ def _growth(block: ColumnBlock, rate: float, where: str, enough: bool | None) ->
     at = f" at {where}" if where else " everywhere" if block.shape else ""
     text = f"{subject} {verb} by {shown(abs(rate), unit)}{at}"
     if block.generated:
-        return Growth(name=block.name, subject=subject, unit=unit, rate=rate, where=where,
-                      open_side=side, enough=None, text=text)  # fmt: skip
+        return Growth(
+            name=block.name,
+            subject=subject,
+            unit=unit,
+            rate=rate,
+            where=where,
+            open_side=side,
+            enough=None,
+            text=text,
+        )
     text += f"; it has no {side} limit"
     if enough:
         text += ", and one there is enough to end it (seen in a solve with such a limit)"
@@ -120,8 +129,9 @@ def _growth(block: ColumnBlock, rate: float, where: str, enough: bool | None) ->
 
 def _ends(program: Program, block: ColumnBlock, up: bool, seconds: float) -> bool | None:
     """Whether a bound on all of a block makes the problem bounded; None when not found out."""
-    known = np.concatenate([program.column_lower, program.column_upper, program.row_lower,
-                            program.row_upper])  # fmt: skip
+    known = np.concatenate(
+        [program.column_lower, program.column_upper, program.row_lower, program.row_upper]
+    )
     sizes = np.abs(known[np.isfinite(known)])
     most = GENEROUS * max(1.0, float(np.max(sizes, initial=0.0)))
     low, high = program.column_lower.copy(), program.column_upper.copy()

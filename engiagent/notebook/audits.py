@@ -1,11 +1,15 @@
 """An audit that shows itself in a notebook."""
 
-from engiagent.audit import Audit as PlainAudit
+from engiagent.explain.audit import Audit as PlainAudit
 from engiagent.notebook import markup
 
 _TONES = {
-    "complete": "good", "pass": "good", "contradictory": "bad", "fail": "bad", "missing": "bad",
-}  # fmt: skip
+    "complete": "good",
+    "pass": "good",
+    "contradictory": "bad",
+    "fail": "bad",
+    "missing": "bad",
+}
 _MARKS = {"good": "✔", "bad": "✘", "open": "?"}
 
 

@@ -48,7 +48,7 @@ class Blueprint(PlainBlueprint):
         InputError
             When the file is unreadable, no JSON, or does not fit the schema.
         """
-        from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+        from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
 
         blueprint = super().load(path)
         problem = problem_beside(Path(path))
@@ -79,7 +79,7 @@ class Blueprint(PlainBlueprint):
     @property
     def expanded(self) -> "Blueprint":
         """The blueprint with all that its components stand for written out."""
-        from engiagent.running import in_full
+        from engiagent.agents.running import in_full
 
         return Blueprint.of(in_full(self.plain), self.home)
 
@@ -103,7 +103,7 @@ class Blueprint(PlainBlueprint):
 
     def to_pyomo(self) -> str:
         """Return a Pyomo script that solves the blueprint without engiagent."""
-        from engiagent.formulations import emit_pyomo
+        from engiagent.formulations.pyomo_script import emit_pyomo
 
         text: str = emit_pyomo(self.plain, self.home.folder)
         return text
@@ -136,7 +136,7 @@ class Blueprint(PlainBlueprint):
             When the name leads nowhere, or the blueprint would not hold with the value: with the
             findings that ``engiagent lint`` would print.
         """
-        from engiagent.edits import set_value
+        from engiagent.run.edits import set_value
 
         document = self.to_dict()
         set_value(document, name, value, unit)
@@ -150,7 +150,7 @@ class Blueprint(PlainBlueprint):
         ``/core_model_elements/constraints/C1/expression``.
         """
         from engiagent.blueprint.patching import patched
-        from engiagent.edits import with_changes
+        from engiagent.run.edits import with_changes
 
         document = with_changes(self.to_dict(), patched(self.to_dict(), operations))
         return self._edited(document, "; ".join(f"{o['op']} {o['path']}" for o in operations))
@@ -174,7 +174,7 @@ class Blueprint(PlainBlueprint):
     def _diagnostics(self) -> "tuple[Diagnostic, ...]":
         from engiagent.blueprint.analysis import analyse
         from engiagent.blueprint.definitions import check_definitions
-        from engiagent.formulations import expand
+        from engiagent.formulations.expansion import expand
 
         if self.kind == "definitions":
             return tuple(check_definitions(self.plain, self.home.folder))
@@ -219,13 +219,13 @@ class Blueprint(PlainBlueprint):
         self, options: Any, on_progress: "OnProgress | None", cancel: threading.Event | None
     ) -> "Solution":
         from engiagent.notebook.solution import Solution
-        from engiagent.proofs import PLAIN
-        from engiagent.stages import computed, solve_program, static_findings
+        from engiagent.run.proofs import PLAIN
+        from engiagent.run.stages import computed, solve_program, static_findings
 
         data = self.home.data
         if self.kind == "definitions":
             return Solution(self, computed(self.plain, data))
-        from engiagent.formulations import compile_blueprint
+        from engiagent.formulations.compile import compile_blueprint
 
         expanded = self.expanded.plain
         found = static_findings(expanded, data)
@@ -250,18 +250,24 @@ class Blueprint(PlainBlueprint):
         EngiagentError
             When the folder cannot be used.
         """
+        from engiagent.agents.runs import solve_given
         from engiagent.notebook.run import Run
-        from engiagent.runs import solve_given
 
         home = self.home
         if home.folder is None and any(p.data for p in self.core.parameters):
             raise InputError("it is not known where the data files lie", expected="Blueprint.load")
         with Shown(home.name) as shown:
             outcome = solve_given(
-                self.plain, home.data, home.stated, home.name, out, solve_options(options),
-                force=force, on_event=shown.stage if progress else None,
+                self.plain,
+                home.data,
+                home.stated,
+                home.name,
+                out,
+                solve_options(options),
+                force=force,
+                on_event=shown.stage if progress else None,
                 on_progress=shown if progress else None,
-            )  # fmt: skip
+            )
         return Run.of(outcome)
 
     def explain(self, *, seconds: float = 10.0, **options: Any) -> "Explanation":

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent import comparison
 from engiagent.blueprint import Blueprint as PlainBlueprint
-from engiagent.charts.series import solution_dimensions
 from engiagent.errors import InputError
 from engiagent.notebook import markup
 from engiagent.notebook.shown import amount
 from engiagent.report import words
+from engiagent.report.charts.series import solution_dimensions
+from engiagent.run import comparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def _shown(change: comparison.Change) -> Change:
 
 
 def _short(value: Any) -> str:
-    from engiagent.jsontext import dumps_canonical
+    from engiagent.io.jsontext import dumps_canonical
 
     text = value if isinstance(value, str) else " ".join(dumps_canonical(value).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from markupsafe import Markup
 
-from engiagent.charts import Chart, caption, document, plotly_figure
-from engiagent.charts.palette import Theme
 from engiagent.errors import InputError
 from engiagent.notebook import markup
+from engiagent.report.charts import Chart, caption, document, plotly_figure
+from engiagent.report.charts.palette import Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -37,7 +37,7 @@ class Figure:
         InputError
             When the file is to be another kind of picture, or cannot be written.
         """
-        from engiagent.files import write_atomic
+        from engiagent.io.files import write_atomic
 
         target = Path(path)
         if target.suffix.lower() != ".svg":

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engiagent.charts import numerals
-from engiagent.charts.plan import Plan
-from engiagent.charts.series import Series, solution_series
+from engiagent.report.charts import numerals
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.series import Series, solution_series
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engiagent.problems import Problem as PlainProblem
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem as PlainProblem
 
 T = TypeVar("T")
 

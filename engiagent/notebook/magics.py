@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import Any, NoReturn
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.notebook.audits import Audit
 from engiagent.notebook.blueprint import Blueprint
@@ -74,7 +74,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magic_function(problem, magic_kind="cell", magic_name="problem")
     html = shell.display_formatter.formatters["text/html"]
     for module, kind, maker in (
-        ("engiagent.audit.findings", "Audit", Audit),
+        ("engiagent.explain.audit.findings", "Audit", Audit),
         ("engiagent.verify.certificate", "Certificate", Certificate),
         ("engiagent.explain.explanation", "Explanation", Explanation),
     ):
@@ -83,7 +83,7 @@ def load_ipython_extension(shell: Any) -> None:
         "engiagent.blueprint.document", "Blueprint", lambda b: Blueprint.of(b)._repr_html_()
     )
     html.for_type_by_name(
-        "engiagent.problems.problem", "Problem", lambda p: Problem.of(p)._repr_html_()
+        "engiagent.text.problem", "Problem", lambda p: Problem.of(p)._repr_html_()
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from engiagent.charts.markup import printable
+from engiagent.report.charts.markup import printable
 
 TONES = {"good": "#1a7f37", "bad": "#cf222e", "open": "#9a6700"}
 """Readable on white and on black."""

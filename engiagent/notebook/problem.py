@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from markupsafe import Markup
 
-from engiagent.charts import numerals
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.home import Home, dressed, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run, run_in
 from engiagent.notebook.shown import Certificate
-from engiagent.problems import Problem as PlainProblem
-from engiagent.runfolder import is_run_folder
-from engiagent.runinputs import EXPERT
+from engiagent.report.charts import numerals
+from engiagent.run.folder import is_run_folder
+from engiagent.run.inputs import EXPERT
+from engiagent.text import Problem as PlainProblem
 
 if TYPE_CHECKING:
     from engiagent.agents.engines.asking import Asking
@@ -45,7 +45,7 @@ class Problem(PlainProblem):
         InputError
             When there is no such thing, or it cannot be read.
         """
-        from engiagent.problems.corpus import locate
+        from engiagent.text.corpus import locate
 
         place = Path(path)
         if place.exists() or place.suffix:
@@ -89,7 +89,7 @@ class Problem(PlainProblem):
 
     def audit(self, seconds: float = 30.0) -> "Audit":
         """Say whether the text gives enough to be solved, and whether what it gives can hold."""
-        from engiagent.audit import audit_problem
+        from engiagent.explain.audit import audit_problem
         from engiagent.notebook.audits import Audit
 
         return dressed(Audit, audit_problem(self, seconds=seconds))
@@ -126,9 +126,12 @@ class Problem(PlainProblem):
         from engiagent.solvers.result import SolveOptions
 
         board = Board(
-            problem=self, data=self.folder, name=self.id, options=SolveOptions(),
+            problem=self,
+            data=self.folder,
+            name=self.id,
+            options=SolveOptions(),
             overrides=dict(values or {}),
-        )  # fmt: skip
+        )
         found = Analyzer(self._engine(engine, asking)).run(board).changes
         missing, unclear = found.get("missing", ()), found.get("not_understood", ())
         blueprint = found.get("blueprint")
@@ -136,9 +139,14 @@ class Problem(PlainProblem):
             said = "; ".join([*(f"missing: {item}" for item in missing), *unclear])
             raise EngiagentError(f"{self.id} could not be modelled: {said or 'no answer'}")
         home = Home(
-            self.folder, self, self.id, tuple(missing), tuple(unclear),
-            tuple(found.get("notes", ())), bool(found.get("by_model")),
-        )  # fmt: skip
+            self.folder,
+            self,
+            self.id,
+            tuple(missing),
+            tuple(unclear),
+            tuple(found.get("notes", ())),
+            bool(found.get("by_model")),
+        )
         return Blueprint.of(blueprint, home)
 
     def solve(self, engine: str = "offline", **options: Any) -> "Solution":
@@ -165,7 +173,7 @@ class Problem(PlainProblem):
         InputError
             When the problem has no annotated requirements, or the schedule cannot be read.
         """
-        from engiagent.certify import certify
+        from engiagent.run.certify import certify
 
         found = certify(
             self, schedule, None, folder=self.folder, name=self.id, mapping=mapping, exact=exact
@@ -206,7 +214,7 @@ class Problem(PlainProblem):
         EngiagentError
             When the folder holds something else, or nobody is there to ask.
         """
-        from engiagent.runs import run_problem
+        from engiagent.agents.runs import run_problem
 
         kept = None if force else run_in(out, self)
         force = force or (out is not None and is_run_folder(Path(out)))
@@ -214,15 +222,21 @@ class Problem(PlainProblem):
             return kept if not kept.resumable else kept.resume(asking=asking, progress=progress)
         with Shown(self.id) as shown:
             outcome = run_problem(
-                self.path, engine, out, values, solve_options(options), force=force,
-                asking=asking, on_event=shown.stage if progress else None,
+                self.path,
+                engine,
+                out,
+                values,
+                solve_options(options),
+                force=force,
+                asking=asking,
+                on_event=shown.stage if progress else None,
                 on_progress=shown if progress else None,
-            )  # fmt: skip
+            )
         return Run.of(outcome)
 
     def _engine(self, engine: str, asking: "Asking | None") -> "Engine":
         from engiagent.agents.engines.offline import OfflineEngine
-        from engiagent.runs import ENGINES
+        from engiagent.agents.runs import ENGINES
 
         if engine == "offline":
             return OfflineEngine()
@@ -248,26 +262,31 @@ class Problem(PlainProblem):
 
     def _repr_html_(self) -> str:
         rows = [
-            (quantity.text, numerals.quantity(float(quantity.value), str(quantity.unit or "")),
-             "" if quantity.sentence is None else self.sentences[quantity.sentence].text)
+            (
+                quantity.text,
+                numerals.quantity(float(quantity.value), str(quantity.unit or "")),
+                "" if quantity.sentence is None else self.sentences[quantity.sentence].text,
+            )
             for quantity in self.quantities
             if isinstance(quantity.value, int | float) and quantity.kind != "label"
-        ]  # fmt: skip
+        ]
         files = [
             (name, str(file.rows), ", ".join(_column(k, c.unit) for k, c in file.columns.items()))
             for name, file in self.data.items()
-        ]  # fmt: skip
+        ]
         found = markup.table(("words", "value", "sentence"), rows, "", (1,))
         return markup.card(
             self.title,
-            markup.facts([("id", self.id), ("family", self.family or ""),
-                          ("tags", ", ".join(self.tags))]),
+            markup.facts(
+                [("id", self.id), ("family", self.family or ""), ("tags", ", ".join(self.tags))]
+            ),
             markup.table(("file", "rows", "columns"), files, "Data", (1,)),
             markup.folded("The text", markup.preformatted(self.body.strip())),
-            markup.folded(f"{len(rows)} quantities were found in it", found) if rows
+            markup.folded(f"{len(rows)} quantities were found in it", found)
+            if rows
             else Markup(""),
             kicker="problem",
-        )  # fmt: skip
+        )
 
 
 def _column(name: str, unit: Any) -> str:

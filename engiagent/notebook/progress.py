@@ -5,9 +5,9 @@ import threading
 from typing import Any, Self, TextIO
 
 from engiagent.notebook import markup
-from engiagent.runfolder import StageEvent
+from engiagent.run.folder import StageEvent
+from engiagent.run.stages import progress_text
 from engiagent.solvers.result import Progress
-from engiagent.stages import progress_text
 
 _WIDTH = 100
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from engiagent.charts import route_chart
 from engiagent.errors import InputError
-from engiagent.files import sha256_bytes
+from engiagent.io.files import sha256_bytes
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.home import Home, dressed
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.shown import Certificate, Explanation, amount, verdict_badge
-from engiagent.runfolder import (
+from engiagent.report.charts import route_chart
+from engiagent.run.folder import (
     BLUEPRINT,
     CERTIFICATE,
     PROBLEM,
@@ -30,12 +30,12 @@ from engiagent.runfolder import (
 
 if TYPE_CHECKING:
     from engiagent.agents.engines.asking import Asking
+    from engiagent.agents.running import RunOutcome
     from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference
     from engiagent.notebook.problem import Problem
     from engiagent.notebook.solution import Solution
-    from engiagent.problems import Problem as PlainProblem
-    from engiagent.running import RunOutcome
+    from engiagent.text import Problem as PlainProblem
 
 _CUT: Final = ("running", "interrupted")
 
@@ -108,13 +108,15 @@ class Run:
         EngiagentError
             When the run is under way, or was one of a blueprint: solve that again.
         """
-        from engiagent.runs import resume_run
+        from engiagent.agents.runs import resume_run
 
         with Shown(str(self.record["problem"])) as shown:
             outcome = resume_run(
-                self.folder, asking=asking, on_event=shown.stage if progress else None,
+                self.folder,
+                asking=asking,
+                on_event=shown.stage if progress else None,
                 on_progress=shown if progress else None,
-            )  # fmt: skip
+            )
         return Run.of(outcome)
 
     # -- what it made ---------------------------------------------------------------------------
@@ -123,7 +125,7 @@ class Run:
     def problem(self) -> "Problem | None":
         """The run's own copy of the problem; None for a run of a blueprint alone."""
         from engiagent.notebook.problem import Problem
-        from engiagent.runinputs import stored_problem
+        from engiagent.run.inputs import stored_problem
 
         found = stored_problem(self.folder) if (self.folder / PROBLEM).is_dir() else None
         return None if found is None else Problem.of(found)
@@ -143,7 +145,7 @@ class Run:
     def solution(self) -> "Solution | None":
         """The plan; None where the run came to none."""
         from engiagent.notebook.solution import Solution
-        from engiagent.solvers import load_solution
+        from engiagent.solvers.solution import load_solution
 
         path = self.folder / SOLUTION
         if self.blueprint is None or not path.is_file():
@@ -236,9 +238,10 @@ def run_in(out: "str | Path | None", problem: "PlainProblem") -> Run | None:
     copied = [_same(run.folder / PROBLEM / name, sha) for name, sha in problem.sha256.items()]
     if False in copied:
         raise InputError(
-            "the folder holds a run of another text", str(out),
+            "the folder holds a run of another text",
+            str(out),
             expected="another folder, or force=True",
-        )  # fmt: skip
+        )
     if is_under_way(run.record):
         raise InputError("the run is still under way", str(out))
     whole = None not in copied  # a run may be cut while it copies its problem

@@ -5,12 +5,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from engiagent.charts import numerals
 from engiagent.explain import Explanation as PlainExplanation
 from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
 from engiagent.report import words
-from engiagent.verify import Certificate as PlainCertificate
+from engiagent.report.charts import numerals
+from engiagent.verify.certificate import Certificate as PlainCertificate
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 
@@ -51,10 +51,14 @@ class Certificate(PlainCertificate):
 
     def _repr_html_(self) -> str:
         violations = [
-            (str(v.get("name") or v.get("check")), _where(v.get("where")),
-             amount(v.get("amount"), v.get("unit")), str(v.get("message") or ""))
+            (
+                str(v.get("name") or v.get("check")),
+                _where(v.get("where")),
+                amount(v.get("amount"), v.get("unit")),
+                str(v.get("message") or ""),
+            )
             for v in self.violations
-        ]  # fmt: skip
+        ]
         levels = [
             (name, str(level.get("status")), "; ".join(str(f) for f in level.get("findings") or ()))
             for name, level in self.levels.items()

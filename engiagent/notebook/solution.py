@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from engiagent.charts import Panel, plan_panels
 from engiagent.errors import InputError
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
 from engiagent.notebook.home import dressed
 from engiagent.notebook.shown import Certificate, Explanation, amount
+from engiagent.report.charts import Panel, plan_panels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ class Solution:
 
     def to_netcdf(self, path: str | Path) -> Path:
         """Write the plan as ``engiagent check --solution`` reads it, and return its path."""
-        from engiagent.solvers import save_solution
+        from engiagent.solvers.solution import save_solution
 
         save_solution(self.dataset, Path(path))
         return Path(path)
@@ -182,7 +182,7 @@ class Solution:
         InputError
             When there is no problem to check against, or an input is unreadable.
         """
-        from engiagent.certify import certify, with_gaps
+        from engiagent.run.certify import certify, with_gaps
         from engiagent.verify.claims import EDITED, Reading
         from engiagent.verify.disturbances import parse_disturbances
 
@@ -195,10 +195,15 @@ class Solution:
         problem = None if against == "blueprint" else problem
         edited = home.problem is not None and problem is None
         found = certify(
-            problem, self.dataset, self.blueprint.plain, folder=home.data, name=home.name,
+            problem,
+            self.dataset,
+            self.blueprint.plain,
+            folder=home.data,
+            name=home.name,
             reading=Reading(open=(EDITED,)) if edited else None,
-            exact=exact, disturb=None if disturb is None else parse_disturbances(disturb),
-        )  # fmt: skip
+            exact=exact,
+            disturb=None if disturb is None else parse_disturbances(disturb),
+        )
         if home.edits and problem is None:
             said = f"checked against the blueprint as edited: {'; '.join(home.edits)}"
             found = replace(found, notes=(*found.notes, said))
@@ -214,10 +219,14 @@ class Solution:
         home = self.blueprint.home
         return unread(
             Board(
-                problem=home.problem, data=home.data, name=home.name, options=SolveOptions(),
-                by_model=home.by_model, blueprint=self.blueprint.plain,
+                problem=home.problem,
+                data=home.data,
+                name=home.name,
+                options=SolveOptions(),
+                by_model=home.by_model,
+                blueprint=self.blueprint.plain,
             )
-        )  # fmt: skip
+        )
 
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back.
@@ -231,9 +240,8 @@ class Solution:
 
         home = self.blueprint.home
         given = Given(
-            blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem,
-            name=home.name,
-        )  # fmt: skip
+            blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem, name=home.name
+        )
         if self.program is not None and self.result is not None:
             found = explain_result(given, self.program, self.result, seconds=seconds)
         else:
@@ -269,20 +277,30 @@ class Solution:
                 [
                     ("status", self.status),
                     ("why", "" if attrs.get("reason") == self.status else attrs.get("reason", "")),
-                    ("objective", "" if self.objective is None
-                     else amount(self.objective, self.unit)),
-                    ("the solver's bound", "" if attrs.get("bound") is None
-                     else amount(float(attrs["bound"]), self.unit)),
+                    (
+                        "objective",
+                        "" if self.objective is None else amount(self.objective, self.unit),
+                    ),
+                    (
+                        "the solver's bound",
+                        ""
+                        if attrs.get("bound") is None
+                        else amount(float(attrs["bound"]), self.unit),
+                    ),
                     ("gap", "" if gap is None else f"{100 * float(gap):.3g} %"),
                     ("solver", f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}"),
-                    ("solved in", "" if attrs.get("seconds") is None
-                     else amount(float(attrs["seconds"]), "s")),
+                    (
+                        "solved in",
+                        ""
+                        if attrs.get("seconds") is None
+                        else amount(float(attrs["seconds"]), "s"),
+                    ),
                 ]
             ),
             drawn._html() if drawn.charts else Markup(""),
             "Not checked yet: the certificate says whether the plan holds.",
             kicker="solution",
-        )  # fmt: skip
+        )
 
 
 def _speaks_of(panel: Panel, words: str) -> bool:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engiagent.charts import numerals
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
 from engiagent.notebook.home import dressed, solve_options
 from engiagent.notebook.progress import Shown
+from engiagent.report.charts import numerals
 from engiagent.report.studied import study_charts
-from engiagent.studies.live import Setting
-from engiagent.studies.outcome import Outcome
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +63,8 @@ class Study(Outcome):
 
 def sweep(blueprint: "Blueprint", variations: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a sweep; see :meth:`Blueprint.sweep`."""
-    from engiagent.studies.sweep import SweepRequest, run_sweep
-    from engiagent.studies.variation import Variation
+    from engiagent.study.sweep import SweepRequest, run_sweep
+    from engiagent.study.variation import Variation
 
     parsed = tuple(Variation.parse(text) for text in variations)
     request = SweepRequest(parsed, show=tuple(given.pop("show", ())))
@@ -75,21 +75,25 @@ def sweep(blueprint: "Blueprint", variations: Sequence[str], given: dict[str, An
 
 def pareto(blueprint: "Blueprint", goals: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a front; see :meth:`Blueprint.pareto`."""
-    from engiagent.studies.fronts import parse_goal
-    from engiagent.studies.pareto import run_pareto
+    from engiagent.study.fronts import parse_goal
+    from engiagent.study.pareto import run_pareto
 
     asked = {name: given.pop(name) for name in ("method", "points", "show") if name in given}
     with _Study(blueprint, given) as work:
         found = run_pareto(
-            blueprint.plain, [parse_goal(text) for text in goals], work.setting, work.out,
-            on_point=work.point, **asked,
-        )  # fmt: skip
+            blueprint.plain,
+            [parse_goal(text) for text in goals],
+            work.setting,
+            work.out,
+            on_point=work.point,
+            **asked,
+        )
     return dressed(Study, found)
 
 
 def sensitivity(blueprint: "Blueprint", factors: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a sensitivity; see :meth:`Blueprint.sensitivity`."""
-    from engiagent.studies.sensitivity import Factor, every_parameter, run_sensitivity
+    from engiagent.study.sensitivity import Factor, every_parameter, run_sensitivity
 
     asked = {name: given.pop(name) for name in ("width", "show") if name in given}
     named = [Factor.parse(text) for text in factors] or every_parameter(blueprint.plain)
@@ -109,9 +113,11 @@ class _Study(Shown):
         certify, progress = given.pop("certify", False), given.pop("progress", True)
         self.out = None if out is None else Path(out)
         self.setting = Setting(
-            folder=blueprint.home.folder, options=solve_options(given), certify=certify,
+            folder=blueprint.home.folder,
+            options=solve_options(given),
+            certify=certify,
             name=blueprint.home.name,
-        )  # fmt: skip
+        )
         self._is_told = progress
 
     def point(self, done: int, total: int, row: dict[str, Any]) -> None:

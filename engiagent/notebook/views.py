@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from engiagent.charts import numerals
 from engiagent.errors import EngiagentError
 from engiagent.notebook import markup
 from engiagent.report import words
+from engiagent.report.charts import numerals
 
 if TYPE_CHECKING:
     from engiagent.blueprint.diagnostics import Diagnostic
@@ -44,10 +44,16 @@ class Findings:
 
     def _repr_html_(self) -> str:
         rows = [
-            (d.severity, d.code, d.path.removeprefix("core_model_elements."),
-             "" if d.column is None else str(d.column), d.message, d.suggestion or "")
+            (
+                d.severity,
+                d.code,
+                d.path.removeprefix("core_model_elements."),
+                "" if d.column is None else str(d.column),
+                d.message,
+                d.suggestion or "",
+            )
             for d in self.diagnostics
-        ]  # fmt: skip
+        ]
         head = ("", "code", "place", "column", "what", "instead")
         none = "" if rows else "Nothing was found."
         return markup.card(self.name, none, markup.table(head, rows, "", (3,)), kicker="findings")

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from engiagent.blueprint.timeaxis import TimeAxis, build_axis, parse_step
 from engiagent.errors import InputError
 from engiagent.plant.source import Source, entries, nearest, text_of
-from engiagent.problems.datafile import DataFile, load_data_file
-from engiagent.problems.frontmatter import DataOptions, Node, is_zone
-from engiagent.problems.timestamps import Times, read_times
+from engiagent.text.datafile import DataFile, load_data_file
+from engiagent.text.frontmatter import DataOptions, Node, is_zone
+from engiagent.text.timestamps import Times, read_times
 
 Floats = npt.NDArray[np.float64]
 KEYS: Final = ("start", "step", "days", "end", "periods", "zone", "align")

@@ -7,7 +7,6 @@ from typing import Any, Final
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import convert, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
@@ -17,10 +16,11 @@ from engiagent.plant.source import PlantError, Source, entries, find_source, nea
 from engiagent.plant.statement import COST, PROFIT, Statement
 from engiagent.plant.terms import Term, translated
 from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
-from engiagent.problems import Problem
-from engiagent.problems.frontmatter import Node
 from engiagent.readings import Reading
-from engiagent.unitwords import Conventions, conventions_of
+from engiagent.text import Problem
+from engiagent.text.frontmatter import Node
+from engiagent.units.unit import convert, parse_unit
+from engiagent.units.words import Conventions, conventions_of
 
 KEYS: Final = ("title", "currency", "horizon", "components", "requirements", "goal", "cases")
 REQUIREMENT: Final = ("for", "where", "must", "penalty")

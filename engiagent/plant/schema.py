@@ -4,8 +4,8 @@ from typing import Any
 
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.description import Model
+from engiagent.io.schemawords import DRAFT, OBJECT, TEXT, Json, by_name, record, said
 from engiagent.plant.horizon import KEYS, RULES
-from engiagent.schemas.words import DRAFT, OBJECT, TEXT, Json, by_name, record, said
 
 SCALAR: Json = {"type": ["string", "number"]}
 VALUE: Json = {"anyOf": [SCALAR, {"type": "array", "items": SCALAR, "minItems": 1}]}
@@ -16,11 +16,14 @@ def plant() -> Json:
     """Return the schema of plant files."""
     rule = {"enum": list(RULES)}
     horizon = {key: SCALAR for key in KEYS if key != "align"} | {"align": rule}
-    requirement = record({"must": said(TEXT, "a comparison, as grid.import[t] <= 80 kW")}, {
-        "for": said(TEXT, "over what, as t in T; for every period without it"),
-        "where": said(TEXT, "a condition on its index, as 17 <= hour(t) < 20"),
-        "penalty": said(SCALAR, "what a unit of violation costs; hard without it"),
-    })  # fmt: skip
+    requirement = record(
+        {"must": said(TEXT, "a comparison, as grid.import[t] <= 80 kW")},
+        {
+            "for": said(TEXT, "over what, as t in T; for every period without it"),
+            "where": said(TEXT, "a condition on its index, as 17 <= hour(t) < 20"),
+            "penalty": said(SCALAR, "what a unit of violation costs; hard without it"),
+        },
+    )
     goal: Json = record({}, dict.fromkeys(("minimize", "maximize", "unit"), TEXT))
     return {
         "$schema": DRAFT,
@@ -28,8 +31,10 @@ def plant() -> Json:
         **record(
             {
                 "horizon": {**record({"step": SCALAR}, horizon), "description": "the periods"},
-                "components": {**by_name({"oneOf": [_component(n, m) for n, m in MODELS.items()]}),
-                               "propertyNames": NAMES},
+                "components": {
+                    **by_name({"oneOf": [_component(n, m) for n, m in MODELS.items()]}),
+                    "propertyNames": NAMES,
+                },
                 "goal": said(goal, "minimize: cost, maximize: profit, or an expression"),
             },
             {
@@ -39,7 +44,7 @@ def plant() -> Json:
                 "cases": said(by_name(by_name(SCALAR)), "other values of slots, solved beside it"),
             },
         ),
-    }  # fmt: skip
+    }
 
 
 def _component(name: str, model: Model) -> Json:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from engiagent.blueprint.units import Unit, convert, parse_unit
 from engiagent.errors import InputError
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Slot
@@ -14,9 +13,10 @@ from engiagent.plant.horizon import NEAR, RULES, Files, Horizon, aligned
 from engiagent.plant.source import Source
 from engiagent.plant.statement import Statement
 from engiagent.plant.values import Column, Piece, Quantity, ValueFormError, literal, pieces
-from engiagent.problems.datafile import DataFile
-from engiagent.problems.frontmatter import Node
-from engiagent.unitwords import Conventions
+from engiagent.text.datafile import DataFile
+from engiagent.text.frontmatter import Node
+from engiagent.units.unit import Unit, convert, parse_unit
+from engiagent.units.words import Conventions
 
 YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 WHOLES: Final = ("energy_capacity", "capacity", "rated_capacity", "rated_power", "power")

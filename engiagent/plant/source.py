@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.problems.frontmatter import Node, read_nodes
-from engiagent.problems.problem import PLANT_FILE, Problem, decode_text
+from engiagent.io.files import open_inside
+from engiagent.text.frontmatter import Node, read_nodes
+from engiagent.text.problem import PLANT_FILE, Problem, decode_text
 
 _FENCE: Final = re.compile(
     r"^(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=fence)[`~]*[ \t]*$", re.M | re.S
@@ -25,8 +25,9 @@ class PlantError(InputError):
     def __init__(self, errors: Iterable[InputError]) -> None:
         self.errors = tuple(sorted(errors, key=lambda e: (e.line or 0, e.column or 0)))
         first = self.errors[0]
-        super().__init__(first.message, first.file, first.line, first.column, first.found,
-                         first.expected)  # fmt: skip
+        super().__init__(
+            first.message, first.file, first.line, first.column, first.found, first.expected
+        )
 
     def __str__(self) -> str:
         return "\n".join(str(error) for error in self.errors)
@@ -103,14 +104,20 @@ class Source:
         if self.in_text:
             after = self.offset + len(self.yaml)
             spans = [(begin, self.offset, prose), (after, end, prose)]
-            spans += [(self.offset + m.start(), self.offset + m.end(), "a comment")
-                      for m in _COMMENT.finditer(self.yaml)]  # fmt: skip
+            spans += [
+                (self.offset + m.start(), self.offset + m.end(), "a comment")
+                for m in _COMMENT.finditer(self.yaml)
+            ]
         text = self.problem.text
         return [
-            {"span": [at, min(at + _QUOTED, b)], "quote": text[at : min(at + _QUOTED, b)],
-             "reason": reason}
-            for a, b, reason in spans for at in range(a, b, _QUOTED)
-        ]  # fmt: skip
+            {
+                "span": [at, min(at + _QUOTED, b)],
+                "quote": text[at : min(at + _QUOTED, b)],
+                "reason": reason,
+            }
+            for a, b, reason in spans
+            for at in range(a, b, _QUOTED)
+        ]
 
 
 def find_source(problem: Problem) -> Source | None:
@@ -162,7 +169,11 @@ def text_of(source: Source, node: Node | None, what: str) -> str | None:
     if node is None:
         return None
     if not node.is_text or not node.value.strip():
-        source.fault(node, f"{what} is no text", "one value", found="a list or a mapping"
-                     if not node.is_text else "nothing")  # fmt: skip
+        source.fault(
+            node,
+            f"{what} is no text",
+            "one value",
+            found="a list or a mapping" if not node.is_text else "nothing",
+        )
         return None
     return str(node.value).strip()

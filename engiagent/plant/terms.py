@@ -7,7 +7,7 @@ from typing import Final
 
 from engiagent.plant.source import nearest
 from engiagent.plant.values import NUMBER, UNIT, ValueFormError, unit_in
-from engiagent.unitwords import Conventions, resolve_unit
+from engiagent.units.words import Conventions, resolve_unit
 
 _KEYWORDS: Final = frozenset(["and", "or", "not", "in", "if", "else", "for", "t"])
 _TERM: Final = re.compile(
@@ -85,7 +85,8 @@ def _quantity(match: "re.Match[str]", names: Mapping[str, Mapping[str, str]]) ->
             f"there is no component {owner!r}", match.start(), nearest(owner, names)
         )
     if what not in names[owner]:
-        raise ValueFormError(f"{owner} has no quantity {what!r}", match.start("what"),
-                         nearest(what, names[owner]))  # fmt: skip
+        raise ValueFormError(
+            f"{owner} has no quantity {what!r}", match.start("what"), nearest(what, names[owner])
+        )
     edge = match["edge"]
     return names[owner][what] + (_EDGES[edge.strip("[] ")] if edge else "")

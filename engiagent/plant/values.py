@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
-from engiagent.unitwords import Conventions, resolve_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
+from engiagent.units.words import Conventions, resolve_unit
 
 NUMBER: Final = r"(?:\d{1,3}(?:[   ]\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 UNIT: Final = r"[A-Za-z%°€$£µΩ][^\s+\-()\[\],<>=!]*(?:\([^()\s]*\))?"
@@ -56,8 +56,9 @@ def unit_in(text: str, conventions: Conventions, at: int) -> Unit:
         try:
             found = parse_unit(text)
         except UnitError as error:
-            raise ValueFormError(f"cannot read the unit {text[:40]!r}: {error}", at,
-                             "a unit such as kWh or EUR/MWh") from None  # fmt: skip
+            raise ValueFormError(
+                f"cannot read the unit {text[:40]!r}: {error}", at, "a unit such as kWh or EUR/MWh"
+            ) from None
     return found
 
 
@@ -90,8 +91,11 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise ValueFormError("no value", place, "a quantity as '20 kWh', a column as "
-                             "'data.csv#load', or an expression over these")  # fmt: skip
+            raise ValueFormError(
+                "no value",
+                place,
+                "a quantity as '20 kWh', a column as 'data.csv#load', or an expression over these",
+            )
         if match["column"]:
             bracket = match["bracket"]
             beside: Unit | None = None

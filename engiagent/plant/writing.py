@@ -35,8 +35,9 @@ def to_yaml(statement: Statement) -> str:
         written: dict[str, Any] = {"model": entry["model"]}
         written |= entry.get("options", {})
         written |= entry.get("connections", {})
-        written |= {port: "none" for port in _PORTS if port in model.connections
-                    and port not in written}  # fmt: skip
+        written |= {
+            port: "none" for port in _PORTS if port in model.connections and port not in written
+        }
         for slot, value in entry["parameters"].items():
             unit = model.slots[slot].unit.replace("EUR", statement.currency)
             written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
@@ -49,8 +50,12 @@ def to_yaml(statement: Statement) -> str:
     aim = {goal["sense"]: _dotted(goal["expression"], filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
-    document: dict[str, Any] = {"title": statement.title, "currency": statement.currency,
-                                "horizon": time, "components": components}  # fmt: skip
+    document: dict[str, Any] = {
+        "title": statement.title,
+        "currency": statement.currency,
+        "horizon": time,
+        "components": components,
+    }
     if statement.constraints:
         document["requirements"] = {
             entry["constraint_id"]: _requirement(entry, filled) for entry in statement.constraints
@@ -73,8 +78,11 @@ def _value(value: Any, unit: str, known: Mapping[str, Any], place: str) -> Any:
         return _quantity(float(value), unit)
     entry = known.get(value)
     if entry is None or isinstance(entry.get("value"), str):
-        raise InputError(f"{place} has no form in a plant file", found=repr(value[:80]),
-                         expected="a quantity, a column or a list of quantities")  # fmt: skip
+        raise InputError(
+            f"{place} has no form in a plant file",
+            found=repr(value[:80]),
+            expected="a quantity, a column or a list of quantities",
+        )
     if "data" in entry:
         return f"{entry['data']} [{entry['unit']}]" if entry["unit"] != "1" else entry["data"]
     if isinstance(entry["value"], list):

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Protocol
 
-from engiagent.blueprint.units import Unit
-from engiagent.problems.frontmatter import split_front_matter
-from engiagent.problems.markdown import read_layout
-from engiagent.problems.parts import Quantity, Sentence, Span, Table
-from engiagent.problems.quantities import read_quantities
-from engiagent.problems.sentences import read_sentences
-from engiagent.problems.tables import read_tables
-from engiagent.unitwords import conventions_of
+from engiagent.text.frontmatter import split_front_matter
+from engiagent.text.markdown import read_layout
+from engiagent.text.parts import Quantity, Sentence, Span, Table
+from engiagent.text.quantities import read_quantities
+from engiagent.text.sentences import read_sentences
+from engiagent.text.tables import read_tables
+from engiagent.units.unit import Unit
+from engiagent.units.words import conventions_of
 
 _WORD: Final = re.compile(r"-{3,}|\w+|[^\w\s]")
 _NAMING: Final = re.compile(r"(?m)^(?:id|title|family|tags|  *rows):.*\n(?:[ \t]*- .*\n)*")
@@ -228,8 +228,10 @@ def _unlike(old: Token, new: Token) -> str:
         a, b = old.quantity, new.quantity
         units = (a.unit, b.unit)
         if (a.approximate, a.ambiguous, a.range_id is None) != (
-            b.approximate, b.ambiguous, b.range_id is None,
-        ):  # fmt: skip
+            b.approximate,
+            b.ambiguous,
+            b.range_id is None,
+        ):
             return "the number is written another way"
         if (a.unit is None or b.unit is None) and a.unit_text != b.unit_text:
             return "the unit differs, and is not one of the same dimension"

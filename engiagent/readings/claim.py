@@ -10,9 +10,9 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.plant import read_plant
-from engiagent.problems import Problem
 from engiagent.readings.read import read
 from engiagent.readings.stored import stored_reading
+from engiagent.text import Problem
 from engiagent.verify.claims import Reading as Claim
 
 

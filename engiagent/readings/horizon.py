@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.timeaxis import parse_step, utc_offsets
-from engiagent.blueprint.units import parse_unit
-from engiagent.problems.parts import Quantity
 from engiagent.readings.alignment import sentence_at
 from engiagent.readings.moving import Json, Move, Pair, flat, is_number
 from engiagent.readings.reading import Gap
 from engiagent.readings.shapes import unlike
+from engiagent.text.parts import Quantity
+from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.sources import all_leaves
 
 _WEEKDAY: Final = re.compile(r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b")
@@ -46,8 +46,9 @@ def move_horizon(move: Move, old: Mapping[str, Any], new: Mapping[str, Any]) -> 
             _refuse(move, "a data file differs, and the reading has not exactly one time set")
         return
     index_set = times[0]
-    inside = [p for leaf in all_leaves(index_set.get("source_reference"))
-              for p in move.pairs_in(leaf)]  # fmt: skip
+    inside = [
+        p for leaf in all_leaves(index_set.get("source_reference")) for p in move.pairs_in(leaf)
+    ]
     before = (str(index_set["start"]), int(index_set["periods"]))
     days = _days(move, index_set, inside)
     if not move.gaps:
@@ -97,9 +98,17 @@ def _days(move: Move, index_set: Json, inside: list[Pair]) -> int:
     words = _without(body, move, changed)
     if moved[5:7] != start[5:7] and calendar.month_name[first.month].lower() in words.lower():
         _refuse(move, f"the text still speaks of {calendar.month_name[first.month]}", *changed)
-    elsewhere = json.dumps([{k: v for k, v in item.items() if k not in ("source_reference", "start",
-                             "name", "description")} for key in ("sets", "parameters")
-                            for item in move.core.get(key, [])])  # fmt: skip
+    elsewhere = json.dumps(
+        [
+            {
+                k: v
+                for k, v in item.items()
+                if k not in ("source_reference", "start", "name", "description")
+            }
+            for key in ("sets", "parameters")
+            for item in move.core.get(key, [])
+        ]
+    )
     if start[:10] in elsewhere or start[:10] in json.dumps(move.core.get("constraints", [])):
         _refuse(move, "the reading names the old date in a place of its own", *changed)
     index_set["start"] = moved + start[10:]
@@ -125,14 +134,19 @@ def _without(body: str, move: Move, changed: list[Pair]) -> str:
 
 
 def _move_stamps(
-    move: Move, index_set: Json, inside: list[Pair], days: int,
-    old: Mapping[str, Any], new: Mapping[str, Any],
-) -> None:  # fmt: skip
+    move: Move,
+    index_set: Json,
+    inside: list[Pair],
+    days: int,
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+) -> None:
     """Hold the first stamps of the files against the text; lead the start where it has no date."""
     shifts = {
         name: _seconds(new[name]["first"]) - _seconds(old[name]["first"])
-        for name in old if old[name]["first"] is not None
-    }  # fmt: skip
+        for name in old
+        if old[name]["first"] is not None
+    }
     wrong = [name for name, shift in shifts.items() if shift != days * _DAY]
     if not wrong:
         return
@@ -142,8 +156,12 @@ def _move_stamps(
     same = len(set(shifts.values())) == 1 and shifts[wrong[0]] % _DAY == 0
     body = move.alignment.new.text[move.alignment.new.body_start :]
     if dates or not (leads and same) or _WEEKDAY.search(body):
-        _refuse(move, f"the time stamps of {wrong[0]} begin at {new[wrong[0]]['first']}, which the "
-                "dates and weekdays of the text do not follow", *dates)  # fmt: skip
+        _refuse(
+            move,
+            f"the time stamps of {wrong[0]} begin at {new[wrong[0]]['first']}, which the "
+            "dates and weekdays of the text do not follow",
+            *dates,
+        )
         return
     index_set["start"] = str(new[wrong[0]]["first"])[:10] + start[10:]
 
@@ -168,8 +186,11 @@ def _move_periods(
     rows = {
         (old[n]["rows"], new[n]["rows"]) for n in old if old[n]["rows"] in (periods, periods + 1)
     }
-    fixed = [n for n in old if old[n]["rows"] != new[n]["rows"]
-             and old[n]["rows"] not in (periods, periods + 1)]  # fmt: skip
+    fixed = [
+        n
+        for n in old
+        if old[n]["rows"] != new[n]["rows"] and old[n]["rows"] not in (periods, periods + 1)
+    ]
     if fixed:
         _refuse(
             move, f"{fixed[0]} has {new[fixed[0]]['rows']} rows, it had {old[fixed[0]]['rows']}"
@@ -184,8 +205,9 @@ def _move_periods(
     count = found.pop()
     if count == periods:
         return
-    others = [p for p in move.alignment.numbers
-              if _counts(p[0], periods, length) and p not in counts]  # fmt: skip
+    others = [
+        p for p in move.alignment.numbers if _counts(p[0], periods, length) and p not in counts
+    ]
     if others:
         _refuse(move, f"the text speaks of {periods} periods in another place, too", *others)
     ends = [p for p in move.alignment.numbers if _is_end(p[0], index_set)]
@@ -194,8 +216,9 @@ def _move_periods(
     body, start = move.alignment.new.text, move.alignment.new.body_start
     for match in islice(_SPAN.finditer(body, start), 1):
         words = sentence_at(move.alignment.new, match.start())
-        move.gaps.append(Gap((words,), f"{count} periods for {periods}, and the text speaks of "
-                             f"a {match[0]}"))  # fmt: skip
+        move.gaps.append(
+            Gap((words,), f"{count} periods for {periods}, and the text speaks of a {match[0]}")
+        )
     if count < 1:
         _refuse(move, "there is no period left", *counts)
     if _hand_listed(move, index_set):
@@ -319,8 +342,11 @@ def check_order(move: Move, document: Json, old: Mapping[str, Any], new: Mapping
             was, is_now = _order(a, b), _order(after[one][0], after[two][0])
             if was not in (is_now, "crossing", "equal") or (was == "equal" != is_now and money):
                 changed = [p for p in move.changes if p[0].number_span in move.moved]
-                _refuse(move, f"{one} was {was} {two}, on which a reading may rest, and is no more",
-                        *changed)  # fmt: skip
+                _refuse(
+                    move,
+                    f"{one} was {was} {two}, on which a reading may rest, and is no more",
+                    *changed,
+                )
                 return
 
 

@@ -22,11 +22,11 @@ from engiagent.blueprint.grammar import (
     parse,
     references,
 )
-from engiagent.blueprint.units import UnitError, parse_unit
-from engiagent.problems.parts import Quantity, Span
 from engiagent.readings.alignment import Alignment, in_si, sentence_at
 from engiagent.readings.reading import Gap
 from engiagent.readings.shapes import sign_lost
+from engiagent.text.parts import Quantity, Span
+from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.figures import without_counts
 from engiagent.verify.levels.literals import close_to
 from engiagent.verify.levels.sources import Source, all_leaves
@@ -35,10 +35,35 @@ Json = dict[str, Any]
 Pair = tuple[Quantity, Quantity]
 
 _PROSE: Final = frozenset(
-    ["name", "description", "symbol", "source_reference", "unit", "param_id", "constraint_id",
-     "category", "quantity", "role", "type", "index", "kind", "hard", "sense", "data", "model",
-     "of", "binder", "zone", "start", "periods", "step", "status", "reason", "content"]
-)  # fmt: skip
+    [
+        "name",
+        "description",
+        "symbol",
+        "source_reference",
+        "unit",
+        "param_id",
+        "constraint_id",
+        "category",
+        "quantity",
+        "role",
+        "type",
+        "index",
+        "kind",
+        "hard",
+        "sense",
+        "data",
+        "model",
+        "of",
+        "binder",
+        "zone",
+        "start",
+        "periods",
+        "step",
+        "status",
+        "reason",
+        "content",
+    ]
+)
 
 
 @dataclass
@@ -96,9 +121,10 @@ class Move:
             return []
         start, end = leaf.span
         return [
-            p for p in self.alignment.numbers
+            p
+            for p in self.alignment.numbers
             if start < p[0].number_span[1] and p[0].number_span[0] < end
-        ]  # fmt: skip
+        ]
 
     def refuse(self, reason: str, *pairs: Pair) -> None:
         """Record why a number cannot be moved, with the words as they stand and as they stood."""
@@ -221,15 +247,17 @@ class Move:
             other = pair[0]
             same = other.kind == old.kind and _si(other) == _si(old)
             if same and pair not in self.changes and other.number_span not in self.carried:
-                self.refuse("the same amount stands twice, and differs in one place only",
-                            changed, pair)  # fmt: skip
+                self.refuse(
+                    "the same amount stands twice, and differs in one place only", changed, pair
+                )
 
     def _check_owner(self, owner: Json) -> None:
         """Refuse where a number that differs may stand as a literal in what rests on it."""
         inside = [
-            pair for leaf in all_leaves(owner.get("source_reference"))
+            pair
+            for leaf in all_leaves(owner.get("source_reference"))
             for pair in self.pairs_in(leaf)
-        ]  # fmt: skip
+        ]
         changed = [pair for pair in inside if pair in self.changes]
         if not changed:
             return
@@ -246,8 +274,9 @@ class Move:
                 continue
             if stands or not any(_literal_is(value, unit, old) for old in kept):
                 title = owner.get("name") or owner.get("constraint_id") or "the objective"
-                self.refuse(f"the number {value:g} in the formula of {title} may be this one",
-                            *changed)  # fmt: skip
+                self.refuse(
+                    f"the number {value:g} in the formula of {title} may be this one", *changed
+                )
                 return
 
     def _with_derived(self) -> set[str]:
@@ -256,9 +285,10 @@ class Move:
         items = [*self.core.get("parameters", []), *self.core.get("expressions", [])]
         for _ in items:
             found |= {
-                str(item["name"]) for item in items
+                str(item["name"])
+                for item in items
                 if found & set(_names(item.get("value") or item.get("expression")))
-            }  # fmt: skip
+            }
         return found
 
     # --- places --------------------------------------------------------------------------------

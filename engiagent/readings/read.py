@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.edits import set_value
 from engiagent.errors import InputError
 from engiagent.plant import read_plant
-from engiagent.problems import Problem
 from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.readings.stored import reread
+from engiagent.run.edits import set_value
+from engiagent.text import Problem
 
 _QUANTITY: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*)?", re.DOTALL)
 NOTHING_STORED: Final = (

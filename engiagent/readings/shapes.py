@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from engiagent.blueprint.units import Unit, parse_unit
-from engiagent.problems import Problem
-from engiagent.problems.datafile import Column, DataFile
+from engiagent.text import Problem
+from engiagent.text.datafile import Column, DataFile
+from engiagent.units.unit import Unit, parse_unit
 
 Json = dict[str, Any]
 

@@ -16,15 +16,15 @@ from jsonschema import Draft202012Validator
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.jsontext import dumps_canonical, loads_strict
-from engiagent.problems import Problem
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.readings.alignment import Alignment, Difference, PlainText, align
 from engiagent.readings.form import reading_schema
 from engiagent.readings.horizon import check_order, move_horizon
 from engiagent.readings.moving import Json, Move
 from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.readings.shapes import shapes_of
+from engiagent.text import Problem
 from engiagent.verify.levels.sources import misquotation, read_sources
 
 SCHEMA: Final = "engiagent-reading/1"
@@ -121,9 +121,11 @@ def _require_quotes(part: Any, text: str, file: str) -> None:
                 raise InputError(f"the stored reading misquotes its text: {wrong}", file)
         elif part.get("quote") and part.get("kind") in ("text", "table"):
             raise InputError(
-                "a source of the stored reading has no place", file, found=repr(part["quote"]),
+                "a source of the stored reading has no place",
+                file,
+                found=repr(part["quote"]),
                 expected="a span of the text beside the quote",
-            )  # fmt: skip
+            )
         for item in part.values():
             _require_quotes(item, text, file)
     elif isinstance(part, list):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 
 if TYPE_CHECKING:
     import xarray

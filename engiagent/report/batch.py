@@ -6,18 +6,29 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 from engiagent.report import words
 from engiagent.report.sections import Fact, Section, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.runfolder import REPORT
-from engiagent.runlist import RunSummary, find_runs
+from engiagent.run.folder import REPORT
+from engiagent.run.listing import RunSummary, find_runs
 
 HEAD: Final = ("Problem", "Verdict", "Objective", "Gap", "Took", "Started (UTC)", "Read by")
 _CSV_HEAD: Final = (
-    "run", "problem", "engine", "state", "verdict", "objective", "unit", "sense", "bound", "gap",
-    "seconds", "started", "reason",
-)  # fmt: skip
+    "run",
+    "problem",
+    "engine",
+    "state",
+    "verdict",
+    "objective",
+    "unit",
+    "sense",
+    "bound",
+    "gap",
+    "seconds",
+    "started",
+    "reason",
+)
 Link = Callable[[RunSummary], str]
 
 
@@ -35,9 +46,12 @@ def render_batch(folder: Path | str) -> str:
     table = runs_table(runs, _beside)
     sections = [Section(f"{len(runs)} runs", tables=(table,))] if runs else []
     return page_of_tables(
-        f"Runs in {base.resolve().name or base}", "engiagent batch report", sections,
-        lead=lead, numbers=tallies(runs),
-    )  # fmt: skip
+        f"Runs in {base.resolve().name or base}",
+        "engiagent batch report",
+        sections,
+        lead=lead,
+        numbers=tallies(runs),
+    )
 
 
 def write_batch(folder: Path | str) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 from engiagent.report.artefacts import Run
 
 FILE: Final = "explanation.json"

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from engiagent import certify
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
 from engiagent.report.artefacts import Run
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.runfolder import CASES
+from engiagent.run import certify
+from engiagent.run.folder import CASES
 
 LEVELS = {
     "data": "Are these the problem's numbers?",
@@ -136,11 +136,15 @@ def case_table(run: Run) -> DataTable | None:
             (
                 Cell(str(point["case"])),
                 Cell(str(point["status"]), note=str(point.get("reason") or "")),
-                Cell(words.quantity(point["objective"], point["objective_unit"], 7)
-                     if point["objective"] is not None else "–", is_number=True),
+                Cell(
+                    words.quantity(point["objective"], point["objective_unit"], 7)
+                    if point["objective"] is not None
+                    else "–",
+                    is_number=True,
+                ),
             )
             for point in points
-        )  # fmt: skip
+        )
     except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
         return None
     title = "The plan and the cases that are compared with it, each solved to its own optimum"

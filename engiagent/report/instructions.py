@@ -10,10 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.charts.series import Series
-from engiagent.charts.timeline import Axis, time_label
 from engiagent.report import words
 from engiagent.report.artefacts import Run
+from engiagent.report.charts.series import Series
+from engiagent.report.charts.timeline import Axis, time_label
 from engiagent.report.schedule import settled
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 

@@ -28,18 +28,45 @@ from engiagent.blueprint.grammar import (
     parse,
     parse_binder,
 )
-from engiagent.charts.markup import Element, element, render
 from engiagent.report import words
+from engiagent.report.charts.markup import Element, element, render
 
 _GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",
-    "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π",
-    "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω",
-    "Delta": "Δ", "Phi": "Φ", "Omega": "Ω", "Sigma": "Σ",
-}  # fmt: skip
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "epsilon": "ε",
+    "eta": "η",
+    "theta": "θ",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "nu": "ν",
+    "xi": "ξ",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "phi": "φ",
+    "chi": "χ",
+    "psi": "ψ",
+    "omega": "ω",
+    "Delta": "Δ",
+    "Phi": "Φ",
+    "Omega": "Ω",
+    "Sigma": "Σ",
+}
 _RELATIONS = {
-    "<=": "≤", ">=": "≥", "==": "=", "!=": "≠", "<": "<", ">": ">", "in": "∈", "not in": "∉",
-}  # fmt: skip
+    "<=": "≤",
+    ">=": "≥",
+    "==": "=",
+    "!=": "≠",
+    "<": "<",
+    ">": ">",
+    "in": "∈",
+    "not in": "∉",
+}
 _SUMS = {"+": "+", "-": "−"}
 
 # How tightly things bind; a part that binds less than its surroundings asks gets brackets.

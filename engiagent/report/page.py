@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engiagent.files import write_atomic
+from engiagent.io.files import write_atomic
 from engiagent.report import findings, model, plain, turns, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.explanation import explanation

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from engiagent.charts import document, plan_panels
 from engiagent.report.artefacts import load_run
+from engiagent.report.charts import document, plan_panels
 
 
 def render_picture(run_folder: str | Path, panels: int = 3) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engiagent.blueprint.units import CURRENCIES
-from engiagent.charts.series import PREFIXES
 from engiagent.report import findings, words
 from engiagent.report.artefacts import Run
+from engiagent.report.charts.series import PREFIXES
 from engiagent.report.instructions import Instructions
+from engiagent.units.unit import CURRENCIES
 from engiagent.verify.claims import none_allowed, reading_line
 from engiagent.verify.verdicts import PROVEN, USABLE
 

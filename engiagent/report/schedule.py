@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.charts.panels import Panel
-from engiagent.charts.series import Scalar, Series, given_series, solution_series
-from engiagent.charts.timeline import Axis, Floats
-from engiagent.charts.views import plan_panels
 from engiagent.report import words
 from engiagent.report.artefacts import Run
+from engiagent.report.charts.panels import Panel
+from engiagent.report.charts.series import Scalar, Series, given_series, solution_series
+from engiagent.report.charts.timeline import Axis, Floats
+from engiagent.report.charts.views import plan_panels
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 
 MAX_PANELS = 24

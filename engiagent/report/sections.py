@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from engiagent import charts
+from engiagent.report import charts
 from engiagent.report.tables import DataTable
 from engiagent.report.templating import render_page
 

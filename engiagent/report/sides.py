@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.charts.palette import STYLES
-from engiagent.charts.series import Series, solution_series
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import sha256_bytes
+from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run
+from engiagent.report.charts.palette import STYLES
+from engiagent.report.charts.series import Series, solution_series
 from engiagent.report.schedule import settled
-from engiagent.runlist import RunSummary, summarise
+from engiagent.run.listing import RunSummary, summarise
 
 SCHEMA: Final = "engiagent-side-by-side/1"
 MOST: Final = STYLES

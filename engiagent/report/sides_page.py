@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engiagent.charts import Panel
-from engiagent.charts.views import curve
 from engiagent.report import words
+from engiagent.report.charts import Panel
+from engiagent.report.charts.views import curve
 from engiagent.report.sections import Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.runlist import RunSummary
+from engiagent.run.listing import RunSummary
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
@@ -55,9 +55,11 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
         text = f"{apart} more that differ are in the table only." if apart else ""
         sections.append(Section("Side by side", text, charts=figures))
     return page_of_tables(
-        f"{len(found.names)} runs compared", "engiagent comparison", sections,
+        f"{len(found.names)} runs compared",
+        "engiagent comparison",
+        sections,
         lead="" if found.differences or differing else "The runs do not differ.",
-    )  # fmt: skip
+    )
 
 
 def _outcomes(found: SideBySide, link: Link | None) -> DataTable:
@@ -131,7 +133,9 @@ def _charts(found: SideBySide, differing: Sequence[Quantity]) -> tuple[tuple[Cha
 def _with_csv(
     title: str, head: Sequence[str], rows: Sequence[tuple[Cell, ...]], file: str
 ) -> DataTable:
-    plain = ([f"{c.text} {c.note}".strip() if k == 0 else c.text for k, c in enumerate(row)]
-             for row in rows)  # fmt: skip
+    plain = (
+        [f"{c.text} {c.note}".strip() if k == 0 else c.text for k, c in enumerate(row)]
+        for row in rows
+    )
     text, _ = csv_text(head, plain)
     return DataTable(title, tuple(head), tuple(rows), data_uri(text), file)

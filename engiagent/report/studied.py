@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from engiagent.charts import Bar, Plot, Tornado, Trace
 from engiagent.report import words
-from engiagent.studies.outcome import Outcome
+from engiagent.report.charts import Bar, Plot, Tornado, Trace
+from engiagent.study.outcome import Outcome
 
 
 def study_charts(outcome: Outcome) -> Sequence[Plot | Tornado]:

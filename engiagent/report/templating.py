@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from engiagent import charts
-from engiagent.charts.markup import printable
-from engiagent.report import words
-from engiagent.runlist import RunSummary
+from engiagent.report import charts, words
+from engiagent.report.charts.markup import printable
+from engiagent.run.listing import RunSummary
 
 if TYPE_CHECKING:
     import jinja2

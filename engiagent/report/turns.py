@@ -6,13 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.charts.routing import Routing, route_chart
-from engiagent.charts.spans import Span, Spans
 from engiagent.errors import EngiagentError
 from engiagent.report import words
+from engiagent.report.charts.routing import Routing, route_chart
+from engiagent.report.charts.spans import Span, Spans
 from engiagent.report.sections import Chart, drawn
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.runfolder import TRACE, TraceLine, read_trace
+from engiagent.run.folder import TRACE, TraceLine, read_trace
 
 MAX_TURNS: Final = 200
 START, END, RUNNING = "start", "end", "running"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engiagent.charts.numerals import number, quantity, unit
+from engiagent.report.charts.numerals import number, quantity, unit
 from engiagent.verify.verdicts import VERDICTS, Verdict
 
 __all__ = ["Verdict", "number", "quantity", "source", "unit", "verdict"]

@@ -2,14 +2,19 @@
 
 from typing import Final
 
-from engiagent.schemas.words import NUMBER, TEXT, TEXTS, by_name, maybe, record
+from engiagent.io.schemawords import NUMBER, TEXT, TEXTS, by_name, maybe, record
 
-OBJECTIVE: Final = maybe(record({}, {"value": maybe(NUMBER), "unit": maybe(TEXT),
-                                     "sense": maybe(TEXT)}, more=True))  # fmt: skip
+OBJECTIVE: Final = maybe(
+    record({}, {"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}, more=True)
+)
 ELEMENTS: Final = record(
     {
-        "kind": {"enum": ["programme", "definitions"]}, "sets": TEXTS, "parameters": TEXTS,
-        "decision_variables": TEXTS, "components": by_name(TEXT), "constraints": TEXTS,
+        "kind": {"enum": ["programme", "definitions"]},
+        "sets": TEXTS,
+        "parameters": TEXTS,
+        "decision_variables": TEXTS,
+        "components": by_name(TEXT),
+        "constraints": TEXTS,
     }
-)  # fmt: skip
+)
 CHANGED: Final = record({"blueprint": TEXT, "elements": ELEMENTS})

@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from engiagent.errors import InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 
 if TYPE_CHECKING:
     from engiagent.tools.registry import Access, Json, Part
 
 SCHEMA: Final = "engiagent-calls/1"
-_FIELDS: Final = ("tool", "access", "arguments", "reads", "writes", "status", "insisted",
-                  "outside", "sha256")  # fmt: skip
+_FIELDS: Final = (
+    "tool",
+    "access",
+    "arguments",
+    "reads",
+    "writes",
+    "status",
+    "insisted",
+    "outside",
+    "sha256",
+)
 
 
 def digest(value: Any) -> str:
@@ -118,17 +127,21 @@ def graph_schema() -> "Json":
         "required": list(_FIELDS),
         "additionalProperties": False,
         "properties": {
-            "tool": text, "access": {"enum": ["read", "write"]}, "arguments": {"type": "object"},
+            "tool": text,
+            "access": {"enum": ["read", "write"]},
+            "arguments": {"type": "object"},
             "reads": {
                 "type": "object",
                 "propertyNames": {"enum": list(PARTS)},
                 "additionalProperties": {"type": "integer", "minimum": 0},
             },
             "writes": {"type": "array", "items": {"enum": list(PARTS)}},
-            "status": {"enum": ["done", "failed"]}, "insisted": flag, "outside": flag,
+            "status": {"enum": ["done", "failed"]},
+            "insisted": flag,
+            "outside": flag,
             "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         },
-    }  # fmt: skip
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "calls of engiagent's tools",

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import InputError
-from engiagent.schemas.words import COUNT, OBJECT, TEXT, TEXTS, by_name, maybe, record
+from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, maybe, record
 from engiagent.tools.modelling import Drafted, plain
 from engiagent.tools.places import inside
 from engiagent.tools.planning import Solved
@@ -26,19 +26,25 @@ def read_blueprint(state: State, arguments: Json) -> Outcome:
 
 _SERIES: Final = record(
     {
-        "unit": maybe(TEXT), "quantity": maybe(TEXT), "dims": TEXTS, "coordinates": by_name({}),
+        "unit": maybe(TEXT),
+        "quantity": maybe(TEXT),
+        "dims": TEXTS,
+        "coordinates": by_name({}),
         "values": {},
     }
-)  # fmt: skip
+)
 
 
 @tool(
     "read",
-    Argument("names", {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 50},
-             "Which series, by name or by quantity as battery.charge; all decisions if absent."),
+    Argument(
+        "names",
+        {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 50},
+        "Which series, by name or by quantity as battery.charge; all decisions if absent.",
+    ),
     returns=record({"series": by_name(_SERIES), "others": TEXTS}, {"total": COUNT}),
     needs=("solution",),
-)  # fmt: skip
+)
 def read_schedule(state: State, arguments: Json) -> Outcome:
     """Return the schedule's series with their units and their times or names."""
     solved: Solved = state.get("solution")
@@ -49,8 +55,11 @@ def read_schedule(state: State, arguments: Json) -> Outcome:
     chosen = _chosen(schedule, wanted)
     size = sum(schedule[name].size for name in chosen)
     if size > _MOST_VALUES:
-        raise InputError("these are too many values for one answer", found=str(size),
-                         expected=f"fewer names, at most {_MOST_VALUES} values")  # fmt: skip
+        raise InputError(
+            "these are too many values for one answer",
+            found=str(size),
+            expected=f"fewer names, at most {_MOST_VALUES} values",
+        )
     others = [str(name) for name in schedule.data_vars if str(name) not in chosen]
     series = {name: _shown(schedule[name]) for name in chosen}
     return Outcome({"series": series, "others": others, "total": size})
@@ -74,10 +83,12 @@ def _shown(array: "xarray.DataArray") -> Json:
         str(name): _labels(array.coords[name]) for name in array.dims if name in array.coords
     }
     return {
-        "unit": array.attrs.get("units"), "quantity": array.attrs.get("quantity"),
-        "dims": [str(name) for name in array.dims], "coordinates": coordinates,
+        "unit": array.attrs.get("units"),
+        "quantity": array.attrs.get("quantity"),
+        "dims": [str(name) for name in array.dims],
+        "coordinates": coordinates,
         "values": _plain_values(array.values.tolist()),
-    }  # fmt: skip
+    }
 
 
 def _labels(coordinate: "xarray.DataArray") -> list[Any]:
@@ -96,13 +107,16 @@ def _plain_values(values: Any) -> Any:
 @tool(
     "write",
     Argument("path", _NAME, "The file: CSV, JSON, Parquet or netCDF.", required=True),
-    Argument("columns", {"type": "object", "additionalProperties": {"type": "string"}},
-             'Quantity or variable to column, as {"battery.charge": "P_ch"}, where names differ.'),
+    Argument(
+        "columns",
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        'Quantity or variable to column, as {"battery.charge": "P_ch"}, where names differ.',
+    ),
     returns=record({"schedule": TEXT, "columns": by_name(TEXT)}),
     needs=("blueprint",),
     uses=("problem",),
     outside=True,
-)  # fmt: skip
+)
 def load_schedule(state: State, arguments: Json) -> Outcome:
     """Take somebody else's schedule, from a file, in place of a solution, for 'check' to judge."""
     path = inside(state.root, arguments["path"])

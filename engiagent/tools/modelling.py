@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.schemas.words import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.tools.answers import CHANGED, ELEMENTS
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 SECONDS: Final = Argument(
     "time_limit", {"type": "number", "exclusiveMinimum": 0}, "The most time to take.", unit="s"
@@ -24,10 +24,15 @@ _VALUE: Final[Json] = {
 }
 _DIAGNOSTIC: Final = record(
     {
-        "code": TEXT, "severity": TEXT, "path": TEXT, "column": maybe({"type": "integer"}),
-        "name": maybe(TEXT), "message": TEXT, "suggestion": maybe(TEXT),
+        "code": TEXT,
+        "severity": TEXT,
+        "path": TEXT,
+        "column": maybe({"type": "integer"}),
+        "name": maybe(TEXT),
+        "message": TEXT,
+        "suggestion": maybe(TEXT),
     }
-)  # fmt: skip
+)
 _OPERATION: Final[Json] = {
     "type": "object",
     "required": ["op", "path"],
@@ -65,21 +70,29 @@ class Drafted:
 
 @tool(
     "write",
-    Argument("path", _TEXT, "A problem file or folder, a run's copy of one, or a blueprint "
-             "(.json).", required=True),
+    Argument(
+        "path",
+        _TEXT,
+        "A problem file or folder, a run's copy of one, or a blueprint (.json).",
+        required=True,
+    ),
     returns=record(
         {"problem": TEXT},
         {
-            "title": TEXT, "text": TEXT, "data": by_name(by_name(maybe(TEXT))),
-            "sha256": by_name(TEXT), "blueprint": TEXT, "kind": TEXT,
+            "title": TEXT,
+            "text": TEXT,
+            "data": by_name(by_name(maybe(TEXT))),
+            "sha256": by_name(TEXT),
+            "blueprint": TEXT,
+            "kind": TEXT,
         },
     ),
-)  # fmt: skip
+)
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
-    from engiagent.problems import Problem
-    from engiagent.runfolder import PROBLEM, is_run_folder
-    from engiagent.runinputs import name_of, problem_beside, problem_folder_of, stored_problem
+    from engiagent.run.folder import PROBLEM, is_run_folder
+    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
+    from engiagent.text import Problem
 
     path = inside(state.root, arguments["path"])
     if path.name == PROBLEM and is_run_folder(path.parent):
@@ -96,13 +109,15 @@ def load_problem(state: State, arguments: Json) -> Outcome:
 
 def _loaded(problem: "Problem") -> Outcome:
     content: Json = {
-        "problem": problem.id, "title": problem.title, "text": problem.text,
+        "problem": problem.id,
+        "title": problem.title,
+        "text": problem.text,
         "data": {
             name: {column: entry.unit for column, entry in file.columns.items()}
             for name, file in problem.data.items()
         },
         "sha256": dict(problem.sha256),
-    }  # fmt: skip
+    }
     return Outcome(plain(content), {"problem": Posed(problem, problem.folder, problem.id)})
 
 
@@ -145,16 +160,20 @@ def analyse(state: State, arguments: Json) -> Outcome:
     SECONDS,
     returns=record(
         {
-            "schema": TEXT, "problem": TEXT, "verdict": TEXT, "findings": list_of(OBJECT),
-            "not_understood": TEXTS, "notes": TEXTS,
+            "schema": TEXT,
+            "problem": TEXT,
+            "verdict": TEXT,
+            "findings": list_of(OBJECT),
+            "not_understood": TEXTS,
+            "notes": TEXTS,
         }
     ),
     needs=("problem",),
     uses=("blueprint",),
-)  # fmt: skip
+)
 def audit(state: State, arguments: Json) -> Outcome:
     """Say whether the problem gives enough to be solved, and whether what it gives can hold."""
-    from engiagent.audit import audit_blueprint, audit_problem
+    from engiagent.explain.audit import audit_blueprint, audit_problem
 
     posed = state.get("problem")
     seconds = arguments.get("time_limit", 30.0)
@@ -177,7 +196,7 @@ def lint(state: State, arguments: Json) -> Outcome:
     """List what static analysis finds in the blueprint: names, shapes, units, unused data."""
     from engiagent.blueprint.analysis import analyse as analysed
     from engiagent.blueprint.definitions import check_definitions
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
     if blueprint.kind == "definitions":
@@ -191,13 +210,17 @@ def lint(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("document", {"type": "object"}, "The blueprint, as docs and schema have it.",
-             required=True),
-    Argument("not_understood", {"type": "array", "items": _TEXT},
-             "Sentences of the text that it does not account for; any leaves the reading open."),
+    Argument(
+        "document", {"type": "object"}, "The blueprint, as docs and schema have it.", required=True
+    ),
+    Argument(
+        "not_understood",
+        {"type": "array", "items": _TEXT},
+        "Sentences of the text that it does not account for; any leaves the reading open.",
+    ),
     returns=CHANGED,
     needs=("problem",),
-)  # fmt: skip
+)
 def write_blueprint(state: State, arguments: Json) -> Outcome:
     """Take a blueprint that somebody wrote of the problem in place of one that was read."""
     blueprint = Blueprint.from_dict(arguments["document"])
@@ -209,7 +232,7 @@ def write_blueprint(state: State, arguments: Json) -> Outcome:
 @tool("write", returns=CHANGED, needs=("blueprint",))
 def expand_blueprint(state: State, arguments: Json) -> Outcome:
     """Write out the components' variables and constraints, so that each can be seen and patched."""
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
@@ -242,17 +265,25 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("name", _TEXT, "A parameter, or a component's slot as battery.energy_capacity.",
-             required=True),
-    Argument("value", _VALUE, "The number, or one for each element of its index; its unit is the "
-             "argument 'unit'.", required=True),
+    Argument(
+        "name",
+        _TEXT,
+        "A parameter, or a component's slot as battery.energy_capacity.",
+        required=True,
+    ),
+    Argument(
+        "value",
+        _VALUE,
+        "The number, or one for each element of its index; its unit is the argument 'unit'.",
+        required=True,
+    ),
     Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
     returns=record({"before": {}, "blueprint": TEXT, "elements": ELEMENTS}),
     needs=("blueprint",),
-)  # fmt: skip
+)
 def set_parameter(state: State, arguments: Json) -> Outcome:
     """Give a parameter or a component's slot another value, in any unit of its dimension."""
-    from engiagent.edits import set_value
+    from engiagent.run.edits import set_value
 
     drafted: Drafted = state.get("blueprint")
     document = drafted.blueprint.to_dict()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engiagent.errors import InputError
-from engiagent.files import inside_parts
+from engiagent.io.files import inside_parts
 
 
 def inside(root: Path, relative: str) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.schemas.words import (
+from engiagent.io.schemawords import (
     COUNT,
     NUMBER,
     OBJECT,
@@ -59,8 +59,9 @@ class Solved:
 )
 def compile(state: State, arguments: Json) -> Outcome:
     """Compile the blueprint into a program for solvers, and say of which class it is."""
-    from engiagent.formulations import compile_blueprint, expand
-    from engiagent.stages import static_findings
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expansion import expand
+    from engiagent.run.stages import static_findings
 
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
@@ -81,10 +82,13 @@ def compile_content(program: "Program | None", warnings: Sequence[str]) -> Json:
         return {"kind": "definitions", "class": None}
     kind = classify(program)
     content = {
-        "kind": "programme", "class": kind.problem_class, "convexity": kind.convexity,
-        "columns": len(program.column_lower), "rows": len(program.row_lower),
+        "kind": "programme",
+        "class": kind.problem_class,
+        "convexity": kind.convexity,
+        "columns": len(program.column_lower),
+        "rows": len(program.row_lower),
         "warnings": list(warnings),
-    }  # fmt: skip
+    }
     found: Json = plain(content)
     return found
 
@@ -93,33 +97,40 @@ def compile_content(program: "Program | None", warnings: Sequence[str]) -> Json:
     "write",
     SECONDS,
     Argument("memory_limit", _POSITIVE, "The most memory beyond the process's own.", unit="MB"),
-    Argument("gap", {"type": "number", "minimum": 0}, "Relative gap that ends the search.",
-             unit="1"),
+    Argument(
+        "gap", {"type": "number", "minimum": 0}, "Relative gap that ends the search.", unit="1"
+    ),
     Argument("backend", {"type": "string"}, "The solver; chosen by the kind of program if absent."),
     returns=record(
         {"status": TEXT},
         {
-            "reason": maybe(TEXT), "objective": maybe(NUMBER), "unit": maybe(TEXT),
-            "bound": maybe(NUMBER), "solver": maybe(TEXT),
+            "reason": maybe(TEXT),
+            "objective": maybe(NUMBER),
+            "unit": maybe(TEXT),
+            "bound": maybe(NUMBER),
+            "solver": maybe(TEXT),
         },
     ),
     needs=("program",),
     uses=("blueprint", "problem"),
-)  # fmt: skip
+)
 def solve(state: State, arguments: Json) -> Outcome:
     """Solve the program in a child process and keep the schedule.
 
     What the solver says of it is no verdict; only 'check' gives one.
     """
+    from engiagent.run.stages import computed, solve_program
     from engiagent.solvers.result import SolveOptions
-    from engiagent.stages import computed, solve_program
 
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         schedule = computed(drafted.blueprint, state.get("problem").folder)
         return Outcome(solve_content(schedule, None), {"solution": Solved(schedule, None)})
-    given = {"memory_limit_mb": arguments.get("memory_limit"), "gap": arguments.get("gap"),
-             "backend": arguments.get("backend")}  # fmt: skip
+    given = {
+        "memory_limit_mb": arguments.get("memory_limit"),
+        "gap": arguments.get("gap"),
+        "backend": arguments.get("backend"),
+    }
     present = {name: value for name, value in given.items() if value is not None}
     options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **present)
     schedule, result = solve_program(
@@ -134,17 +145,20 @@ def solve_content(schedule: Any, result: "SolverResult | None") -> Json:
     if result is None:
         return {"status": "computed"}
     content = {
-        "status": result.status, "reason": result.reason, "objective": result.objective,
-        "unit": schedule.attrs.get("objective_unit"), "bound": schedule.attrs.get("bound"),
+        "status": result.status,
+        "reason": result.reason,
+        "objective": result.objective,
+        "unit": schedule.attrs.get("objective_unit"),
+        "bound": schedule.attrs.get("bound"),
         "solver": result.solver,
-    }  # fmt: skip
+    }
     found: Json = plain(content)
     return found
 
 
 def _listener(watch: Watch) -> "OnProgress | None":
     """Return who is told how far a solver has come, None where nobody listens."""
-    from engiagent.stages import progress_text
+    from engiagent.run.stages import progress_text
 
     said = watch.said
     return None if said is None else lambda seen: said(seen.elapsed, progress_text(seen))
@@ -152,26 +166,40 @@ def _listener(watch: Watch) -> "OnProgress | None":
 
 @tool(
     "write",
-    Argument("requirements", {"type": "object"}, "Demands that were read in the text without the "
-             "blueprint, as a requirements document; a problem with annotations needs none."),
-    Argument("not_understood", {"type": "array", "items": {"type": "string"}},
-             "Sentences of the text that nobody could read; any leaves the reading open."),
+    Argument(
+        "requirements",
+        {"type": "object"},
+        "Demands that were read in the text without the "
+        "blueprint, as a requirements document; a problem with annotations needs none.",
+    ),
+    Argument(
+        "not_understood",
+        {"type": "array", "items": {"type": "string"}},
+        "Sentences of the text that nobody could read; any leaves the reading open.",
+    ),
     returns=record(
         {
-            "verdict": TEXT, "plan": OBJECT, "reading": OBJECT, "overrides": list_of(OBJECT),
-            "objective": OBJECTIVE, "bound": maybe(OBJECT),
-            "violations": list_of(OBJECT), "missing": list_of({}),
-            "contradictions": list_of({}), "not_understood": list_of({}),
-            "sha256": TEXT, "levels": by_name(TEXT),
+            "verdict": TEXT,
+            "plan": OBJECT,
+            "reading": OBJECT,
+            "overrides": list_of(OBJECT),
+            "objective": OBJECTIVE,
+            "bound": maybe(OBJECT),
+            "violations": list_of(OBJECT),
+            "missing": list_of({}),
+            "contradictions": list_of({}),
+            "not_understood": list_of({}),
+            "sha256": TEXT,
+            "levels": by_name(TEXT),
         }
     ),
     needs=("solution",),
     uses=("blueprint", "problem"),
-)  # fmt: skip
+)
 def check(state: State, arguments: Json) -> Outcome:
     """Have the schedule checked by the checker, which trusts no solver: the certificate."""
-    from engiagent.certify import certify, with_gaps
-    from engiagent.jsontext import dumps_canonical
+    from engiagent.io.jsontext import dumps_canonical
+    from engiagent.run.certify import certify, with_gaps
     from engiagent.verify.requirements import parse_requirements
 
     drafted: Drafted = state.get("blueprint")
@@ -180,9 +208,14 @@ def check(state: State, arguments: Json) -> Outcome:
     given = arguments.get("requirements")
     stated = None if given is None else parse_requirements(dumps_canonical(given), "requirements")
     certificate = certify(
-        posed.problem, solved.schedule, drafted.blueprint,
-        folder=posed.folder, name=posed.name, mapping=solved.columns, requirements=stated,
-    )  # fmt: skip
+        posed.problem,
+        solved.schedule,
+        drafted.blueprint,
+        folder=posed.folder,
+        name=posed.name,
+        mapping=solved.columns,
+        requirements=stated,
+    )
     unclear = (*drafted.not_understood, *(arguments.get("not_understood") or ()))
     certificate = with_gaps(certificate, unclear)
     return Outcome(check_content(certificate.to_dict()), {"certificate": certificate})
@@ -192,9 +225,18 @@ def check_content(certificate: Mapping[str, Any]) -> Json:
     """Return what a caller is told of a certificate."""
     levels = {name: level["status"] for name, level in certificate["levels"].items()}
     names = (
-        "verdict", "plan", "reading", "overrides", "objective", "bound", "violations", "missing",
-        "contradictions", "not_understood", "sha256",
-    )  # fmt: skip
+        "verdict",
+        "plan",
+        "reading",
+        "overrides",
+        "objective",
+        "bound",
+        "violations",
+        "missing",
+        "contradictions",
+        "not_understood",
+        "sha256",
+    )
     found: Json = plain({**{name: certificate[name] for name in names}, "levels": levels})
     return found
 
@@ -226,7 +268,7 @@ def explain(state: State, arguments: Json) -> Outcome:
 
 
 def _in_full(state: State) -> Any:
-    from engiagent.formulations import expand
+    from engiagent.formulations.expansion import expand
 
     return expand(state.get("blueprint").blueprint)
 
@@ -240,17 +282,16 @@ def _in_full(state: State) -> Any:
 )
 def emit(state: State, arguments: Json) -> Outcome:
     """Return the blueprint in a form that other tools read."""
-    from engiagent.formulations import compile_blueprint, emit_pyomo
+    from engiagent.formulations.compile import compile_blueprint
     from engiagent.formulations.exchange import write_lp, write_mps
     from engiagent.formulations.latex import emit_latex
+    from engiagent.formulations.pyomo_script import emit_pyomo
     from engiagent.formulations.scripts.casadi_script import emit_casadi
     from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
 
     blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
     form = arguments["form"]
-    writers = {
-        "pyomo": emit_pyomo, "casadi": emit_casadi, "cvxpy": emit_cvxpy, "latex": emit_latex,
-    }  # fmt: skip
+    writers = {"pyomo": emit_pyomo, "casadi": emit_casadi, "cvxpy": emit_cvxpy, "latex": emit_latex}
     if form in writers:
         return Outcome({"form": form, "text": writers[form](blueprint, folder)})
     if blueprint.kind == "definitions":

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engiagent.errors import InputError
-from engiagent.files import inside_parts, open_inside, write_atomic
-from engiagent.schemas.words import FLAG, TEXT, TEXTS, by_name, record
+from engiagent.io.files import inside_parts, open_inside, write_atomic
+from engiagent.io.schemawords import FLAG, TEXT, TEXTS, by_name, record
 from engiagent.tools.places import below, inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 TEXT_FILE: Final = "problem.md"
 _MOST: Final = 500
@@ -29,7 +29,7 @@ _POSED: Final = record(
 )
 def list_problems(state: State, arguments: Json) -> Outcome:
     """List the problems in the session's folder, or the worked ones that come with engiagent."""
-    from engiagent.problems import corpus_root
+    from engiagent.text import corpus_root
 
     packaged = bool(arguments.get("packaged"))
     root = corpus_root() if packaged else state.root
@@ -39,8 +39,8 @@ def list_problems(state: State, arguments: Json) -> Outcome:
 
 def problems_below(root: Path) -> Iterator[Path]:
     """Yield the problems at and below a folder, but for the copies that runs keep."""
-    from engiagent.problems import find_problems
-    from engiagent.runfolder import RECORD
+    from engiagent.run.folder import RECORD
+    from engiagent.text import find_problems
 
     for place in find_problems(root):
         above = [folder for folder in place.parents if folder.is_relative_to(root)]
@@ -51,18 +51,22 @@ def problems_below(root: Path) -> Iterator[Path]:
 @tool(
     "write",
     Argument("folder", _PATH, "The problem's folder, below the session's.", required=True),
-    Argument("text", {"type": "string", "minLength": 1, "maxLength": 200_000},
-             "The problem in words, Markdown tables allowed; numbers with their units.",
-             required=True),
-    Argument("files", {"type": "object", "additionalProperties": {"type": "string"},
-                       "maxProperties": 50},
-             'Data files by name, as {"prices.csv": "time,price [EUR/MWh]\\n…"}; the text names '
-             "them."),
+    Argument(
+        "text",
+        {"type": "string", "minLength": 1, "maxLength": 200_000},
+        "The problem in words, Markdown tables allowed; numbers with their units.",
+        required=True,
+    ),
+    Argument(
+        "files",
+        {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 50},
+        'Data files by name, as {"prices.csv": "time,price [EUR/MWh]\\n…"}; the text names them.',
+    ),
     Argument("overwrite", {"type": "boolean"}, "Replace the files of a problem that is there."),
     returns=_POSED,
     outside=True,
     destructive=True,
-)  # fmt: skip
+)
 def pose_problem(state: State, arguments: Json) -> Outcome:
     """Write a problem, its text and data files, into the session's folder.
 
@@ -84,7 +88,7 @@ def pose_problem(state: State, arguments: Json) -> Outcome:
 )
 def copy_problem(state: State, arguments: Json) -> Outcome:
     """Copy a problem that comes with engiagent, without its worked answer, to look at or change."""
-    from engiagent.problems import Problem, corpus_root
+    from engiagent.text import Problem, corpus_root
 
     root = corpus_root()
     found = inside(root, arguments["name"])
@@ -97,14 +101,17 @@ def copy_problem(state: State, arguments: Json) -> Outcome:
 
 
 def _written(root: Path, folder: str, contents: dict[str, bytes], *, overwrite: bool) -> Outcome:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
     targets = {below(root, f"{folder}/{name}"): data for name, data in contents.items()}
     for path, name in zip(targets, contents, strict=True):
         inside_parts(name)
         if path.exists() and not overwrite:
-            raise InputError("there is such a file already", f"{folder}/{name}",
-                             expected="another folder, or overwrite")  # fmt: skip
+            raise InputError(
+                "there is such a file already",
+                f"{folder}/{name}",
+                expected="another folder, or overwrite",
+            )
     for path, data in targets.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +124,9 @@ def _written(root: Path, folder: str, contents: dict[str, bytes], *, overwrite: 
 def posed(path: str, problem: "Problem") -> Json:
     """Return what a caller is told of a problem that was written."""
     return {
-        "path": path, "problem": problem.id, "title": problem.title,
-        "files": [problem.path.name, *problem.data], "sha256": dict(problem.sha256),
-    }  # fmt: skip
+        "path": path,
+        "problem": problem.id,
+        "title": problem.title,
+        "files": [problem.path.name, *problem.data],
+        "sha256": dict(problem.sha256),
+    }

@@ -86,9 +86,12 @@ class State:
 
 
 MAKERS: Final[Mapping[Part, str]] = {
-    "problem": "load_problem", "blueprint": "analyse", "program": "compile", "solution": "solve",
+    "problem": "load_problem",
+    "blueprint": "analyse",
+    "program": "compile",
+    "solution": "solve",
     "certificate": "check",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -231,8 +234,9 @@ def tool(
         if name in REGISTRY:
             raise ValueError(f"there are two tools called {name}")
         description = " ".join((work.__doc__ or "").split())
-        REGISTRY[name] = Tool(name, access, description, work, returns, arguments, needs, uses,
-                              **hints)  # fmt: skip
+        REGISTRY[name] = Tool(
+            name, access, description, work, returns, arguments, needs, uses, **hints
+        )
         return work
 
     return register

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.schemas.words import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.io.files import open_inside
+from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
@@ -25,11 +25,11 @@ _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 )
 def report(state: State, arguments: Json) -> Outcome:
     """Write a run folder that checks alone: problem, blueprint, schedule, certificate, report."""
-    from engiagent.kept import KeptSchedule, keep_check
     from engiagent.report import write_report
-    from engiagent.runfolder import BLUEPRINT, CERTIFICATE, RunFolder
-    from engiagent.runinputs import copy_data, copy_problem
-    from engiagent.stages import save
+    from engiagent.run.folder import BLUEPRINT, CERTIFICATE, RunFolder
+    from engiagent.run.inputs import copy_data, copy_problem
+    from engiagent.run.stages import save
+    from engiagent.run.stored import KeptSchedule, keep_check
     from engiagent.verify.foreign import Reading
 
     posed: Posed = state.get("problem")
@@ -61,16 +61,19 @@ def _names(folder: Path) -> list[str]:
 
 _RUN: Final = record(
     {
-        "run": TEXT, "problem": maybe(TEXT), "state": maybe(TEXT), "verdict": maybe(TEXT),
+        "run": TEXT,
+        "problem": maybe(TEXT),
+        "state": maybe(TEXT),
+        "verdict": maybe(TEXT),
         "reason": maybe(TEXT),
     }
-)  # fmt: skip
+)
 
 
 @tool("read", returns=record({"runs": list_of(_RUN)}), outside=True)
 def list_runs(state: State, arguments: Json) -> Outcome:
     """List the runs in the session's folder, the latest first, with how they ended."""
-    from engiagent.runlist import find_runs
+    from engiagent.run.listing import find_runs
 
     names = ("problem", "state", "verdict", "reason")
     rows = [
@@ -99,7 +102,7 @@ def list_runs(state: State, arguments: Json) -> Outcome:
 )
 def read_artefact(state: State, arguments: Json) -> Outcome:
     """Read a file of a run as text, or the names and ranges of a solution's series."""
-    from engiagent.runfolder import is_run_folder
+    from engiagent.run.folder import is_run_folder
 
     folder = inside(state.root, arguments["run"])
     if not is_run_folder(folder):
@@ -119,15 +122,18 @@ def read_artefact(state: State, arguments: Json) -> Outcome:
 
 
 def _series(path: Path) -> dict[str, Any]:
-    from engiagent.solvers import load_solution
+    from engiagent.solvers.solution import load_solution
 
     found = load_solution(path)
     series = {
         str(name): {
-            "unit": array.attrs.get("units"), "quantity": array.attrs.get("quantity"),
-            "shape": list(array.shape), "least": float(array.min()), "greatest": float(array.max()),
+            "unit": array.attrs.get("units"),
+            "quantity": array.attrs.get("quantity"),
+            "shape": list(array.shape),
+            "least": float(array.min()),
+            "greatest": float(array.max()),
         }
         for name, array in found.data_vars.items()
         if array.size and array.dtype.kind == "f"
-    }  # fmt: skip
+    }
     return {"name": path.name, "attributes": dict(found.attrs), "series": series}

@@ -125,11 +125,16 @@ class Session:
         if watch.cancel is not None and watch.cancel.is_set():
             return Observation(chosen.name, "failed", {"error": "the call was stopped"})
         node = Node(
-            tool=chosen.name, access=chosen.access, arguments=given,
+            tool=chosen.name,
+            access=chosen.access,
+            arguments=given,
             reads={p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)},
-            writes=writes, status=status, insisted=insisted, outside=chosen.outside,
+            writes=writes,
+            status=status,
+            insisted=insisted,
+            outside=chosen.outside,
             sha256=digest(content),
-        )  # fmt: skip
+        )
         self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
         if status == "done" and outcome.makes:
             self.state = self._after(outcome.makes, call, node)

@@ -38,15 +38,17 @@ SLOTS = {
     "rated_power": Slot("kW", low=0, default="0", meaning="of the fans, at the rated flow"),
     "minimum_flow": Slot("1", low=0, high=1, default="0", meaning="least share of the flow"),
     "outdoor_temperature": Slot("degC", required=True, series=True, meaning="of the outdoor air"),
-    "outdoor_share_min": Slot("1", series=True, low=0, high=1, default="0",
-                              meaning="of outdoor air"),
-    "outdoor_share_max": Slot("1", series=True, low=0, high=1, default="1",
-                              meaning="of outdoor air"),
+    "outdoor_share_min": Slot(
+        "1", series=True, low=0, high=1, default="0", meaning="of outdoor air"
+    ),
+    "outdoor_share_max": Slot(
+        "1", series=True, low=0, high=1, default="1", meaning="of outdoor air"
+    ),
     "supply_temperature_min": Slot("degC", required=True, series=True, meaning="of the supply air"),
     "supply_temperature_max": Slot("degC", required=True, series=True, meaning="of the supply air"),
     "heating_power_max": Slot("kW", series=True, low=0, default="0", meaning="of its coil"),
     "cooling_power_max": Slot("kW", series=True, low=0, default="0", meaning="of its coil"),
-}  # fmt: skip
+}
 CONNECTIONS = ("bus", "heat_bus", "cooling_bus", "zone")
 
 
@@ -67,30 +69,65 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     use = " + ".join(f"{stream}*({zone} - {supply})" for stream, zone in streams)
     tops = {way: reader.optional(f"{way}_power_max") or 0 for way in ("heating", "cooling")}
     result = (
-        variable(reader, "flow", "kg/s", "supply air", lower=f"{least}*{rated}" if least else 0,
-                 upper=rated, slots=("rated_flow", "minimum_flow"))
-        + variable(reader, "outdoor_share", "1", "share of outdoor air",
-                   lower=reader.optional("outdoor_share_min") or 0,
-                   upper=reader.optional("outdoor_share_max") or 1, slots=("outdoor_share_min",))
-        + variable(reader, "supply_temperature", "degC", "temperature of the supply air",
-                   lower=reader.text("supply_temperature_min"),
-                   upper=reader.text("supply_temperature_max"),
-                   slots=("supply_temperature_min", "supply_temperature_max"))
-        + variable(reader, "heating_coil", "kW", "heat of its coil", upper=tops["heating"],
-                   slots=("heating_power_max",))
-        + variable(reader, "cooling_coil", "kW", "cold of its coil", upper=tops["cooling"],
-                   slots=("cooling_power_max",))
+        variable(
+            reader,
+            "flow",
+            "kg/s",
+            "supply air",
+            lower=f"{least}*{rated}" if least else 0,
+            upper=rated,
+            slots=("rated_flow", "minimum_flow"),
+        )
+        + variable(
+            reader,
+            "outdoor_share",
+            "1",
+            "share of outdoor air",
+            lower=reader.optional("outdoor_share_min") or 0,
+            upper=reader.optional("outdoor_share_max") or 1,
+            slots=("outdoor_share_min",),
+        )
+        + variable(
+            reader,
+            "supply_temperature",
+            "degC",
+            "temperature of the supply air",
+            lower=reader.text("supply_temperature_min"),
+            upper=reader.text("supply_temperature_max"),
+            slots=("supply_temperature_min", "supply_temperature_max"),
+        )
+        + variable(
+            reader,
+            "heating_coil",
+            "kW",
+            "heat of its coil",
+            upper=tops["heating"],
+            slots=("heating_power_max",),
+        )
+        + variable(
+            reader,
+            "cooling_coil",
+            "kW",
+            "cold of its coil",
+            upper=tops["cooling"],
+            slots=("cooling_power_max",),
+        )
         + row(reader, "coils", coils, "heat balance", PHYSICS)
         + expression(reader, "cooling", "kW", use, "use")
         + expression(reader, "electric_power", "kW", f"{power}*({flow}/{rated})**3", "fan power")
-    )  # fmt: skip
+    )
     if reader.connection("zone") is None:
         total = " + ".join(part for part, _ in served)
         result += row(reader, "flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
     else:
         zone = served[0][1]
-        result += expression(reader, "mixed_temperature", "degC",
-                             f"{zone} + {share}*({outdoor} - {zone})", "mixed air")  # fmt: skip
+        result += expression(
+            reader,
+            "mixed_temperature",
+            "degC",
+            f"{zone} + {share}*({outdoor} - {zone})",
+            "mixed air",
+        )
     terminals = reader.terminal(f"{name}_electric_power[t]", power, supplies=False)
     for way, term in (("heating", heat), ("cooling", cold)):
         bus = "heat_bus" if way == "heating" else "cooling_bus"
@@ -126,11 +163,21 @@ def read(component: ComponentDef, around: Surroundings) -> Reader:
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="air handler with economiser, supply-air reset and fan, for sensible heat",
-    quantities={"flow": "kg/s", "outdoor_share": "1", "supply_temperature": "degC",
-                "heating_coil": "kW", "cooling_coil": "kW", "cooling": "kW",
-                "mixed_temperature": "degC", "electric_power": "kW"},
+    quantities={
+        "flow": "kg/s",
+        "outdoor_share": "1",
+        "supply_temperature": "degC",
+        "heating_coil": "kW",
+        "cooling_coil": "kW",
+        "cooling": "kW",
+        "mixed_temperature": "degC",
+        "electric_power": "kW",
+    },
     problem_class="NLP",
     leaves_out="moisture; heat of the fans; the zone's temperature within a period",
-)  # fmt: skip
+)

@@ -150,12 +150,23 @@ def _initial(reader: Reader, state: str) -> ConstraintDef:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="battery seen from its terminals",
-    quantities={"charge": "kW", "discharge": "kW", "state_of_charge": "kWh", "loss": "kW",
-                "charging": "1", "wear_cost": "EUR", "reserve_up": "kW", "reserve_down": "kW"},
+    quantities={
+        "charge": "kW",
+        "discharge": "kW",
+        "state_of_charge": "kWh",
+        "loss": "kW",
+        "charging": "1",
+        "wear_cost": "EUR",
+        "reserve_up": "kW",
+        "reserve_down": "kW",
+    },
     problem_class="LP; MILP with `exclusive_on` or a table of losses; nonconvex QCP with "
     "`quadratic_loss`",
     leaves_out="voltage and temperature; ageing but by the price of wear",
     exact_against="battery.Battery",
-)  # fmt: skip
+)

@@ -30,13 +30,19 @@ LOSSES = ("no_load_loss", "proportional_loss", "quadratic_loss", "loss")
 def extras(cost: str) -> dict[str, Slot]:
     """Return the slots, with costs in a currency."""
     return {
-        "no_load_loss": Slot("kW", low=0, default="0", meaning="loss at any power; with losses the "
-                             "efficiencies are 1"),
+        "no_load_loss": Slot(
+            "kW",
+            low=0,
+            default="0",
+            meaning="loss at any power; with losses the efficiencies are 1",
+        ),
         "proportional_loss": Slot("1", low=0, default="0", meaning="loss per power"),
-        "quadratic_loss": Slot("1", low=0, default="0", meaning="loss per power squared over the "
-                               "rated power"),
-        "rated_power": Slot("kW", low=0, above=True, default="the larger power limit",
-                            meaning="of the converter"),
+        "quadratic_loss": Slot(
+            "1", low=0, default="0", meaning="loss per power squared over the rated power"
+        ),
+        "rated_power": Slot(
+            "kW", low=0, above=True, default="the larger power limit", meaning="of the converter"
+        ),
         "loss_power": Slot("kW", table=True, low=0, meaning="powers of a table of losses, from 0"),
         "loss": Slot("kW", table=True, low=0, meaning="losses at these powers"),
         "cycles_max": Slot("1", low=0, meaning="largest number of full discharges in the horizon"),
@@ -45,7 +51,7 @@ def extras(cost: str) -> dict[str, Slot]:
         "reserve_up_max": Slot("kW", low=0, default="0", meaning="largest upward reserve"),
         "reserve_down_max": Slot("kW", low=0, default="0", meaning="largest downward reserve"),
         "reserve_hours": Slot("h", low=0, default="1", meaning="how long reserve has to last"),
-    }  # fmt: skip
+    }
 
 
 def losses(reader: Reader) -> tuple[Fragment, str]:
@@ -54,8 +60,11 @@ def losses(reader: Reader) -> tuple[Fragment, str]:
         return Fragment(), ""
     for slot in ("charge_efficiency", "discharge_efficiency"):
         if reader.component.parameters.get(slot, 1) != 1:
-            raise wrong(reader.component, f"{slot} is given beside a loss by power",
-                        expected="one of the two")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"{slot} is given beside a loss by power",
+                expected="one of the two",
+            )
     if reader.given("loss") and any(reader.given(slot) for slot in LOSSES[:3]):
         raise wrong(reader.component, "the loss is given by a table and by coefficients")
     name = reader.name
@@ -65,8 +74,11 @@ def losses(reader: Reader) -> tuple[Fragment, str]:
         found = tables(reader, "loss", ("loss_power", "loss"))
         xs, ys = found.names
         helper = found.fragment
-        terms = [f"piecewise({into}, {xs}, {ys})", f"piecewise({out}, {xs}, {ys})",
-                 f"-{found.first(1)}"]  # fmt: skip
+        terms = [
+            f"piecewise({into}, {xs}, {ys})",
+            f"piecewise({out}, {xs}, {ys})",
+            f"-{found.first(1)}",
+        ]
     if reader.given("no_load_loss"):
         terms.append(reader.text("no_load_loss"))
     if reader.given("proportional_loss"):
@@ -83,9 +95,12 @@ def _larger_limit(reader: Reader) -> str:
     found = [reader.optional(f"{way}_power_max") for way in ("charge", "discharge")]
     numbers = sorted({text for text in found if text is not None and "[t]" not in text})
     if None in found or not numbers or any("[t]" in text for text in found if text):
-        raise wrong(reader.component, "the parameter rated_power is not given",
-                    expected="a value in kW, for quadratic_loss; it may be left out where both "
-                    "power limits are single numbers")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "the parameter rated_power is not given",
+            expected="a value in kW, for quadratic_loss; it may be left out where both "
+            "power limits are single numbers",
+        )
     return numbers[0] if len(numbers) == 1 else f"max({', '.join(numbers)})"
 
 
@@ -94,12 +109,18 @@ def limits(reader: Reader, around: Surroundings) -> Fragment:
     name, capacity = reader.name, reader.text("energy_capacity")
     result, thrown = Fragment(), f"{name}_discharge[t]*dt(t)"
     if reader.given("wear_cost"):
-        result += expression(reader, "wear_cost", currency(around),
-                             f"{reader.text('wear_cost')}*{thrown}", "cost of wear")  # fmt: skip
+        result += expression(
+            reader,
+            "wear_cost",
+            currency(around),
+            f"{reader.text('wear_cost')}*{thrown}",
+            "cost of wear",
+        )
     if reader.given("cycles_max"):
         text = f"sum({thrown} for t in {reader.time}) <= {reader.text('cycles_max')}*{capacity}"
-        result += row(reader, "cycles", text, "cycles", REQUIREMENT, index=(),
-                      slots=("cycles_max",))  # fmt: skip
+        result += row(
+            reader, "cycles", text, "cycles", REQUIREMENT, index=(), slots=("cycles_max",)
+        )
     if reader.given("daily_cycles_max"):
         result += _daily(reader, thrown, capacity)
     for way in ("up", "down"):
@@ -116,12 +137,20 @@ def _daily(reader: Reader, thrown: str, capacity: str) -> Fragment:
     day = axis.local[:-1] // 86400
     number = (day - day[0]).astype(int)
     days = f"{reader.name}_days"
-    at = derived(reader, "day", "1", tuple(map(float, number)), "day of a period",
-                 index=(reader.time,))  # fmt: skip
+    at = derived(
+        reader, "day", "1", tuple(map(float, number)), "day of a period", index=(reader.time,)
+    )
     total = f"sum({thrown} for t in {reader.time} if {reader.name}_day[t] == d)"
     text = f"{total} <= {reader.text('daily_cycles_max')}*{capacity}"
-    cap = row(reader, "daily_cycles", text, "cycles of a day", REQUIREMENT, index=(f"d in {days}",),
-              slots=("daily_cycles_max",))  # fmt: skip
+    cap = row(
+        reader,
+        "daily_cycles",
+        text,
+        "cycles of a day",
+        REQUIREMENT,
+        index=(f"d in {days}",),
+        slots=("daily_cycles_max",),
+    )
     points = SetDef(name=days, kind="range", start=0, stop=int(number.max()))
     return Fragment(sets=(points,)) + at + cap
 
@@ -144,13 +173,31 @@ def _reserve(reader: Reader, way: str) -> Fragment:
         moved = f"{moved}/{factor}" if way == "up" else f"{moved}*{factor}"
     room = f"{energy}[%s] - {low}" if way == "up" else f"{high} - {energy}[%s]"
     return (
-        variable(reader, f"reserve_{way}", "kW", f"reserve {way}", upper=reader.text(slot),
-                 slots=(slot,))
-        + row(reader, f"reserve_{way}_power",
-              f"{name}_{first}[t] - {name}_{second}[t] + {reserve} <= {most}",
-              f"power for reserve {way}", REQUIREMENT, slots=(slot,))
-        + row(reader, f"reserve_{way}_before", f"{moved} <= {room % 't'}",
-              f"energy for reserve {way} at first", REQUIREMENT, slots=(slot,))
-        + row(reader, f"reserve_{way}_after", f"{moved} <= {room % 't+1'}",
-              f"energy for reserve {way} at last", REQUIREMENT, slots=(slot,))
-    )  # fmt: skip
+        variable(
+            reader, f"reserve_{way}", "kW", f"reserve {way}", upper=reader.text(slot), slots=(slot,)
+        )
+        + row(
+            reader,
+            f"reserve_{way}_power",
+            f"{name}_{first}[t] - {name}_{second}[t] + {reserve} <= {most}",
+            f"power for reserve {way}",
+            REQUIREMENT,
+            slots=(slot,),
+        )
+        + row(
+            reader,
+            f"reserve_{way}_before",
+            f"{moved} <= {room % 't'}",
+            f"energy for reserve {way} at first",
+            REQUIREMENT,
+            slots=(slot,),
+        )
+        + row(
+            reader,
+            f"reserve_{way}_after",
+            f"{moved} <= {room % 't+1'}",
+            f"energy for reserve {way} at last",
+            REQUIREMENT,
+            slots=(slot,),
+        )
+    )

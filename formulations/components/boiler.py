@@ -26,15 +26,21 @@ from engiagent.formulations.components.temperatures import plain, surface
 
 SLOTS = {
     "rated_capacity": Slot("kW", required=True, low=0, above=True, meaning="largest heat"),
-    "rated_efficiency": Slot("1", required=True, low=0, above=True, high=1.2,
-                             meaning="heat over fuel at the rating"),
-    "efficiency_curve": Slot("1", table=True, default="1", meaning="six or ten coefficients over "
-                             "part load and water temperature, factor on the efficiency"),
+    "rated_efficiency": Slot(
+        "1", required=True, low=0, above=True, high=1.2, meaning="heat over fuel at the rating"
+    ),
+    "efficiency_curve": Slot(
+        "1",
+        table=True,
+        default="1",
+        meaning="six or ten coefficients over "
+        "part load and water temperature, factor on the efficiency",
+    ),
     "water_temperature": Slot("degC", series=True, meaning="of the water, as the curve means it"),
     "minimum_part_load": LIMITS["minimum_part_load"],
     **TABLE,
     **switching("EUR"),
-}  # fmt: skip
+}
 CONNECTIONS = ("fuel_bus", "bus", "heat_bus")
 
 
@@ -63,22 +69,38 @@ def _shape(reader: Reader) -> Shape:
     if table:
         raise wrong(reader.component, "part load is given by a table and by a curve; give one")
     if not reader.given("water_temperature"):
-        raise wrong(reader.component, "the parameter water_temperature is not given",
-                    expected="a value in degC, for the curve")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "the parameter water_temperature is not given",
+            expected="a value in degC, for the curve",
+        )
     water = plain(reader.text("water_temperature"))
     return by_performance(
-        reader, lambda x: surface(reader, "efficiency_curve", x, water),
-        ("efficiency_curve", "water_temperature"), by_period=True,
-    )  # fmt: skip
+        reader,
+        lambda x: surface(reader, "efficiency_curve", x, water),
+        ("efficiency_curve", "water_temperature"),
+        by_period=True,
+    )
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="fuel or electricity in, heat out; one or several alike",
-    quantities={"heat": "kW", "fuel": "kW", "on": "1", "start": "1", "stop": "1",
-                "start_cost": "EUR", "this_many": "1", "heat_of": "kW"},
+    quantities={
+        "heat": "kW",
+        "fuel": "kW",
+        "on": "1",
+        "start": "1",
+        "stop": "1",
+        "start_cost": "EUR",
+        "this_many": "1",
+        "heat_of": "kW",
+    },
     problem_class="LP; MILP when it switches or by a table; MINLP with a curve of efficiency "
     "unless `segments` is given",
     leaves_out="cycling and losses while the burner pauses; the return temperature as a decision",
     exact_against="hvac.boiler.Boiler",
-)  # fmt: skip
+)

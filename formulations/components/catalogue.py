@@ -12,16 +12,34 @@ from engiagent.formulations.components.fragment import Slot
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Supply, demand and their flexibility": (
-        "grid", "load", "curtailable_load", "shiftable_load", "job", "demand_response", "battery",
-        "ev", "feeder",
+        "grid",
+        "load",
+        "curtailable_load",
+        "shiftable_load",
+        "job",
+        "demand_response",
+        "battery",
+        "ev",
+        "feeder",
     ),
     "Generation": ("generator_profile", "pv", "wind_turbine", "genset", "chp", "extraction_chp"),
     "Heat and cold": (
-        "heater", "cooler", "boiler", "heat_pump", "chiller", "cooling_tower", "fan", "pump",
-        "tank", "two_zone_tank", "thermal_store", "ice_tank", "hot_water_tank",
+        "heater",
+        "cooler",
+        "boiler",
+        "heat_pump",
+        "chiller",
+        "cooling_tower",
+        "fan",
+        "pump",
+        "tank",
+        "two_zone_tank",
+        "thermal_store",
+        "ice_tank",
+        "hot_water_tank",
     ),
     "Buildings": ("thermal_zone", "emitter", "air_handler", "vav_box", "zone_5r1c", "rc_network"),
-}  # fmt: skip
+}
 
 HEAD: Final = """# Components
 
@@ -40,7 +58,7 @@ period:
 The same in Python, with buses and options by their names beside the parameters:
 
 ```python
-from engiagent.modelling import Site
+from engiagent.plant.site import Site
 
 site = Site(start="2025-07-01T00:00", step="1 h", periods=3)
 site.add("grid", "grid", bus="site", import_power_max="200 kW", export_power_max=0)

@@ -26,14 +26,23 @@ from engiagent.formulations.components.tables import Tables, tables
 SEGMENTS = 4
 SLOTS = {
     "rated_power": Slot("kW", required=True, low=0, above=True, meaning="largest electric power"),
-    "load": Slot("1", required=True, table=True, low=0, high=1, above=True,
-                 meaning="rising loads from the least to 1"),
-    "electric_efficiency": Slot("1", required=True, table=True, low=0, high=1, above=True,
-                                meaning="at these loads"),
-    "thermal_efficiency": Slot("1", required=True, table=True, low=0, high=1,
-                               meaning="at these loads"),
+    "load": Slot(
+        "1",
+        required=True,
+        table=True,
+        low=0,
+        high=1,
+        above=True,
+        meaning="rising loads from the least to 1",
+    ),
+    "electric_efficiency": Slot(
+        "1", required=True, table=True, low=0, high=1, above=True, meaning="at these loads"
+    ),
+    "thermal_efficiency": Slot(
+        "1", required=True, table=True, low=0, high=1, meaning="at these loads"
+    ),
     **{name: slot for name, slot in switching("EUR").items() if name != "count"},
-}  # fmt: skip
+}
 OPTIONS = ("segments", "dump")
 CONNECTIONS = ("bus", "heat_bus", "fuel_bus")
 COLUMNS = ("load", "electric_efficiency", "thermal_efficiency")
@@ -53,11 +62,23 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         + helper
         + variable(reader, "power", "kW", "electric power", upper=rated, slots=("rated_power",))
         + run.fragment
-        + row(reader, "power_max", f"{power} <= {run.times(rated)}", "power of what runs", CAPACITY,
-              slots=("rated_power",))
-        + row(reader, "power_min", f"{power} >= {run.times(f'{found.first(0)}*{rated}')}",
-              "least power of what runs", OPERATION, slots=("load",))
-    )  # fmt: skip
+        + row(
+            reader,
+            "power_max",
+            f"{power} <= {run.times(rated)}",
+            "power of what runs",
+            CAPACITY,
+            slots=("rated_power",),
+        )
+        + row(
+            reader,
+            "power_min",
+            f"{power} >= {run.times(f'{found.first(0)}*{rated}')}",
+            "least power of what runs",
+            OPERATION,
+            slots=("load",),
+        )
+    )
     for series, text in outputs.items():
         result += expression(reader, series, "kW", text, series)
     heat = f"{name}_heat[t]"
@@ -85,8 +106,12 @@ def _outputs(
         return Fragment(), texts, {key: text.replace(power, rated) for key, text in texts.items()}
     segments = reader.option("segments", SEGMENTS)
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
-        raise wrong(reader.component, "cannot read segments", found=repr(segments),
-                    expected="a whole number from 1 to 200")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "cannot read segments",
+            found=repr(segments),
+            expected="a whole number from 1 to 200",
+        )
     over, xs = f"{name}_steps", f"{name}_step_power"
     index, at = (f"k in {over}",), f"{xs}[k]/{rated}"
     first = f"{found.first(0)}*{rated}"
@@ -96,13 +121,27 @@ def _outputs(
     }
     helper = Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
     even = f"{first} + ({rated} - {first})*k/(len({over}) - 1)"
-    helper += derived(reader, "step_power", "kW", even, "powers at the steps", index=index,
-                      slots=("rated_power", "load"))  # fmt: skip
+    helper += derived(
+        reader,
+        "step_power",
+        "kW",
+        even,
+        "powers at the steps",
+        index=index,
+        slots=("rated_power", "load"),
+    )
     texts, tops = {}, {}
     for series, value in efficiency.items():
         ys = f"{name}_step_{series}"
-        helper += derived(reader, f"step_{series}", "kW", value, f"{series} at the steps",
-                          index=index, slots=COLUMNS)  # fmt: skip
+        helper += derived(
+            reader,
+            f"step_{series}",
+            "kW",
+            value,
+            f"{series} at the steps",
+            index=index,
+            slots=COLUMNS,
+        )
         low, least = f"{xs}[first({over})]", f"{ys}[first({over})]"
         texts[series] = f"piecewise({power} + {low}*{off}, {xs}, {ys}) - {least}*{off}"
         tops[series] = f"(max({ys}[k] for k in {over}))"
@@ -116,11 +155,22 @@ def known_single(reader: Reader) -> bool:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="engine or back-pressure unit: the power fixes fuel and heat",
-    quantities={"power": "kW", "heat": "kW", "fuel": "kW", "dumped": "kW", "on": "1", "start": "1",
-                "stop": "1", "start_cost": "EUR"},
+    quantities={
+        "power": "kW",
+        "heat": "kW",
+        "fuel": "kW",
+        "dumped": "kW",
+        "on": "1",
+        "start": "1",
+        "stop": "1",
+        "start_cost": "EUR",
+    },
     problem_class="MILP",
     leaves_out="ramps; the temperature of the heat; between the steps the efficiencies bend less",
     exact_against="chp.PartLoadChp",
-)  # fmt: skip
+)

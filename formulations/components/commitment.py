@@ -79,10 +79,7 @@ class Running:
 
 def switching(cost: str) -> dict[str, Slot]:
     """Return the slots of a unit that switches, the cost of a start in a currency."""
-    return {
-        **SWITCHING,
-        "start_cost": Slot(cost, low=0, default="0", meaning="cost of a start"),
-    }
+    return {**SWITCHING, "start_cost": Slot(cost, low=0, default="0", meaning="cost of a start")}
 
 
 def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -> Running:
@@ -105,19 +102,37 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
     whole = "integer" if count else "continuous"
     before = reader.optional("initially_on") or "0"
     states = (
-        variable(reader, "on", "1", "units that run" if count else "1 while it runs, state",
-                 upper=count or 1, kind="integer" if count else "binary", slots=("count",))
+        variable(
+            reader,
+            "on",
+            "1",
+            "units that run" if count else "1 while it runs, state",
+            upper=count or 1,
+            kind="integer" if count else "binary",
+            slots=("count",),
+        )
         + variable(reader, "start", "1", "starts", upper=count or 1, kind=whole, role="auxiliary")
         + variable(reader, "stop", "1", "stops", upper=count or 1, kind=whole, role="auxiliary")
-    )  # fmt: skip
+    )
     name = reader.name
     rows = (
-        row(reader, "switch", f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - "
-            f"{name}_stop[t]", "states, starts and stops", OPERATION, slots=("initially_on",))
+        row(
+            reader,
+            "switch",
+            f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]",
+            "states, starts and stops",
+            OPERATION,
+            slots=("initially_on",),
+        )
         + row(reader, "start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
-        + row(reader, "stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands",
-              OPERATION)
-    )  # fmt: skip
+        + row(
+            reader,
+            "stop_stands",
+            f"{name}_stop[t] <= {many} - {on}[t]",
+            "what stops stands",
+            OPERATION,
+        )
+    )
     cost = Fragment()
     if reader.given("start_cost"):
         text = f"{reader.text('start_cost')}*{name}_start[t]"
@@ -144,9 +159,15 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     name, place = f"{way}_from", Fragment()
     window = _lately(reader.text(slot), least / hours[0])
     if not np.all(hours == hours[0]):
-        place = derived(reader, name, "1", tuple(map(float, first)),
-                        f"first period whose events still bind, least time {way}",
-                        index=(reader.time,), slots=(slot,))  # fmt: skip
+        place = derived(
+            reader,
+            name,
+            "1",
+            tuple(map(float, first)),
+            f"first period whose events still bind, least time {way}",
+            index=(reader.time,),
+            slots=(slot,),
+        )
         window = f"{reader.name}_{name}[t] <= pos(s)"
     text = f"sum({events}[s] for s in {reader.time} if {window} and pos(s) <= pos(t)) <= {state}"
     return place + row(
@@ -184,5 +205,12 @@ def _begun(reader: Reader) -> Fragment:
     bound = int((starts < left - ROUNDING).sum())
     if bound == 0:
         return Fragment()
-    return row(reader, "begun", f"{reader.name}_on[t] == {int(was)}", "a state that has to last",
-               OPERATION, where=f"pos(t) < {bound}", slots=(slot, "initial_hours"))  # fmt: skip
+    return row(
+        reader,
+        "begun",
+        f"{reader.name}_on[t] == {int(was)}",
+        "a state that has to last",
+        OPERATION,
+        where=f"pos(t) < {bound}",
+        slots=(slot, "initial_hours"),
+    )

@@ -17,9 +17,12 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 
 
 MODEL = Model(
-    fragment, converters.SLOTS, (), converters.CONNECTIONS,
+    fragment,
+    converters.SLOTS,
+    (),
+    converters.CONNECTIONS,
     summary="electric power in, heat taken away",
     quantities={"electric_power": "kW", "cooling": "kW"},
     leaves_out="part load, least load, switching",
     exact_against="conversion.Cooler",
-)  # fmt: skip
+)

@@ -28,13 +28,16 @@ SLOTS = {
     "rated_water_flow": Slot("kg/s", required=True, low=0, above=True, meaning="of the water"),
     "rated_fan_power": Slot("kW", low=0, default="0", meaning="at full speed"),
     "fan_exponent": Slot("1", low=1, high=4, default="3", meaning="of power by speed, whole"),
-    "wet_bulb_temperature": Slot("degC", required=True, series=True, low=-34.4, high=29.5,
-                                 meaning="of the entering air"),
-    "water_flow": Slot("kg/s", series=True, low=0, above=True, default="the rated one",
-                       meaning="of the water"),
-    "water_temperature_max": Slot("degC", series=True, default="no limit",
-                                  meaning="of the leaving water"),
-}  # fmt: skip
+    "wet_bulb_temperature": Slot(
+        "degC", required=True, series=True, low=-34.4, high=29.5, meaning="of the entering air"
+    ),
+    "water_flow": Slot(
+        "kg/s", series=True, low=0, above=True, default="the rated one", meaning="of the water"
+    ),
+    "water_temperature_max": Slot(
+        "degC", series=True, default="no limit", meaning="of the leaving water"
+    ),
+}
 CONNECTIONS = ("bus", "heat_bus")
 
 
@@ -52,17 +55,35 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result = (
         helper
         + variable(reader, "heat_rejected", "kW", "heat of the condenser", upper=most)
-        + variable(reader, "speed", "1", "speed of the fan",
-                   lower=f"{flow}/{rated}/{LARGEST_RATIO}", upper=1)
-        + expression(reader, "electric_power", "kW", f"{fan}*{speed}**{_exponent(reader)}",
-                     "power of the fan")
-        + expression(reader, "water_temperature", "degC", f"{wet} + 1[K]*({warmer})",
-                     "leaving water")
-    )  # fmt: skip
+        + variable(
+            reader,
+            "speed",
+            "1",
+            "speed of the fan",
+            lower=f"{flow}/{rated}/{LARGEST_RATIO}",
+            upper=1,
+        )
+        + expression(
+            reader,
+            "electric_power",
+            "kW",
+            f"{fan}*{speed}**{_exponent(reader)}",
+            "power of the fan",
+        )
+        + expression(
+            reader, "water_temperature", "degC", f"{wet} + 1[K]*({warmer})", "leaving water"
+        )
+    )
     if reader.given("water_temperature_max"):
         text = f"{name}_water_temperature[t] <= {reader.text('water_temperature_max')}"
-        result += row(reader, "water_temperature_max", text, "leaving water", CAPACITY,
-                      slots=("water_temperature_max",))  # fmt: skip
+        result += row(
+            reader,
+            "water_temperature_max",
+            text,
+            "leaving water",
+            CAPACITY,
+            slots=("water_temperature_max",),
+        )
     terminals = reader.terminal(f"{name}_electric_power[t]", fan, supplies=False) + reader.terminal(
         heat, most, supplies=False, port="heat_bus"
     )
@@ -79,8 +100,14 @@ def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> tuple[Fragme
             c = table[:, j, k]
             suffix = f"approach_{j}{k}"
             text = f"{float(c[0])!r} + {float(c[1])!r}*{bulb} + {float(c[2])!r}*{bulb}**2"
-            helper += derived(reader, suffix, "1", text, "coefficient of YorkCalc",
-                              slots=("wet_bulb_temperature",))  # fmt: skip
+            helper += derived(
+                reader,
+                suffix,
+                "1",
+                text,
+                "coefficient of YorkCalc",
+                slots=("wet_bulb_temperature",),
+            )
             factors = [f"{reader.name}_{suffix}[t]"]
             factors += [f"{cooled}**{j}" if j > 1 else cooled] * (j > 0)
             factors += [f"{ratio}**{k}" if k > 1 else ratio] * (k > 0)
@@ -107,11 +134,18 @@ def _exponent(reader: Reader) -> int:
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="cooling tower by YorkCalc, with the speed of its fan",
-    quantities={"heat_rejected": "kW", "speed": "1", "electric_power": "kW",
-                "water_temperature": "degC"},
+    quantities={
+        "heat_rejected": "kW",
+        "speed": "1",
+        "electric_power": "kW",
+        "water_temperature": "degC",
+    },
     problem_class="NLP",
     leaves_out="free convection with the fan off; evaporation and make-up",
     exact_against="hvac.york_calc.YorkCalcTower",
-)  # fmt: skip
+)

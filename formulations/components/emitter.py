@@ -10,9 +10,7 @@ from engiagent.formulations.components.fragment import Fragment, Reader, Slot, S
 from engiagent.formulations.components.parts import variable
 from engiagent.formulations.components.thermal_store import port
 
-SLOTS = {
-    "power_max": Slot("kW", series=True, low=0, default="no limit", meaning="into the zone"),
-}
+SLOTS = {"power_max": Slot("kW", series=True, low=0, default="no limit", meaning="into the zone")}
 CONNECTIONS = ("heat_bus", "cooling_bus", "zone")
 
 
@@ -35,8 +33,11 @@ def read(component: ComponentDef, around: Surroundings) -> Reader:
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="radiator or coil: power from a bus of heat or cold to a zone",
     quantities={"heat": "kW", "cooling": "kW"},
     leaves_out="the temperatures on which its power depends",
-)  # fmt: skip
+)

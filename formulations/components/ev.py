@@ -25,36 +25,37 @@ from engiagent.formulations.components.fragment import (
     wrong,
 )
 from engiagent.formulations.components.known import known_values
-from engiagent.formulations.components.parts import (
-    REQUIREMENT,
-    derived,
-    expression,
-    row,
-    variable,
-)
+from engiagent.formulations.components.parts import REQUIREMENT, derived, expression, row, variable
 from engiagent.formulations.components.thermal_coupling import number, step_hours
 from engiagent.models.ev import EvFleet, Sessions
 from engiagent.models.ranges import ParameterError
 
 SESSION = {
-    "arrival": Slot("h", required=True, table=True, meaning="when it is plugged in, from the start "
-                    "of the horizon; one a session"),
+    "arrival": Slot(
+        "h",
+        required=True,
+        table=True,
+        meaning="when it is plugged in, from the start of the horizon; one a session",
+    ),
     "departure": Slot("h", required=True, table=True, meaning="when it leaves; one a session"),
     "arrival_energy": Slot("kWh", required=True, table=True, low=0, meaning="content on arrival"),
-    "required_energy": Slot("kWh", table=True, low=0, default="0",
-                            meaning="least content on departure"),
-}  # fmt: skip
+    "required_energy": Slot(
+        "kWh", table=True, low=0, default="0", meaning="least content on departure"
+    ),
+}
 SLOTS = {
     "energy_capacity": Slot("kWh", required=True, low=0, above=True, meaning="largest content"),
     "charge_power_max": Slot("kW", required=True, low=0, meaning="at the plug"),
     "discharge_power_max": Slot("kW", low=0, default="0", meaning="above 0 when it gives back"),
-    "charge_efficiency": Slot("1", low=0, above=True, high=1, default="1", meaning="stored over "
-                              "taken"),
-    "discharge_efficiency": Slot("1", low=0, above=True, high=1, default="1",
-                                 meaning="delivered over given up"),
+    "charge_efficiency": Slot(
+        "1", low=0, above=True, high=1, default="1", meaning="stored over taken"
+    ),
+    "discharge_efficiency": Slot(
+        "1", low=0, above=True, high=1, default="1", meaning="delivered over given up"
+    ),
     "minimum_energy": Slot("kWh", low=0, default="0", meaning="least content while plugged in"),
     **SESSION,
-}  # fmt: skip
+}
 OPTIONS = ("soft", "exclusive_on")
 CONNECTIONS = ("bus",)
 
@@ -70,8 +71,9 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result = _sessions(reader)
     terminals: tuple[Terminal, ...] = ()
     for way, limit in most.items():
-        result += variable(reader, way, "kW", f"power at the plug, {way}", upper=limit,
-                           slots=(f"{way}_power_max",))  # fmt: skip
+        result += variable(
+            reader, way, "kW", f"power at the plug, {way}", upper=limit, slots=(f"{way}_power_max",)
+        )
         terminals += reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge")
     over = reader.exclusive_set()
     if over is not None and "discharge" in most:
@@ -93,25 +95,64 @@ def _energy(reader: Reader, both: bool) -> Fragment:
     lack = f" - {name}_shortfall[t]" if soft else ""
     wanted = f"{name}_wanted[t]"
     result = (
-        variable(reader, "state_of_charge", "kWh", "content", upper=reader.text("energy_capacity"),
-                 role="state", instants=True, slots=("energy_capacity",))
-        + expression(reader, "content_after", "kWh", f"{before} + dt(t)*({net})",
-                     "content at the end of a period")
-        + row(reader, "initial", f"{energy}[first({reader.instants})] == {name}_first",
-              "content at the start", index=(), slots=("arrival_energy",))
-        + row(reader, "dynamics", f"{energy}[t+1] == ({name}_next[t] if {comes} else "
-              f"{name}_content_after[t])", "energy balance",
-              slots=("charge_efficiency", "discharge_efficiency"))
-        + row(reader, "content", f"{name}_floor[t] <= {name}_content_after[t] <= "
-              f"{reader.text('energy_capacity')}", "limits of the content",
-              slots=("minimum_energy", "energy_capacity"))
-        + row(reader, "departure", f"{name}_content_after[t] >= {wanted}{lack}",
-              "energy on departure", REQUIREMENT, where=f"{wanted} > 0",
-              slots=("required_energy",))
-    )  # fmt: skip
+        variable(
+            reader,
+            "state_of_charge",
+            "kWh",
+            "content",
+            upper=reader.text("energy_capacity"),
+            role="state",
+            instants=True,
+            slots=("energy_capacity",),
+        )
+        + expression(
+            reader,
+            "content_after",
+            "kWh",
+            f"{before} + dt(t)*({net})",
+            "content at the end of a period",
+        )
+        + row(
+            reader,
+            "initial",
+            f"{energy}[first({reader.instants})] == {name}_first",
+            "content at the start",
+            index=(),
+            slots=("arrival_energy",),
+        )
+        + row(
+            reader,
+            "dynamics",
+            f"{energy}[t+1] == ({name}_next[t] if {comes} else {name}_content_after[t])",
+            "energy balance",
+            slots=("charge_efficiency", "discharge_efficiency"),
+        )
+        + row(
+            reader,
+            "content",
+            f"{name}_floor[t] <= {name}_content_after[t] <= {reader.text('energy_capacity')}",
+            "limits of the content",
+            slots=("minimum_energy", "energy_capacity"),
+        )
+        + row(
+            reader,
+            "departure",
+            f"{name}_content_after[t] >= {wanted}{lack}",
+            "energy on departure",
+            REQUIREMENT,
+            where=f"{wanted} > 0",
+            slots=("required_energy",),
+        )
+    )
     if soft:
-        result += variable(reader, "shortfall", "kWh", "energy that lacks on departure",
-                           upper=wanted, slots=("required_energy",))  # fmt: skip
+        result += variable(
+            reader,
+            "shortfall",
+            "kWh",
+            "energy that lacks on departure",
+            upper=wanted,
+            slots=("required_energy",),
+        )
     return result
 
 
@@ -130,8 +171,9 @@ def _sessions(reader: Reader) -> Fragment:
     owner = owner[:, 0]
     here = np.flatnonzero((begin < count) & (end > 0))
     arrived, departure = np.asarray(sessions.arrival_energy), np.asarray(sessions.departure)
-    series = {key: np.zeros(count) for key in
-              ("arrives", "arrived", "comes", "next", "wanted", "floor")}  # fmt: skip
+    series = {
+        key: np.zeros(count) for key in ("arrives", "arrived", "comes", "next", "wanted", "floor")
+    }
     least = float(np.asarray(fleet.minimum_energy))
     gain = float(np.asarray(fleet.charge_power_max) * np.asarray(fleet.charge_efficiency))
     for session in here:
@@ -146,15 +188,28 @@ def _sessions(reader: Reader) -> Fragment:
     order = here[np.argsort(begin[here])]
     start = float(arrived[order[0]]) if len(order) and begin[order[0]] <= 0 else 0.0
     units = {"arrives": "1", "comes": "1"}
-    result = derived(reader, "plugged_in", "1", tuple(map(float, plugged)),
-                     "part of a period in which it is plugged in", index=(reader.time,),
-                     slots=("arrival", "departure"))  # fmt: skip
-    result += derived(reader, "first", "kWh", start, "content at the start", index=(),
-                      slots=("arrival_energy",))  # fmt: skip
+    result = derived(
+        reader,
+        "plugged_in",
+        "1",
+        tuple(map(float, plugged)),
+        "part of a period in which it is plugged in",
+        index=(reader.time,),
+        slots=("arrival", "departure"),
+    )
+    result += derived(
+        reader, "first", "kWh", start, "content at the start", index=(), slots=("arrival_energy",)
+    )
     for key, values in series.items():
-        result += derived(reader, key, units.get(key, "kWh"), tuple(map(float, values)),
-                          f"{key}, by the sessions", index=(reader.time,),
-                          slots=tuple(SESSION))  # fmt: skip
+        result += derived(
+            reader,
+            key,
+            units.get(key, "kWh"),
+            tuple(map(float, values)),
+            f"{key}, by the sessions",
+            index=(reader.time,),
+            slots=tuple(SESSION),
+        )
     return result
 
 
@@ -166,16 +221,23 @@ def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:
             continue
         columns[slot] = np.array(known_values(given, description.unit, reader.around.core))
         if not len(columns[slot]):
-            raise wrong(reader.component, f"{slot} is no table", found=str(given),
-                        expected="numbers in brackets, as (7, 31), or a parameter")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"{slot} is no table",
+                found=str(given),
+                expected="numbers in brackets, as (7, 31), or a parameter",
+            )
     sizes = {slot: len(values) for slot, values in columns.items()}
     if len(set(sizes.values())) > 1:
         shown = ", ".join(f"{slot}: {size}" for slot, size in sizes.items())
         raise wrong(reader.component, "sessions differ in number", found=shown)
 
     def value(slot: str, default: float) -> float:
-        return number(reader, reader.text(slot), reader.slots[slot].unit) if reader.given(
-            slot) else default  # fmt: skip
+        return (
+            number(reader, reader.text(slot), reader.slots[slot].unit)
+            if reader.given(slot)
+            else default
+        )
 
     try:
         fleet = EvFleet(
@@ -193,11 +255,19 @@ def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="electric vehicle with sessions at a plug",
-    quantities={"charge": "kW", "discharge": "kW", "state_of_charge": "kWh", "shortfall": "kWh",
-                "content_after": "kWh"},
+    quantities={
+        "charge": "kW",
+        "discharge": "kW",
+        "state_of_charge": "kWh",
+        "shortfall": "kWh",
+        "content_after": "kWh",
+    },
     problem_class="LP; MILP with `exclusive_on`",
     leaves_out="a least charging power; what it drives between sessions, but by its arrivals",
     exact_against="ev.EvFleet",
-)  # fmt: skip
+)

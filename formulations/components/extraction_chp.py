@@ -21,8 +21,9 @@ from engiagent.formulations.components.parts import (
 )
 
 SLOTS = {
-    "condensing_power_max": Slot("kW", required=True, low=0, above=True,
-                                 meaning="largest power without heat"),
+    "condensing_power_max": Slot(
+        "kW", required=True, low=0, above=True, meaning="largest power without heat"
+    ),
     "condensing_power_min": Slot("kW", low=0, default="0", meaning="least power without heat"),
     "power_loss": Slot("1", required=True, low=0, high=1, meaning="power given up for heat"),
     "power_to_heat": Slot("1", required=True, low=0, meaning="slope of the back-pressure line"),
@@ -32,7 +33,7 @@ SLOTS = {
     "fuel_no_load": Slot("kW", low=0, default="0", meaning="fuel of the running unit at no power"),
     "fuel_quadratic": Slot("1/kW", low=0, default="0", meaning="fuel by the power squared"),
     **{name: slot for name, slot in switching("EUR").items() if name != "count"},
-}  # fmt: skip
+}
 OPTIONS = ("switching",)
 CONNECTIONS = ("bus", "heat_bus", "fuel_bus")
 NEEDS_STATE = ("condensing_power_min", "back_pressure_offset", "fuel_no_load")
@@ -52,23 +53,47 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     bound = reader.optional("heat_max") or f"{corner}/({slope} + {loss})"
     condensing = f"({power} + {loss}*{heat})"
     result = (
-        variable(reader, "power", "kW", "electric power", upper=most,
-                 slots=("condensing_power_max",))
+        variable(
+            reader, "power", "kW", "electric power", upper=most, slots=("condensing_power_max",)
+        )
         + variable(reader, "heat", "kW", "heat", upper=bound, slots=("heat_max",))
         + run.fragment
-        + row(reader, "condensing_max", f"{condensing} <= {run.times(most)}", "full fuel", CAPACITY,
-              slots=("condensing_power_max",))
-        + row(reader, "back_pressure",
-              f"{power} >= {slope}*{heat}" + (f" + {run.times(offset)}" if offset else ""),
-              "back-pressure line", PHYSICS, slots=("power_to_heat",))
-    )  # fmt: skip
+        + row(
+            reader,
+            "condensing_max",
+            f"{condensing} <= {run.times(most)}",
+            "full fuel",
+            CAPACITY,
+            slots=("condensing_power_max",),
+        )
+        + row(
+            reader,
+            "back_pressure",
+            f"{power} >= {slope}*{heat}" + (f" + {run.times(offset)}" if offset else ""),
+            "back-pressure line",
+            PHYSICS,
+            slots=("power_to_heat",),
+        )
+    )
     if reader.given("condensing_power_min"):
         least = run.times(reader.text("condensing_power_min"))
-        result += row(reader, "condensing_min", f"{condensing} >= {least}", "least fuel", OPERATION,
-                      slots=("condensing_power_min",))  # fmt: skip
+        result += row(
+            reader,
+            "condensing_min",
+            f"{condensing} >= {least}",
+            "least fuel",
+            OPERATION,
+            slots=("condensing_power_min",),
+        )
     if run.on and reader.given("heat_max"):
-        result += row(reader, "heat_max", f"{heat} <= {run.times(bound)}", "heat of what runs",
-                      CAPACITY, slots=("heat_max",))  # fmt: skip
+        result += row(
+            reader,
+            "heat_max",
+            f"{heat} <= {run.times(bound)}",
+            "heat of what runs",
+            CAPACITY,
+            slots=("heat_max",),
+        )
     result += expression(reader, "fuel", "kW", _fuel(reader, condensing, run.on), "fuel")
     top = _fuel(reader, most, "1")
     terminals = (
@@ -89,11 +114,21 @@ def _fuel(reader: Reader, condensing: str, on: str) -> str:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="extraction-condensing turbine: power and heat within a polygon",
-    quantities={"power": "kW", "heat": "kW", "fuel": "kW", "on": "1", "start": "1", "stop": "1",
-                "start_cost": "EUR"},
+    quantities={
+        "power": "kW",
+        "heat": "kW",
+        "fuel": "kW",
+        "on": "1",
+        "start": "1",
+        "stop": "1",
+        "start_cost": "EUR",
+    },
     problem_class="LP; MILP when it switches; QP or MIQP with `fuel_quadratic` in the objective",
     leaves_out="ramps; the temperature of the heat",
     exact_against="chp.ExtractionChp",
-)  # fmt: skip
+)

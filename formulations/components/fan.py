@@ -21,13 +21,18 @@ from engiagent.formulations.components.partload import (
 
 SLOTS = {
     "rated_flow": Slot("kg/s", required=True, low=0, above=True, meaning="at full speed"),
-    "rated_power": Slot("kW", required=True, low=0, above=True,
-                        meaning="electric, at the rated flow"),
-    "power_curve": Slot("1", table=True, default="the cube", meaning="coefficients of the share of "
-                        "power by the share of flow"),
+    "rated_power": Slot(
+        "kW", required=True, low=0, above=True, meaning="electric, at the rated flow"
+    ),
+    "power_curve": Slot(
+        "1",
+        table=True,
+        default="the cube",
+        meaning="coefficients of the share of power by the share of flow",
+    ),
     "minimum_flow": Slot("1", low=0, high=1, default="0", meaning="least share while it runs"),
     "count": SWITCHING["count"],
-}  # fmt: skip
+}
 CONNECTIONS = ("bus",)
 
 
@@ -35,8 +40,9 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of fans or pumps."""
     reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
     flow, power = reader.text("rated_flow"), reader.text("rated_power")
-    kind = Machine("flow", "kg/s", "electric_power", flow, power, "flow", "rated_flow",
-                   "minimum_flow")  # fmt: skip
+    kind = Machine(
+        "flow", "kg/s", "electric_power", flow, power, "flow", "rated_flow", "minimum_flow"
+    )
     built = machine(reader, kind, _shape(reader))
     name = f"{reader.name}_electric_power[t]"
     terminals = reader.terminal(name, built.input_limit, supplies=False)
@@ -53,12 +59,22 @@ def _shape(reader: Reader) -> Shape:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="fan with a drive of variable speed",
-    quantities={"flow": "kg/s", "electric_power": "kW", "on": "1", "start": "1", "stop": "1",
-                "this_many": "1", "flow_of": "kg/s"},
+    quantities={
+        "flow": "kg/s",
+        "electric_power": "kW",
+        "on": "1",
+        "start": "1",
+        "stop": "1",
+        "this_many": "1",
+        "flow_of": "kg/s",
+    },
     problem_class="NLP (MINLP when it switches); with `segments` LP where power only costs, else "
     "MILP",
     leaves_out="pressure: the curve holds for one system, whose resistance does not change",
     exact_against="hvac.turbomachines.PartLoadFan",
-)  # fmt: skip
+)

@@ -31,12 +31,7 @@ from engiagent.formulations.components.fragment import (
     balance,
     wrong,
 )
-from engiagent.formulations.components.parts import (
-    CAPACITY,
-    OPERATION,
-    expression,
-    row,
-)
+from engiagent.formulations.components.parts import CAPACITY, OPERATION, expression, row
 from engiagent.formulations.components.thermal_coupling import number
 from engiagent.models.ranges import ParameterError
 
@@ -45,20 +40,33 @@ if TYPE_CHECKING:
 
 SIDES = 16
 SLOTS = {
-    "source_voltage": Slot("1", series=True, low=0.5, high=1.5, default="1",
-                           meaning="held at the source, of the nominal one"),
+    "source_voltage": Slot(
+        "1",
+        series=True,
+        low=0.5,
+        high=1.5,
+        default="1",
+        meaning="held at the source, of the nominal one",
+    ),
     "minimum_voltage": Slot("1", low=0, high=1.5, default="0.9", meaning="at every bus"),
     "maximum_voltage": Slot("1", low=0.5, high=2, default="1.1", meaning="at every bus"),
-    "maximum_loading": Slot("1", low=0, above=True, default="1",
-                            meaning="of every branch, over its rating"),
-}  # fmt: skip
+    "maximum_loading": Slot(
+        "1", low=0, above=True, default="1", meaning="of every branch, over its rating"
+    ),
+}
 OPTIONS = ("scheme",)
 CONNECTIONS = ("source", "buses", "lines", "transformers", "reactive")
 LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
 TRANSFORMER = {
-    "rated_power": "kVA", "from_voltage": "kV", "to_voltage": "kV", "short_circuit_voltage": "1",
-    "load_loss": "kW", "no_load_current": "1", "no_load_loss": "kW", "tap": "1",
-}  # fmt: skip
+    "rated_power": "kVA",
+    "from_voltage": "kV",
+    "to_voltage": "kV",
+    "short_circuit_voltage": "1",
+    "load_loss": "kW",
+    "no_load_current": "1",
+    "no_load_loss": "kW",
+    "tap": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -107,8 +115,11 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result = _variables(reader, layout, lossy)
     for branch in layout.branches:
         result += _branch(reader, layout, branch, lossy)
-    return result + _outputs(reader, layout, lossy) + Fragment(
-        terminals=_terminals(reader, layout, lossy))  # fmt: skip
+    return (
+        result
+        + _outputs(reader, layout, lossy)
+        + Fragment(terminals=_terminals(reader, layout, lossy))
+    )
 
 
 def _at(reader: Reader, series: str, bus: str) -> str:
@@ -131,8 +142,10 @@ def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     name = reader.name
     below, nodes = f"{name}_branches", f"{name}_nodes"
     names = tuple(b.bus for b in layout.branches)
-    sets = (SetDef(name=below, kind="labels", elements=names),
-            SetDef(name=nodes, kind="labels", elements=(layout.source, *names)))  # fmt: skip
+    sets = (
+        SetDef(name=below, kind="labels", elements=names),
+        SetDef(name=nodes, kind="labels", elements=(layout.source, *names)),
+    )
     most = reader.optional("maximum_loading") or "1"
     top = max((b.rating for b in layout.branches), default=math.inf)
     bound = f"{most}*{top!r}[kVA]" if math.isfinite(top) else None
@@ -141,24 +154,35 @@ def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     high = f"({reader.optional('maximum_voltage') or '1.1'})**2*{max(squares)!r}"
     rows: list[tuple[str, str, str, Any, Any, str]] = [
         ("flow", below, "kW", f"-{bound}" if bound else None, bound, "power into the branch to"),
-        ("reactive_flow", below, "kvar", f"-{bound}" if bound else None, bound,
-         "reactive power into the branch to"),
+        (
+            "reactive_flow",
+            below,
+            "kvar",
+            f"-{bound}" if bound else None,
+            bound,
+            "reactive power into the branch to",
+        ),
         ("square_voltage", nodes, "1", low, high, "square of the voltage, referred to the source,"),
-    ]  # fmt: skip
+    ]
     if lossy:
         rows.append(("square_current", below, "1", 0, None, "square of the current to"))
     return Fragment(
         sets=sets,
         variables=tuple(
             VariableDef(
-                name=f"{name}_{series}", index=(f"b in {over}", *reader.periods), lower=lower,
-                upper=upper, unit=unit, quantity=f"{name}.{series}", role="auxiliary",
+                name=f"{name}_{series}",
+                index=(f"b in {over}", *reader.periods),
+                lower=lower,
+                upper=upper,
+                unit=unit,
+                quantity=f"{name}.{series}",
+                role="auxiliary",
                 description=f"{words} a bus of {name}",
                 source_reference=reader.component.source_reference,
             )
             for series, over, unit, lower, upper, words in rows
         ),
-    )  # fmt: skip
+    )
 
 
 def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Fragment:
@@ -175,9 +199,14 @@ def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Frag
     drawn += [text] if (text := _shunt(reader, layout, bus, "reactive", lossy)) else []
     drawn += [f"{x}[MW]*{current}"] if lossy else []
     result = row(
-        reader, f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}",
-    ) + row(reader, f"{bus}_reactive", f"{reactive} == {balance(drawn) if drawn else '0[kvar]'}",
-            f"reactive balance of {bus}", "Supply-Demand Balance")  # fmt: skip
+        reader, f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}"
+    ) + row(
+        reader,
+        f"{bus}_reactive",
+        f"{reactive} == {balance(drawn) if drawn else '0[kvar]'}",
+        f"reactive balance of {bus}",
+        "Supply-Demand Balance",
+    )
     result += _band(reader, layout, bus)
     most = reader.optional("maximum_loading") or "1"
     if lossy:
@@ -196,8 +225,14 @@ def _band(reader: Reader, layout: Layout, bus: str) -> Fragment:
     high = reader.optional("maximum_voltage") or "1.1"
     factor = repr(layout.factors[bus])
     text = f"({low})**2*{factor} <= {_at(reader, 'square_voltage', bus)} <= ({high})**2*{factor}"
-    return row(reader, f"{bus}_band", text, f"voltage band of {bus}", OPERATION,
-               slots=("minimum_voltage", "maximum_voltage"))  # fmt: skip
+    return row(
+        reader,
+        f"{bus}_band",
+        text,
+        f"voltage band of {bus}",
+        OPERATION,
+        slots=("minimum_voltage", "maximum_voltage"),
+    )
 
 
 def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str) -> Fragment:
@@ -207,8 +242,14 @@ def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str
         angle = 2.0 * math.pi * (side + 0.5) / SIDES
         along = f"{math.cos(angle)!r}*{flow} + {math.sin(angle)!r}*{reactive}"
         text = f"{along} <= {most}*{inner!r}[kVA]"
-        result += row(reader, f"{branch.bus}_loading_{side}", text, f"loading to {branch.bus}",
-                      CAPACITY, slots=("maximum_loading",))  # fmt: skip
+        result += row(
+            reader,
+            f"{branch.bus}_loading_{side}",
+            text,
+            f"loading to {branch.bus}",
+            CAPACITY,
+            slots=("maximum_loading",),
+        )
     return result
 
 
@@ -216,8 +257,13 @@ def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     """Return source voltage, voltages by bus, import and losses."""
     held = reader.optional("source_voltage") or "1"
     source = _at(reader, "square_voltage", layout.source)
-    result = row(reader, "source", f"{source} == ({held})**2", "voltage at the source",
-                 slots=("source_voltage",))  # fmt: skip
+    result = row(
+        reader,
+        "source",
+        f"{source} == ({held})**2",
+        "voltage at the source",
+        slots=("source_voltage",),
+    )
     for bus, factor in layout.factors.items():
         text = f"sqrt({_at(reader, 'square_voltage', bus)}/{factor!r})"
         part = expression(reader, f"{bus}_voltage", "1", text, f"voltage at {bus}")
@@ -225,11 +271,17 @@ def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
         result += Fragment(expressions=(replace(item, quantity=f"{reader.name}.{bus}.voltage"),))
     drawn = [_at(reader, "flow", b.bus) for b in layout.below(layout.source)]
     shunt = _shunt(reader, layout, layout.source, "active", lossy)
-    result += expression(reader, "import", "kW", balance([*drawn, *([shunt] if shunt else [])]),
-                         "power from the source")  # fmt: skip
+    result += expression(
+        reader,
+        "import",
+        "kW",
+        balance([*drawn, *([shunt] if shunt else [])]),
+        "power from the source",
+    )
     if lossy:
-        lost = [f"{b.resistance!r}[MW]*{_at(reader, 'square_current', b.bus)}"
-                for b in layout.branches]  # fmt: skip
+        lost = [
+            f"{b.resistance!r}[MW]*{_at(reader, 'square_current', b.bus)}" for b in layout.branches
+        ]
         shunts = [s for b in layout.factors if (s := _shunt(reader, layout, b, "active", lossy))]
         result += expression(reader, "losses", "kW", balance([*lost, *shunts]), "losses")
     return result
@@ -254,8 +306,12 @@ def _terminals(reader: Reader, layout: Layout, lossy: bool) -> tuple[Terminal, .
 def _reactive(reader: Reader) -> Mapping[str, Json]:
     given = reader.connection("reactive") or {}
     if not isinstance(given, Mapping):
-        raise wrong(reader.component, "cannot read reactive", found=repr(given),
-                    expected="reactive demand by bus, in kvar")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "cannot read reactive",
+            found=repr(given),
+            expected="reactive demand by bus, in kvar",
+        )
     return given
 
 
@@ -263,9 +319,11 @@ def _written(reader: Reader, bus: str) -> str:
     """Return a bus's reactive demand as an expression."""
     slot = Slot("kvar", series=True)
     part = ComponentDef(
-        name=reader.name, model="feeder", index=reader.component.index,
+        name=reader.name,
+        model="feeder",
+        index=reader.component.index,
         parameters=FrozenMap({bus: _reactive(reader)[bus]}),
-    )  # fmt: skip
+    )
     return Reader(part, reader.around, {bus: slot}).text(bus)
 
 
@@ -280,8 +338,11 @@ def _layout(reader: Reader) -> Layout:
     names = feeder.bus_names
     for bus in (*names, *_reactive(reader)):
         if not bus.isidentifier() or bus not in names:
-            raise wrong(reader.component, f"{bus!r} is no bus of it that can be named",
-                        expected="letters, digits and underscores")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"{bus!r} is no bus of it that can be named",
+                expected="letters, digits and underscores",
+            )
     branches = []
     for layer in tree.layers:
         for j in map(int, layer):
@@ -294,9 +355,15 @@ def _layout(reader: Reader) -> Layout:
             current = ampacity / float(network.base_current[j]) / float(abs(tree.factor[j]))
             z = tree.impedance[j]
             branches.append(
-                Branch(names[j], names[i], float(z.real), float(z.imag),
-                       math.sqrt(3.0) * float(network.nominal[j]) * ampacity, current**2)
-            )  # fmt: skip
+                Branch(
+                    names[j],
+                    names[i],
+                    float(z.real),
+                    float(z.imag),
+                    math.sqrt(3.0) * float(network.nominal[j]) * ampacity,
+                    current**2,
+                )
+            )
     order = (tree.source, *(int(j) for layer in tree.layers for j in layer))
     return Layout(
         names[tree.source],
@@ -335,11 +402,18 @@ def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[st
     if not isinstance(given, Mapping):
         raise wrong(reader.component, f"cannot read {group}", expected="parts by their names")
     for name, part in given.items():
-        odd = None if not isinstance(part, Mapping) else next(
-            (key for key in part if key not in (*units, "from", "to")), None)  # fmt: skip
+        odd = (
+            None
+            if not isinstance(part, Mapping)
+            else next((key for key in part if key not in (*units, "from", "to")), None)
+        )
         if not isinstance(part, Mapping) or odd is not None or not {"from", "to"} <= set(part):
-            raise wrong(reader.component, f"cannot read {name} of {group}", found=odd,
-                        expected=", ".join(("from", "to", *units)))  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"cannot read {name} of {group}",
+                found=odd,
+                expected=", ".join(("from", "to", *units)),
+            )
         numbers = {
             key: _number(reader, part[key], unit, f"{group}.{name}.{key}")
             for key, unit in units.items()
@@ -360,11 +434,21 @@ def _number(reader: Reader, written: Json, unit: str, what: str) -> float:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="radial distribution feeder with voltage bands and line limits",
-    quantities={"flow": "kW", "reactive_flow": "kvar", "square_voltage": "1",
-                "square_current": "1", "<bus>.voltage": "1", "import": "kW", "losses": "kW"},
+    quantities={
+        "flow": "kW",
+        "reactive_flow": "kvar",
+        "square_voltage": "1",
+        "square_current": "1",
+        "<bus>.voltage": "1",
+        "import": "kW",
+        "losses": "kW",
+    },
     problem_class="SOCP; LP with the scheme `linear` (LinDistFlow)",
     leaves_out="with `linear` losses; phases that differ; reactive power as a decision",
     exact_against="grids.Feeder.flow (socp) and grids.lindistflow.lindistflow (linear)",
-)  # fmt: skip
+)

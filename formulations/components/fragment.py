@@ -21,9 +21,9 @@ from engiagent.blueprint.document import (
     VariableDef,
 )
 from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components.known import known_units, known_values
+from engiagent.units.unit import UnitError, parse_unit
 
 PORTS = ("bus", "heat_bus", "cooling_bus", "fuel_bus")
 """The connections that are buses with a power balance, all in kW."""
@@ -356,11 +356,7 @@ def _set_of(binder: str) -> str:
 
 
 def exclusive(
-    reader: Reader,
-    over: str,
-    switch: str,
-    first: tuple[str, str],
-    second: tuple[str, str],
+    reader: Reader, over: str, switch: str, first: tuple[str, str], second: tuple[str, str]
 ) -> Fragment:
     r"""Return a binary and two rows that let only one of two powers be positive.
 

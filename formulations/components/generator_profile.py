@@ -75,9 +75,12 @@ def _expression(reader: Reader, series: str, text: str) -> ExpressionDef:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="source whose available power is a series",
     quantities={"power": "kW", "curtailed": "kW"},
     leaves_out="where the series comes from; `pv` and `wind_turbine` compute it",
     exact_against="conversion.GeneratorProfile",
-)  # fmt: skip
+)

@@ -17,7 +17,6 @@ import numpy as np
 
 from engiagent.blueprint.document import ComponentDef
 from engiagent.blueprint.grammar import Number, parse
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.formulations.components.commitment import Running, running, switching
 from engiagent.formulations.components.description import Model
@@ -33,6 +32,7 @@ from engiagent.formulations.components.parts import (
 )
 from engiagent.formulations.components.tables import tables
 from engiagent.formulations.components.thermal_coupling import step_hours
+from engiagent.units.unit import Unit, UnitError, parse_unit
 
 FUELS = {"l": ("l/kWh", "kWh/l"), "kg": ("kg/kWh", "kWh/kg"), "kWh": ("1", "1")}
 POWER_OF_TABLE = Slot("kW", table=True, low=0, meaning="powers of a table of fuel, from the least")
@@ -46,21 +46,27 @@ def slots_of(fuel: str) -> dict[str, Slot]:
     return {
         "rated_power": Slot("kW", required=True, low=0, above=True, meaning="largest power"),
         "fuel_slope": Slot(slope, low=0, meaning="fuel by power; also in kg/kWh, or a pure number"),
-        "fuel_no_load": Slot(rate, low=0, default="0", meaning="fuel of the running set at no "
-                             "power"),
+        "fuel_no_load": Slot(
+            rate, low=0, default="0", meaning="fuel of the running set at no power"
+        ),
         "fuel_quadratic": Slot(square, low=0, default="0", meaning="fuel by the power squared"),
         "fuel_power": POWER_OF_TABLE,
         "fuel_rate": Slot(rate, table=True, low=0, meaning="fuel at these powers"),
         "heating_value": Slot(heat, low=0, above=True, meaning="of the fuel, for a fuel bus"),
-        "minimum_load": Slot("1", low=0, high=1, default="0", meaning="least power while it runs, "
-                             "over the rated power"),
+        "minimum_load": Slot(
+            "1",
+            low=0,
+            high=1,
+            default="0",
+            meaning="least power while it runs, over the rated power",
+        ),
         "start_fuel": Slot(fuel, low=0, default="0", meaning="fuel of a start"),
         "ramp_up": Slot("kW/h", low=0, above=True, default="no limit", meaning="largest rise"),
         "ramp_down": Slot("kW/h", low=0, above=True, default="no limit", meaning="largest fall"),
         "initial_power": Slot("kW", low=0, meaning="power before the horizon, for the ramps"),
         "reserve_max": Slot("kW", low=0, default="0", meaning="largest spinning reserve"),
         "emission_factor": Slot(f"kg/{fuel}", low=0, meaning="carbon dioxide of the fuel"),
-    }  # fmt: skip
+    }
 
 
 SLOTS = {**slots_of("l"), **switching("EUR")}
@@ -75,24 +81,31 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     slots = {**slots_of(fuel), **switching(currency(around))}
     reader = Reader(component, around, slots, OPTIONS, CONNECTIONS)
     if reader.given("fuel_slope") == reader.given("fuel_power"):
-        raise wrong(component, "its fuel is not given once",
-                    expected="fuel_slope, or fuel_power and fuel_rate")  # fmt: skip
+        raise wrong(
+            component,
+            "its fuel is not given once",
+            expected="fuel_slope, or fuel_power and fuel_rate",
+        )
     run = running(reader, NEEDS_STATE)
     rated, name = reader.text("rated_power"), reader.name
     power = f"{name}_power[t]"
     result = (
-        variable(reader, "power", "kW", "electric power", upper=run.all(rated),
-                 slots=("rated_power",))
+        variable(
+            reader, "power", "kW", "electric power", upper=run.all(rated), slots=("rated_power",)
+        )
         + run.fragment
         + _limits(reader, run)
         + _ramps(reader, run)
         + _fuel_of(reader, run, fuel)
-    )  # fmt: skip
+    )
     terminals = reader.terminal(power, run.all(rated), supplies=True)
     if reader.connection("fuel_bus") is not None:
         if fuel != "kWh" and not reader.given("heating_value"):
-            raise wrong(component, "the parameter heating_value is not given",
-                        expected=f"a value in {FUELS[fuel][1]}, for the fuel bus")  # fmt: skip
+            raise wrong(
+                component,
+                "the parameter heating_value is not given",
+                expected=f"a value in {FUELS[fuel][1]}, for the fuel bus",
+            )
         heat = f"{name}_fuel[t]"
         heat = f"{reader.text('heating_value')}*{heat}" if reader.given("heating_value") else heat
         terminals += reader.terminal(heat, None, supplies=False, port="fuel_bus")
@@ -131,19 +144,42 @@ def _limits(reader: Reader, run: Running) -> Fragment:
     result, reserve = Fragment(), ""
     if reader.given("reserve_max"):
         most = reader.text("reserve_max")
-        result += variable(reader, "reserve", "kW", "power that can be added at once",
-                           upper=run.all(most), slots=("reserve_max",))  # fmt: skip
+        result += variable(
+            reader,
+            "reserve",
+            "kW",
+            "power that can be added at once",
+            upper=run.all(most),
+            slots=("reserve_max",),
+        )
         reserve = f" + {name}_reserve[t]"
         if run.on:
-            result += row(reader, "reserve_runs", f"{name}_reserve[t] <= {run.times(most)}",
-                          "reserve of what runs", CAPACITY)  # fmt: skip
+            result += row(
+                reader,
+                "reserve_runs",
+                f"{name}_reserve[t] <= {run.times(most)}",
+                "reserve of what runs",
+                CAPACITY,
+            )
     if run.on or reserve:
-        result += row(reader, "power_max", f"{name}_power[t]{reserve} <= {run.times(rated)}",
-                      "power of what runs", CAPACITY, slots=("rated_power",))  # fmt: skip
+        result += row(
+            reader,
+            "power_max",
+            f"{name}_power[t]{reserve} <= {run.times(rated)}",
+            "power of what runs",
+            CAPACITY,
+            slots=("rated_power",),
+        )
     if reader.given("minimum_load"):
         least = f"{reader.text('minimum_load')}*{rated}"
-        result += row(reader, "power_min", f"{name}_power[t] >= {run.times(least)}",
-                      "least power of what runs", OPERATION, slots=("minimum_load",))  # fmt: skip
+        result += row(
+            reader,
+            "power_min",
+            f"{name}_power[t] >= {run.times(least)}",
+            "least power of what runs",
+            OPERATION,
+            slots=("minimum_load",),
+        )
     return result
 
 
@@ -160,9 +196,14 @@ def _ramps(reader: Reader, run: Running) -> Fragment:
     hours = step_hours(reader)
     if not np.all(hours == hours[0]):
         middles = 0.5 * (hours + np.concatenate((hours[:1], hours[:-1])))
-        result += derived(reader, "between", "h", tuple(map(float, middles)),
-                          "time between the middles of a period and the one before",
-                          index=(reader.time,))  # fmt: skip
+        result += derived(
+            reader,
+            "between",
+            "h",
+            tuple(map(float, middles)),
+            "time between the middles of a period and the one before",
+            index=(reader.time,),
+        )
         span = f"{reader.name}_between[t]"
     for way, events, sign in (("up", run.starts, ""), ("down", run.stops, "-")):
         if way not in ways:
@@ -175,8 +216,15 @@ def _ramps(reader: Reader, run: Running) -> Fragment:
         for earlier, where, suffix in pairs:
             change = f"{power}[t] - {earlier}" if not sign else f"{earlier} - {power}[t]"
             allowed = run.all(f"{ramp}*{span}")
-            result += row(reader, f"ramp_{way}{suffix}", f"{change} <= {allowed}{free}",
-                          f"ramp {way}", CAPACITY, where=where, slots=(f"ramp_{way}",))  # fmt: skip
+            result += row(
+                reader,
+                f"ramp_{way}{suffix}",
+                f"{change} <= {allowed}{free}",
+                f"ramp {way}",
+                CAPACITY,
+                where=where,
+                slots=(f"ramp_{way}",),
+            )
     return result
 
 
@@ -199,8 +247,11 @@ def _fuel_of(reader: Reader, run: Running, fuel: str) -> Fragment:
         terms.append(f"{reader.text('start_fuel')}*{run.starts}/dt(t)")
     bent = reader.given("fuel_power") or reader.given("fuel_quadratic")
     if bent and run.count:
-        raise wrong(reader.component, "sets alike are counted only where the fuel is linear",
-                    expected="fuel_slope and fuel_no_load, or one component for each")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "sets alike are counted only where the fuel is linear",
+            expected="fuel_slope and fuel_no_load, or one component for each",
+        )
     text = " + ".join(terms).replace("+ -", "- ")
     helper += expression(reader, "fuel", rate, text, "fuel")
     if reader.given("emission_factor"):
@@ -210,11 +261,22 @@ def _fuel_of(reader: Reader, run: Running, fuel: str) -> Fragment:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="generating set with a fuel curve; one or several alike",
-    quantities={"power": "kW", "fuel": "l/h", "reserve": "kW", "emissions": "kg/h", "on": "1",
-                "start": "1", "stop": "1", "start_cost": "EUR"},
+    quantities={
+        "power": "kW",
+        "fuel": "l/h",
+        "reserve": "kW",
+        "emissions": "kg/h",
+        "on": "1",
+        "start": "1",
+        "stop": "1",
+        "start_cost": "EUR",
+    },
     problem_class="LP; MILP when it switches; MIQP with `fuel_quadratic` in the objective",
     leaves_out="ramps while starting and stopping; for several alike, ramps hold in sum",
     exact_against="genset.Genset",
-)  # fmt: skip
+)

@@ -114,10 +114,13 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="connection to a grid, or any supply and sink beyond the site",
     quantities={"import": "kW", "export": "kW", "import_cost": "EUR", "export_cost": "EUR"},
     problem_class="LP; MILP with `exclusive_on`",
     leaves_out="voltage and reactive power; `feeder` has them",
     exact_against="conversion.Grid",
-)  # fmt: skip
+)

@@ -74,8 +74,11 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
     lengths, kind = np.unique(hours, return_inverse=True)
     result = _declared(reader, nodes, heavy, inputs)
     if len(lengths) > 1:
-        result += Fragment(parameters=(_parameter(
-            reader, "step_kind", "1", (reader.time,), tuple(map(float, kind))),))  # fmt: skip
+        result += Fragment(
+            parameters=(
+                _parameter(reader, "step_kind", "1", (reader.time,), tuple(map(float, kind))),
+            )
+        )
     means: list[tuple[str, str]] = []
     for number, length in enumerate(lengths):
         tail = "" if len(lengths) == 1 else f"_{number}"
@@ -84,8 +87,16 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
             exact = network.discretise(float(length))
         except ParameterError as error:
             raise wrong(reader.component, f"its network has no step: {error}") from None
-        parts, step = _linear(reader, f"after{tail}", f"{name}_masses", heavy, heavy,
-                              (exact.transition, exact.drive), network, inputs)  # fmt: skip
+        parts, step = _linear(
+            reader,
+            f"after{tail}",
+            f"{name}_masses",
+            heavy,
+            heavy,
+            (exact.transition, exact.drive),
+            network,
+            inputs,
+        )
         result += parts + Fragment(constraints=(_row(reader, f"dynamics{tail}", step, where),))
         # Nodes without mass follow the means of the others.
         all_nodes = (
@@ -109,10 +120,12 @@ def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs
             name=f"temperature of {node} of {name} at the start",
             expression=f"{name}_temperature['{node}', first({reader.instants})] == "
             f"{inputs.initial[node]}",
-            category=PHYSICS, hard=True, source_reference=reader.component.source_reference,
+            category=PHYSICS,
+            hard=True,
+            source_reference=reader.component.source_reference,
         )
         for k, node in enumerate(heavy)
-    )  # fmt: skip
+    )
     return Fragment(
         sets=(
             SetDef(name=f"{name}_nodes", kind="labels", elements=tuple(nodes)),
@@ -122,13 +135,15 @@ def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs
             VariableDef(
                 name=f"{name}_temperature",
                 index=(f"k in {name}_masses", f"i in {reader.instants}"),
-                unit="degC", quantity=f"{name}.temperature", role="state",
+                unit="degC",
+                quantity=f"{name}.temperature",
+                role="state",
                 description=f"temperature of the nodes of {name} with mass",
                 source_reference=reader.component.source_reference,
             ),
         ),
         constraints=start,
-    )  # fmt: skip
+    )
 
 
 def _linear(
@@ -145,8 +160,10 @@ def _linear(
     name = reader.name
     transition, drive = (_without_rounding(matrix) for matrix in matrices)
     by_mass = f"{name}_{what}_by_mass"
-    table = {row: {col: float(transition[i, j]) for j, col in enumerate(heavy)}
-             for i, row in enumerate(rows)}  # fmt: skip
+    table = {
+        row: {col: float(transition[i, j]) for j, col in enumerate(heavy)}
+        for i, row in enumerate(rows)
+    }
     parameters = [_parameter(reader, f"{what}_by_mass", "1", (over, f"{name}_masses"), table)]
     terms = [f"sum({by_mass}[k, j]*({name}_temperature[j, t] - {ZERO}) for j in {name}_masses)"]
     for number, boundary in enumerate(network.boundaries):
@@ -176,10 +193,13 @@ def _parameter(
 ) -> ParameterDef:
     frozen = FrozenMap(value) if isinstance(value, dict) else value
     return ParameterDef(
-        name=f"{reader.name}_{suffix}", index=index, value=frozen, unit=unit,
+        name=f"{reader.name}_{suffix}",
+        index=index,
+        value=frozen,
+        unit=unit,
         description=f"of the exact step of {reader.name}",
         source_reference=reader.derived("matrix exponential of capacities and conductances"),
-    )  # fmt: skip
+    )
 
 
 def _row(reader: Reader, suffix: str, terms: str, where: str) -> ConstraintDef:
@@ -189,8 +209,10 @@ def _row(reader: Reader, suffix: str, terms: str, where: str) -> ConstraintDef:
         forall=(f"k in {reader.name}_masses", f"t in {reader.time}"),
         where=where or None,
         expression=f"{reader.name}_temperature[k, t+1] == {ZERO} + {terms}",
-        category=PHYSICS, hard=True, source_reference=reader.component.source_reference,
-    )  # fmt: skip
+        category=PHYSICS,
+        hard=True,
+        source_reference=reader.component.source_reference,
+    )
 
 
 def _mean(reader: Reader, means: list[tuple[str, str]]) -> ExpressionDef:
@@ -202,9 +224,11 @@ def _mean(reader: Reader, means: list[tuple[str, str]]) -> ExpressionDef:
     return ExpressionDef(
         name=f"{reader.name}_mean_temperature",
         index=(f"k in {reader.name}_nodes", f"t in {reader.time}"),
-        expression=text, unit="degC", quantity=f"{reader.name}.mean_temperature",
+        expression=text,
+        unit="degC",
+        quantity=f"{reader.name}.mean_temperature",
         description=f"mean temperature over a period of all nodes of {reader.name}",
-    )  # fmt: skip
+    )
 
 
 def comfort(
@@ -213,8 +237,9 @@ def comfort(
     """Return a band for a mean temperature: hard, or broken by ``discomfort`` when ``soft``."""
     soft = reader.option("soft", False)
     if not isinstance(soft, bool):
-        raise wrong(reader.component, "cannot read soft", found=repr(soft),
-                    expected="true or false")  # fmt: skip
+        raise wrong(
+            reader.component, "cannot read soft", found=repr(soft), expected="true or false"
+        )
     if low is None and high is None:
         return Fragment()
     name = f"{reader.name}_discomfort{suffix}"
@@ -223,12 +248,16 @@ def comfort(
     if soft:
         variables = (
             VariableDef(
-                name=name, index=reader.periods, lower=0, unit="K",
-                quantity=f"{reader.name}.discomfort{suffix.replace('_', '.', 1)}", role="auxiliary",
+                name=name,
+                index=reader.periods,
+                lower=0,
+                unit="K",
+                quantity=f"{reader.name}.discomfort{suffix.replace('_', '.', 1)}",
+                role="auxiliary",
                 description=f"kelvin outside the band of {reader.name}",
                 source_reference=reader.component.source_reference,
             ),
-        )  # fmt: skip
+        )
     sides = (("low", low, ">=", "-"), ("high", high, "<=", "+"))
     rows = tuple(
         ConstraintDef(
@@ -236,10 +265,11 @@ def comfort(
             name=f"comfort of {reader.name}, {side} side",
             forall=reader.periods,
             expression=f"{mean} {op} {limit}" + (f" {sign} {slack}" if soft else ""),
-            category="Strategic Requirements", hard=True,
+            category="Strategic Requirements",
+            hard=True,
             source_reference=reader.component.source_reference,
         )
         for side, limit, op, sign in sides
         if limit is not None
-    )  # fmt: skip
+    )
     return Fragment(variables=variables, constraints=rows)

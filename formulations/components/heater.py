@@ -17,9 +17,12 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 
 
 MODEL = Model(
-    fragment, converters.SLOTS, (), converters.CONNECTIONS,
+    fragment,
+    converters.SLOTS,
+    (),
+    converters.CONNECTIONS,
     summary="electric power in, heat out",
     quantities={"electric_power": "kW", "heat": "kW"},
     leaves_out="part load, least load, switching",
     exact_against="conversion.Heater",
-)  # fmt: skip
+)

@@ -18,13 +18,7 @@ whose price belongs into the objective.
 from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
-from engiagent.formulations.components.parts import (
-    REQUIREMENT,
-    derived,
-    expression,
-    row,
-    variable,
-)
+from engiagent.formulations.components.parts import REQUIREMENT, derived, expression, row, variable
 from engiagent.formulations.components.tank import BODY, mixed
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 
@@ -54,15 +48,21 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     heat = f"{use}*{SPECIFIC_HEAT}[kJ/(kg*K)]*({wanted} - {cold})"
     taken = f"{name}_draw[t] - {name}_unmet[t]" if soft else f"{name}_draw[t]"
     result = (
-        derived(reader, "draw_heat", "kW", heat, "heat of the warm water that is wanted",
-                slots=("use", "use_temperature", "cold_temperature"))
+        derived(
+            reader,
+            "draw_heat",
+            "kW",
+            heat,
+            "heat of the warm water that is wanted",
+            slots=("use", "use_temperature", "cold_temperature"),
+        )
         + variable(reader, "charge", "kW", "heat into", upper=limit, slots=("charge_power_max",))
         + expression(reader, "draw", "kW", f"{name}_draw_heat[t]", "heat of the warm water")
         + mixed(reader, f"({name}_charge[t] - ({taken}))")
         + Fragment(
             terminals=reader.terminal(f"{name}_charge[t]", limit, supplies=False, port="heat_bus")
         )
-    )  # fmt: skip
+    )
     if soft:
         result += variable(
             reader, "unmet", "kW", "heat that is missing", upper=f"{name}_draw_heat[t]"
@@ -72,17 +72,31 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         text = f"{name}_temperature[{end}] >= {wanted}"
         if soft:
             text = f"{name}_unmet[t] >= {flow}*({wanted} - {name}_temperature[{end}])"
-        result += row(reader, f"warm_{suffix}", text, "water warm enough", REQUIREMENT,
-                      where=f"{use} > 0", slots=("use_temperature",))  # fmt: skip
+        result += row(
+            reader,
+            f"warm_{suffix}",
+            text,
+            "water warm enough",
+            REQUIREMENT,
+            where=f"{use} > 0",
+            slots=("use_temperature",),
+        )
     return result
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="mixed tank of domestic hot water with draws that a valve tempers",
     quantities={
-        "charge": "kW", "draw": "kW", "temperature": "degC", "energy": "kWh", "unmet": "kW",
+        "charge": "kW",
+        "draw": "kW",
+        "temperature": "degC",
+        "energy": "kWh",
+        "unmet": "kW",
     },
     leaves_out="layers, circulation, and with `soft` by how much the water is too cold",
     exact_against="storage.mixed_tank.MixedTank",
-)  # fmt: skip
+)

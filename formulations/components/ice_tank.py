@@ -35,19 +35,29 @@ SLOTS = {
     "initial_energy": Slot("kWh", required=True, low=0, meaning="cold at the start"),
     "minimum_energy": Slot("kWh", low=0, default="0", meaning="least content"),
     "self_discharge": Slot("1/h", low=0, default="0", meaning="share that melts in an hour"),
-    **{f"{way}_limit_share": Slot("1", table=True, low=0, high=1,
-                                  meaning=f"shares of ice of the table of the {way} limit")
-       for way in WAYS},
-    **{f"{way}_limit": Slot("kW", table=True, low=0, meaning=f"largest {way} at these shares")
-       for way in WAYS},
-    **{f"{way}_curve": Slot("1", table=True, meaning=f"six coefficients of the {way} limit")
-       for way in WAYS},
-    **{f"{way}_difference": Slot("K", series=True, low=0,
-                                 meaning="mean temperature difference of brine and ice")
-       for way in WAYS},
+    **{
+        f"{way}_limit_share": Slot(
+            "1", table=True, low=0, high=1, meaning=f"shares of ice of the table of the {way} limit"
+        )
+        for way in WAYS
+    },
+    **{
+        f"{way}_limit": Slot("kW", table=True, low=0, meaning=f"largest {way} at these shares")
+        for way in WAYS
+    },
+    **{
+        f"{way}_curve": Slot("1", table=True, meaning=f"six coefficients of the {way} limit")
+        for way in WAYS
+    },
+    **{
+        f"{way}_difference": Slot(
+            "K", series=True, low=0, meaning="mean temperature difference of brine and ice"
+        )
+        for way in WAYS
+    },
     "curve_hours": Slot("h", low=0, above=True, default="1", meaning="time basis of the curves"),
     "nominal_difference": Slot("K", low=0, above=True, default="10", meaning="of the curves"),
-}  # fmt: skip
+}
 OPTIONS = ("exclusive_on", "scheme", "segments")
 CONNECTIONS = ("cooling_bus",)
 
@@ -75,8 +85,14 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 def _limited(reader: Reader, way: str, shares: str, limits: str) -> Fragment:
     share = f"{reader.name}_energy[t]/{reader.text('energy_capacity')}"
     text = f"{reader.name}_{way}[t] <= piecewise({share}, {shares}, {limits})"
-    return row(reader, f"{way}_limit", text, f"{way} by the ice there is", CAPACITY,
-               slots=(f"{way}_limit", f"{way}_curve"))  # fmt: skip
+    return row(
+        reader,
+        f"{way}_limit",
+        text,
+        f"{way} by the ice there is",
+        CAPACITY,
+        slots=(f"{way}_limit", f"{way}_curve"),
+    )
 
 
 def _by_curve(reader: Reader, way: str) -> Fragment:
@@ -84,8 +100,12 @@ def _by_curve(reader: Reader, way: str) -> Fragment:
     name, slot = reader.name, f"{way}_curve"
     segments = reader.option("segments", SEGMENTS)
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
-        raise wrong(reader.component, "cannot read segments", found=repr(segments),
-                    expected="a whole number from 1 to 200")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "cannot read segments",
+            found=repr(segments),
+            expected="a whole number from 1 to 200",
+        )
     c = coefficients(reader, slot, 6, 6)
     points = f"{name}_{way}_points"
     share = f"{name}_{way}_limit_share[k]"
@@ -98,20 +118,35 @@ def _by_curve(reader: Reader, way: str) -> Fragment:
     whole = f"{reader.text('energy_capacity')}/{reader.optional('curve_hours') or '1[h]'}"
     return (
         Fragment(sets=(SetDef(name=points, kind="range", start=0, stop=segments),))
-        + derived(reader, f"{way}_limit_share", "1", f"k/{segments}", "shares of ice",
-                  index=(f"k in {points}",))
-        + derived(reader, f"{way}_limit_power", "kW", f"max(0, {curve})*{whole}",
-                  f"largest {way} by the curve", index=(*reader.periods, f"k in {points}"),
-                  slots=(slot, f"{way}_difference"))
+        + derived(
+            reader,
+            f"{way}_limit_share",
+            "1",
+            f"k/{segments}",
+            "shares of ice",
+            index=(f"k in {points}",),
+        )
+        + derived(
+            reader,
+            f"{way}_limit_power",
+            "kW",
+            f"max(0, {curve})*{whole}",
+            f"largest {way} by the curve",
+            index=(*reader.periods, f"k in {points}"),
+            slots=(slot, f"{way}_difference"),
+        )
         + _limited(reader, way, f"{name}_{way}_limit_share", f"{name}_{way}_limit_power[t]")
-    )  # fmt: skip
+    )
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="ice storage with limits by the share of ice",
     quantities={"charge": "kW", "discharge": "kW", "energy": "kWh"},
     problem_class="LP with concave limits, else MILP",
     leaves_out="temperatures of the brine, which the limits stand for; limits within a period",
     exact_against="storage.ice_tank.IceTankCurves",
-)  # fmt: skip
+)

@@ -45,30 +45,49 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     first = int(np.ceil(early / hours[0] - 1e-9))
     last = int(np.floor(late / hours[0] + 1e-9)) - count
     if last < first:
-        raise wrong(component, f"it does not fit between {early:g} h and {late:g} h",
-                    expected=f"a window of at least {length * hours[0]:g} h")  # fmt: skip
+        raise wrong(
+            component,
+            f"it does not fit between {early:g} h and {late:g} h",
+            expected=f"a window of at least {length * hours[0]:g} h",
+        )
     name, power = reader.name, reader.text("power")
     on = f"sum({name}_begin[s] for s in {reader.time} if pos(t) - {count} < pos(s) <= pos(t))"
     runs = reader.optional("runs") or "1"
     total = f"sum({name}_begin[t] for t in {reader.time})"
     result = (
         variable(reader, "begin", "1", "1 where it begins,", upper=1, kind="binary")
-        + row(reader, "window", f"{name}_begin[t] == 0", "its window", REQUIREMENT,
-              where=f"pos(t) < {first} or pos(t) > {min(last, len(hours) - count)}",
-              slots=("earliest", "latest"))
-        + row(reader, "done", f"{total} == {runs}", "it is done", REQUIREMENT, index=(),
-              slots=("runs",))
+        + row(
+            reader,
+            "window",
+            f"{name}_begin[t] == 0",
+            "its window",
+            REQUIREMENT,
+            where=f"pos(t) < {first} or pos(t) > {min(last, len(hours) - count)}",
+            slots=("earliest", "latest"),
+        )
+        + row(
+            reader,
+            "done",
+            f"{total} == {runs}",
+            "it is done",
+            REQUIREMENT,
+            index=(),
+            slots=("runs",),
+        )
         + expression(reader, "power", "kW", f"{power}*({on})", "power")
-    )  # fmt: skip
+    )
     if reader.given("runs"):
         result += row(reader, "one_at_a_time", f"{on} <= 1", "one run at a time", OPERATION)
     return result + Fragment(terminals=reader.terminal(f"{name}_power[t]", power, supplies=False))
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="job that runs as a whole within a window",
     quantities={"power": "kW", "begin": "1"},
     problem_class="MILP",
     leaves_out="pauses, and powers that change during the job",
-)  # fmt: skip
+)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from engiagent.blueprint.document import Core, Json
 from engiagent.blueprint.grammar import Node, Number, Ref, Unary, parse
-from engiagent.blueprint.units import UnitError, convert, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import UnitError, convert, parse_unit
 
 
 def known_values(value: Json, unit: str, core: Core) -> tuple[float, ...]:

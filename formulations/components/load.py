@@ -28,9 +28,12 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="demand that has to be met, of power, heat, cold or fuel",
     quantities={"power": "kW"},
     leaves_out="flexibility; `curtailable_load` and `shiftable_load` have it",
     exact_against="conversion.Load",
-)  # fmt: skip
+)

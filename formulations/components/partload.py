@@ -120,10 +120,16 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
     limit = run.all(largest)
     result = (
         shape.fragment
-        + variable(reader, kind.output, kind.output_unit, kind.words, upper=limit,
-                   slots=(kind.capacity_slot, "maximum_part_load"))
+        + variable(
+            reader,
+            kind.output,
+            kind.output_unit,
+            kind.words,
+            upper=limit,
+            slots=(kind.capacity_slot, "maximum_part_load"),
+        )
         + run.fragment
-    )  # fmt: skip
+    )
     if run.on:
         result += _within(reader, kind, run, largest)
     if run.count and shape.bends:
@@ -143,12 +149,24 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
 def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> Fragment:
     """Return the rows that keep the output of what runs between its limits."""
     name, slot = f"{reader.name}_{kind.output}", kind.least_slot
-    result = row(reader, f"{kind.output}_max", f"{name}[t] <= {run.times(largest)}",
-                 "output of what runs", CAPACITY, slots=(kind.capacity_slot,))  # fmt: skip
+    result = row(
+        reader,
+        f"{kind.output}_max",
+        f"{name}[t] <= {run.times(largest)}",
+        "output of what runs",
+        CAPACITY,
+        slots=(kind.capacity_slot,),
+    )
     if reader.given(slot):
         least = f"{reader.text(slot)}*{kind.capacity}"
-        result += row(reader, f"{kind.output}_min", f"{name}[t] >= {run.times(least)}",
-                      "least output of what runs", OPERATION, slots=(slot,))  # fmt: skip
+        result += row(
+            reader,
+            f"{kind.output}_min",
+            f"{name}[t] >= {run.times(least)}",
+            "least output of what runs",
+            OPERATION,
+            slots=(slot,),
+        )
     return result
 
 
@@ -164,8 +182,10 @@ def by_table(reader: Reader) -> Shape | None:
     found = tables(reader, "part_load", ("part_load", "part_load_power"))
     xs, ys = found.names
     at = _interpolated(xs, ys, found.first(0), found.first(1))
-    starts = [known_values(reader.component.parameters[slot], "1", reader.around.core)[:1]
-              for slot in TABLE]  # fmt: skip
+    starts = [
+        known_values(reader.component.parameters[slot], "1", reader.around.core)[:1]
+        for slot in TABLE
+    ]
     idle = starts != [(0.0,), (0.0,)]
     return Shape(at, True, found.fragment, f"({found.greatest(1)})", idle)
 
@@ -238,8 +258,12 @@ def chords(
     """
     segments = reader.option("segments")
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
-        raise wrong(reader.component, "cannot read segments", found=repr(segments),
-                    expected="a whole number from 1 to 200")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "cannot read segments",
+            found=repr(segments),
+            expected="a whole number from 1 to 200",
+        )
     over, xs = f"{reader.name}_part_load_points", f"{reader.name}_part_load_ratio"
     ys = f"{reader.name}_part_load_input"
     low = reader.optional(least) or "0"
@@ -248,11 +272,25 @@ def chords(
     here = "t, " if by_period else ""
     helper = (
         Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
-        + derived(reader, "part_load_ratio", "1", f"{low} + ({most} - {low})*k/{segments}",
-                  "ratios of the chords", index=(f"k in {over}",), slots=slots)
-        + derived(reader, "part_load_input", "1", value(f"{xs}[k]"), "curve at these ratios",
-                  index=index, slots=slots)
-    )  # fmt: skip
+        + derived(
+            reader,
+            "part_load_ratio",
+            "1",
+            f"{low} + ({most} - {low})*k/{segments}",
+            "ratios of the chords",
+            index=(f"k in {over}",),
+            slots=slots,
+        )
+        + derived(
+            reader,
+            "part_load_input",
+            "1",
+            value(f"{xs}[k]"),
+            "curve at these ratios",
+            index=index,
+            slots=slots,
+        )
+    )
     at = _interpolated(
         xs, f"{ys}[t]" if by_period else ys, f"{xs}[first({over})]", f"{ys}[{here}first({over})]"
     )
@@ -269,36 +307,62 @@ def _alike(
         most = f"a whole number up to {MOST_ALIKE} for a curve that bends"
         raise wrong(reader.component, f"count is {count:g}", expected=most)
     if not run.on:
-        raise wrong(reader.component, "machines alike of a curve that bends have to switch",
-                    expected="the option switching: true, or a minimum_part_load")  # fmt: skip
+        raise wrong(
+            reader.component,
+            "machines alike of a curve that bends have to switch",
+            expected="the option switching: true, or a minimum_part_load",
+        )
     over = f"{name}_numbers"
     index = (f"k in {over}", *reader.periods)
     which, share = f"{name}_this_many", f"{name}_{kind.output}_of"
     columns = tuple(
         VariableDef(
-            name=own, index=index, type=of,  # type: ignore[arg-type]
-            lower=0, upper=upper, unit=unit,
-            quantity=f"{own.replace(f'{name}_', f'{name}.', 1)}", role="auxiliary",
-            description=words, source_reference=reader.source("count"),
+            name=own,
+            index=index,
+            type=of,  # type: ignore[arg-type]
+            lower=0,
+            upper=upper,
+            unit=unit,
+            quantity=f"{own.replace(f'{name}_', f'{name}.', 1)}",
+            role="auxiliary",
+            description=words,
+            source_reference=reader.source("count"),
         )
         for own, of, upper, unit, words in (
             (which, "binary", 1, "1", f"1 when k of {name} run"),
             (share, "continuous", f"k*{largest}", kind.output_unit, f"output of k of {name}"),
         )
-    )  # fmt: skip
+    )
     chosen, given = f"{which}[k, t]", f"{share}[k, t]"
     rows = (
-        row(reader, "number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run",
-            OPERATION)
+        row(
+            reader,
+            "number",
+            f"{run.on} == sum(k*{chosen} for k in {over})",
+            "how many run",
+            OPERATION,
+        )
         + row(reader, "one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
         + row(reader, "shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
-        + row(reader, "share_max", f"{given} <= k*{largest}*{chosen}", "output of the number",
-              CAPACITY, index=index)
-    )  # fmt: skip
+        + row(
+            reader,
+            "share_max",
+            f"{given} <= k*{largest}*{chosen}",
+            "output of the number",
+            CAPACITY,
+            index=index,
+        )
+    )
     if reader.given(kind.least_slot):
         least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
-        rows += row(reader, "share_min", f"{given} >= k*{least}*{chosen}",
-                    "least output of the number", OPERATION, index=index)  # fmt: skip
+        rows += row(
+            reader,
+            "share_min",
+            f"{given} >= k*{least}*{chosen}",
+            "least output of the number",
+            OPERATION,
+            index=index,
+        )
     each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
     numbers = SetDef(name=over, kind="range", start=1, stop=int(count))
     total = f"{kind.full_input}*sum(k*({each}) for k in {over})"

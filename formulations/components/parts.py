@@ -11,8 +11,8 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings
+from engiagent.units.unit import UnitError, parse_unit
 
 PHYSICS = "Physical Laws"
 CAPACITY = "Resource Capacity"

@@ -21,21 +21,26 @@ from engiagent.models.pv import PVWATTS_LOSS
 SLOTS = {
     "dc_capacity": Slot("kW", required=True, low=0, above=True, meaning="at 1000 W/m2 and 25 degC"),
     "ac_capacity": Slot("kW", low=0, above=True, default="no limit", meaning="of the inverter"),
-    "temperature_coefficient": Slot("1/K", low=-0.02, high=0.005, default="-0.0047",
-                                    meaning="of the power"),
-    "losses": Slot("1", low=0, high=1, default="those of PVWatts",
-                   meaning="between cells and inverter"),
-    "inverter_efficiency": Slot("1", low=0, above=True, high=1, default="0.96",
-                                meaning="at the rated power"),
+    "temperature_coefficient": Slot(
+        "1/K", low=-0.02, high=0.005, default="-0.0047", meaning="of the power"
+    ),
+    "losses": Slot(
+        "1", low=0, high=1, default="those of PVWatts", meaning="between cells and inverter"
+    ),
+    "inverter_efficiency": Slot(
+        "1", low=0, above=True, high=1, default="0.96", meaning="at the rated power"
+    ),
     "heat_loss": Slot("W/(m2*K)", low=0, above=True, default="25", meaning="of the modules"),
     "heat_loss_by_wind": Slot("W*s/(m3*K)", low=0, default="6.84", meaning="of the modules"),
-    "irradiance": Slot("W/m2", required=True, series=True, low=0, high=2000,
-                       meaning="in the plane of the array"),
-    "air_temperature": Slot("degC", required=True, series=True, low=-90, high=70,
-                            meaning="of the air"),
+    "irradiance": Slot(
+        "W/m2", required=True, series=True, low=0, high=2000, meaning="in the plane of the array"
+    ),
+    "air_temperature": Slot(
+        "degC", required=True, series=True, low=-90, high=70, meaning="of the air"
+    ),
     "wind_speed": Slot("m/s", series=True, low=0, default="1", meaning="at the modules"),
     "curtailable": generator_profile.SLOTS["curtailable"],
-}  # fmt: skip
+}
 OPTIONS = generator_profile.OPTIONS
 CONNECTIONS = ("bus",)
 
@@ -43,14 +48,30 @@ CONNECTIONS = ("bus",)
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a photovoltaic array."""
     reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
-    available = derived(reader, "available_power", "kW", _ac_power(reader),
-                        "power by irradiance and temperature",
-                        slots=("irradiance", "air_temperature", "wind_speed"))  # fmt: skip
-    cells = derived(reader, "cell_temperature", "degC", _cell_temperature(reader),
-                    "temperature of the cells",
-                    slots=("irradiance", "air_temperature"))  # fmt: skip
-    direct = derived(reader, "dc_power", "kW", _dc_power(reader), "power of the cells",
-                     slots=("irradiance", "dc_capacity"))  # fmt: skip
+    available = derived(
+        reader,
+        "available_power",
+        "kW",
+        _ac_power(reader),
+        "power by irradiance and temperature",
+        slots=("irradiance", "air_temperature", "wind_speed"),
+    )
+    cells = derived(
+        reader,
+        "cell_temperature",
+        "degC",
+        _cell_temperature(reader),
+        "temperature of the cells",
+        slots=("irradiance", "air_temperature"),
+    )
+    direct = derived(
+        reader,
+        "dc_power",
+        "kW",
+        _dc_power(reader),
+        "power of the cells",
+        slots=("irradiance", "dc_capacity"),
+    )
     made = f"{reader.name}_available_power[t]"
     return cells + direct + available + generator_profile.delivered(reader, made)
 
@@ -83,9 +104,12 @@ def _ac_power(reader: Reader) -> str:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="photovoltaic array by irradiance, temperature and wind",
     quantities={"power": "kW", "curtailed": "kW"},
     leaves_out="what the inverter draws at night; irradiance has to be that in the plane",
     exact_against="pv.PvArray",
-)  # fmt: skip
+)

@@ -30,9 +30,16 @@ from engiagent.models.ranges import ParameterError
 
 OPTIONS = ("soft",)
 CONNECTIONS = (
-    "nodes", "links", "boundaries", "heat", "heated", "cooled", "comfort", "heat_bus",
+    "nodes",
+    "links",
+    "boundaries",
+    "heat",
+    "heated",
+    "cooled",
+    "comfort",
+    "heat_bus",
     "cooling_bus",
-)  # fmt: skip
+)
 WAYS = (("heating", "heated", "heat_bus"), ("cooling", "cooled", "cooling_bus"))
 
 
@@ -50,8 +57,11 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         into = heats if series == "heating" else minus
         parts = _power(reader, series, _mapping(reader, group, names), port, into)
         result += parts
-    heat = {node: balance(heats.get(node, []), minus.get(node, []))
-            for node in names if node in heats or node in minus}  # fmt: skip
+    heat = {
+        node: balance(heats.get(node, []), minus.get(node, []))
+        for node in names
+        if node in heats or node in minus
+    }
     boundary = {
         name: _text(reader, f"temperature of {name}", written, "degC")
         for name, written in _mapping(reader, "boundaries").items()
@@ -59,8 +69,12 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result += network_of(reader, network, Inputs(boundary, heat, initial))
     for node, band in _mapping(reader, "comfort", names).items():
         if not isinstance(band, Mapping) or not set(band) <= {"low", "high"}:
-            raise wrong(reader.component, f"cannot read the comfort of {node}", found=repr(band),
-                        expected="low and high, in degC")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"cannot read the comfort of {node}",
+                found=repr(band),
+                expected="low and high, in degC",
+            )
         limits = {side: _text(reader, f"{side} of {node}", band[side], "degC") for side in band}
         mean = f"{reader.name}_mean_temperature['{node}', t]"
         result += comfort(reader, mean, limits.get("low"), limits.get("high"), f"_{node}")
@@ -103,15 +117,21 @@ def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:
     for name, part in _mapping(reader, "links").items():
         part = _known(reader, name, part, ("one", "other", "conductance", "resistance", "one_way"))
         if ("conductance" in part) == ("resistance" in part) or not {"one", "other"} <= set(part):
-            raise wrong(reader.component, f"cannot read the link {name}",
-                        expected="one, other, and conductance or resistance")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"cannot read the link {name}",
+                expected="one, other, and conductance or resistance",
+            )
         if "conductance" in part:
             size = _number(reader, f"conductance of {name}", part["conductance"], "kW/K")
         else:
             ohm = _number(reader, f"resistance of {name}", part["resistance"], "K/kW")
             if not ohm > 0:
-                raise wrong(reader.component, f"the resistance of {name} is {ohm:g} K/kW",
-                            expected="above 0 K/kW")  # fmt: skip
+                raise wrong(
+                    reader.component,
+                    f"the resistance of {name} is {ohm:g} K/kW",
+                    expected="above 0 K/kW",
+                )
             size = 1.0 / ohm
         links.append((str(part["one"]), str(part["other"]), size, part.get("one_way") is True))
     try:
@@ -129,8 +149,12 @@ def _mapping(
 ) -> Mapping[str, Any]:
     given = reader.connection(connection) or {}
     if not isinstance(given, Mapping):
-        raise wrong(reader.component, f"cannot read {connection}", found=repr(given),
-                    expected="parts by their names")  # fmt: skip
+        raise wrong(
+            reader.component,
+            f"cannot read {connection}",
+            found=repr(given),
+            expected="parts by their names",
+        )
     for name in given:
         if (nodes is not None and name not in nodes) or not name.isidentifier():
             known = ", ".join(nodes or ()) or "letters, digits and underscores"
@@ -140,16 +164,20 @@ def _mapping(
 
 def _known(reader: Reader, name: str, part: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(part, Mapping) or not set(part) <= set(known):
-        raise wrong(reader.component, f"cannot read {name}", found=repr(part),
-                    expected=", ".join(known))  # fmt: skip
+        raise wrong(
+            reader.component, f"cannot read {name}", found=repr(part), expected=", ".join(known)
+        )
     return part
 
 
 def _text(reader: Reader, what: str, written: Json, unit: str) -> str:
     """Return a value of a part as an expression in ``t``."""
-    part = ComponentDef(name=reader.name, model=reader.component.model,
-                        index=reader.component.index,
-                        parameters=FrozenMap({what: written}))  # fmt: skip
+    part = ComponentDef(
+        name=reader.name,
+        model=reader.component.model,
+        index=reader.component.index,
+        parameters=FrozenMap({what: written}),
+    )
     return Reader(part, reader.around, {what: Slot(unit, series=True)}).text(what)
 
 
@@ -158,11 +186,20 @@ def _number(reader: Reader, what: str, written: Json, unit: str) -> float:
 
 
 MODEL = Model(
-    fragment, {}, OPTIONS, CONNECTIONS,
+    fragment,
+    {},
+    OPTIONS,
+    CONNECTIONS,
     summary="building as any network of heat capacities, conductances and given temperatures",
-    quantities={"temperature": "degC", "mean_temperature": "degC", "heating": "kW",
-                "cooling": "kW", "heating_<node>": "kW", "cooling_<node>": "kW",
-                "discomfort.<node>": "K"},
+    quantities={
+        "temperature": "degC",
+        "mean_temperature": "degC",
+        "heating": "kW",
+        "cooling": "kW",
+        "heating_<node>": "kW",
+        "cooling_<node>": "kW",
+        "discomfort.<node>": "K",
+    },
     leaves_out="conductances that change, as with wind or blinds",
     exact_against="buildings.network.HeatNetwork",
-)  # fmt: skip
+)

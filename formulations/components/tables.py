@@ -46,27 +46,41 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
     given = [_column(reader, slot) for slot in slots]
     inline = [isinstance(column, tuple) for column in given]
     if any(inline) and not all(inline):
-        raise wrong(reader.component, f"{' and '.join(slots)} are of two kinds",
-                    expected="all in brackets, or all parameters over one set")  # fmt: skip
+        raise wrong(
+            reader.component,
+            f"{' and '.join(slots)} are of two kinds",
+            expected="all in brackets, or all parameters over one set",
+        )
     _refuse_falling(reader, slots[0])
     if not any(inline):
-        sets = {column.index[0].rpartition(" in ")[2] for column in given
-                if isinstance(column, ParameterDef)}  # fmt: skip
+        sets = {
+            column.index[0].rpartition(" in ")[2]
+            for column in given
+            if isinstance(column, ParameterDef)
+        }
         if len(sets) > 1:
-            raise wrong(reader.component, f"{' and '.join(slots)} are over two sets",
-                        found=", ".join(sorted(sets)), expected="one")  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"{' and '.join(slots)} are over two sets",
+                found=", ".join(sorted(sets)),
+                expected="one",
+            )
         names = tuple(c.name for c in given if isinstance(c, ParameterDef))
         return Tables(Fragment(), sets.pop(), names)
     counts = {len(column) for column in given if isinstance(column, tuple)}
     if len(counts) > 1:
-        found = ", ".join(f"{s}: {len(c)}" for s, c in zip(slots, given, strict=True)
-                          if isinstance(c, tuple))  # fmt: skip
+        found = ", ".join(
+            f"{s}: {len(c)}" for s, c in zip(slots, given, strict=True) if isinstance(c, tuple)
+        )
         raise wrong(reader.component, "columns of one table differ in length", found=found)
     count = counts.pop()
     if count < fewest:
-        raise wrong(reader.component, f"{slots[0]} is no table",
-                    found=str(reader.component.parameters[slots[0]]),
-                    expected=f"at least {fewest} numbers in brackets")  # fmt: skip
+        raise wrong(
+            reader.component,
+            f"{slots[0]} is no table",
+            found=str(reader.component.parameters[slots[0]]),
+            expected=f"at least {fewest} numbers in brackets",
+        )
     return _written(reader, group, slots, count)
 
 
@@ -78,18 +92,22 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
         ParameterDef(
             name=name,
             index=(over,),
-            value=known_values(reader.component.parameters[slot], reader.slots[slot].unit,
-                               reader.around.core),
+            value=known_values(
+                reader.component.parameters[slot], reader.slots[slot].unit, reader.around.core
+            ),
             unit=reader.slots[slot].unit,
             description=f"{reader.slots[slot].meaning or slot} of {reader.name}",
             source_reference=reader.source(slot),
         )
         for name, slot in zip(names, slots, strict=True)
-    )  # fmt: skip
+    )
     for slot, parameter in zip(slots, parameters, strict=True):
         if not isinstance(parameter.value, tuple) or len(parameter.value) != count:
-            raise wrong(reader.component, f"{slot} holds more than numbers",
-                        found=str(reader.component.parameters[slot]))  # fmt: skip
+            raise wrong(
+                reader.component,
+                f"{slot} holds more than numbers",
+                found=str(reader.component.parameters[slot]),
+            )
     points = SetDef(name=over, kind="range", start=0, stop=count - 1)
     return Tables(Fragment(sets=(points,), parameters=parameters), over, names)
 
@@ -97,8 +115,11 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
 def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:
     value = reader.component.parameters.get(slot)
     if value is None:
-        raise wrong(reader.component, f"the parameter {slot} is not given",
-                    expected="numbers in brackets, or a parameter over one set")  # fmt: skip
+        raise wrong(
+            reader.component,
+            f"the parameter {slot} is not given",
+            expected="numbers in brackets, or a parameter over one set",
+        )
     items = bracketed(value) if isinstance(value, str) else (str(value),)
     if items is not None:
         return items
@@ -133,6 +154,10 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
     items = bracketed(value) if isinstance(value, str) else None
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise wrong(reader.component, f"{slot} is no curve", found=str(value),
-                    expected=f"{count} coefficients in brackets, the constant first")  # fmt: skip
+        raise wrong(
+            reader.component,
+            f"{slot} is no curve",
+            found=str(value),
+            expected=f"{count} coefficients in brackets, the constant first",
+        )
     return tuple(f"({item})" for item in items)

@@ -58,20 +58,36 @@ def mixed(reader: Reader, heat: str, *, cold: bool = False) -> Fragment:
     limits = ("temperature_min", "temperature_max")
     return (
         derived(
-            reader, "heat_capacity", "kWh/K", capacity(reader), "heat capacity",
-            index=(), slots=("mass",),
+            reader,
+            "heat_capacity",
+            "kWh/K",
+            capacity(reader),
+            "heat capacity",
+            index=(),
+            slots=("mass",),
         )
         + variable(
-            reader, "temperature", "degC", "temperature", lower=low, upper=high,
-            role="state", instants=True, slots=limits,
+            reader,
+            "temperature",
+            "degC",
+            "temperature",
+            lower=low,
+            upper=high,
+            role="state",
+            instants=True,
+            slots=limits,
         )
         + expression(
-            reader, "energy", "kWh", f"{name}_heat_capacity*({above})", "energy",
+            reader,
+            "energy",
+            "kWh",
+            f"{name}_heat_capacity*({above})",
+            "energy",
             index=(f"i in {reader.instants}",),
         )
         + initial(reader, "temperature", "initial_temperature")
         + step(reader, heat)
-    )  # fmt: skip
+    )
 
 
 def capacity(reader: Reader) -> str:
@@ -106,17 +122,26 @@ def step(reader: Reader, heat: str) -> Fragment:
     # The response keeps its meaning where a loss that is a parameter turns out to be nothing.
     response = f"{lost(f'{loss}*dt(t)/{water}')}/{loss} if {loss} > 0 else dt(t)/{water}"
     return (
-        derived(reader, "decay", "1", f"exp(-{loss}*dt(t)/{water})",
-                "part of a temperature difference left after a step", slots=slots)
+        derived(
+            reader,
+            "decay",
+            "1",
+            f"exp(-{loss}*dt(t)/{water})",
+            "part of a temperature difference left after a step",
+            slots=slots,
+        )
         + derived(reader, "response", "K/kW", response, "warming by heat over a step", slots=slots)
         + row(reader, "dynamics", text, "heat balance", slots=slots)
-    )  # fmt: skip
+    )
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="tank of water of one temperature, for heat or cold",
     quantities={"charge": "kW", "discharge": "kW", "temperature": "degC", "energy": "kWh"},
     leaves_out="layers; heat that comes at a temperature below that of the tank",
     exact_against="storage.mixed_tank.MixedTank",
-)  # fmt: skip
+)

@@ -130,9 +130,13 @@ _UNBRACKETED = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]
 def numbers_of(core: Core) -> Core:
     """Return the sets and parameters alone."""
     return replace(
-        core, decision_variables=(), components=(), expressions=(), constraints=(),
+        core,
+        decision_variables=(),
+        components=(),
+        expressions=(),
+        constraints=(),
         objective_function=None,
-    )  # fmt: skip
+    )
 
 
 def number(reader: Reader, text: str, unit: str, what: str = "") -> float:

@@ -33,9 +33,12 @@ def port(reader: Reader) -> str:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="store of heat or cold by its energy",
     quantities={"charge": "kW", "discharge": "kW", "energy": "kWh"},
     problem_class="LP; MILP with `exclusive_on`",
     leaves_out="temperatures, so any content serves any demand",
-)  # fmt: skip
+)

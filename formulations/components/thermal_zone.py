@@ -370,9 +370,12 @@ def _step(reader: Reader, walls: dict[str, str], at: str) -> str:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="room of one capacity, alone or joined to others",
     quantities={"temperature": "degC", "heating": "kW", "cooling": "kW"},
     leaves_out="mass of walls beside that of the room; `rc_network` has any number of nodes",
     exact_against="thermal.ThermalNetwork",
-)  # fmt: skip
+)

@@ -19,15 +19,21 @@ from engiagent.formulations.components.tank import capacity, lost
 from engiagent.formulations.components.thermal_store import port
 
 SLOTS = {
-    **{name: TANK[name] for name in (
-        "mass", "loss_conductance", "ambient_temperature", "charge_power_max",
-        "discharge_power_max",
-    )},
+    **{
+        name: TANK[name]
+        for name in (
+            "mass",
+            "loss_conductance",
+            "ambient_temperature",
+            "charge_power_max",
+            "discharge_power_max",
+        )
+    },
     "hot_temperature": Slot("degC", required=True, low=0, high=100, meaning="of the hot zone"),
     "cold_temperature": Slot("degC", required=True, low=0, high=100, meaning="of the cold zone"),
     "initial_fraction": Slot("1", required=True, low=0, high=1, meaning="charged share at first"),
     "minimum_fraction": Slot("1", low=0, high=1, default="0", meaning="least charged share"),
-}  # fmt: skip
+}
 CONNECTIONS = ("heat_bus", "cooling_bus")
 
 
@@ -38,9 +44,14 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     hot, cold = reader.text("hot_temperature"), reader.text("cold_temperature")
     full = f"{name}_energy_capacity"
     result = derived(
-        reader, "energy_capacity", "kWh", f"{capacity(reader)}*({hot} - {cold})",
-        "energy of the full tank", index=(), slots=("mass", "hot_temperature", "cold_temperature"),
-    )  # fmt: skip
+        reader,
+        "energy_capacity",
+        "kWh",
+        f"{capacity(reader)}*({hot} - {cold})",
+        "energy of the full tank",
+        index=(),
+        slots=("mass", "hot_temperature", "cold_temperature"),
+    )
     for way, words in (("charge", "power into"), ("discharge", "power out")):
         limit = reader.optional(f"{way}_power_max")
         result += variable(reader, way, "kW", words, upper=limit, slots=(f"{way}_power_max",))
@@ -51,13 +62,28 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     share = Fragment(constraints=initial(reader, "fraction", "initial_fraction").constraints)
     return (
         result
-        + variable(reader, "energy", "kWh", "energy", lower=floor, upper=full, role="state",
-                   instants=True, slots=("minimum_fraction",))
-        + expression(reader, "fraction", "1", f"{name}_energy[i]/{full}", "charged share",
-                     index=(f"i in {reader.instants}",))
+        + variable(
+            reader,
+            "energy",
+            "kWh",
+            "energy",
+            lower=floor,
+            upper=full,
+            role="state",
+            instants=True,
+            slots=("minimum_fraction",),
+        )
+        + expression(
+            reader,
+            "fraction",
+            "1",
+            f"{name}_energy[i]/{full}",
+            "charged share",
+            index=(f"i in {reader.instants}",),
+        )
         + share
         + _step(reader, cold if bus == "heat_bus" else hot, bus)
-    )  # fmt: skip
+    )
 
 
 def _step(reader: Reader, empty: str, bus: str) -> Fragment:
@@ -78,17 +104,26 @@ def _step(reader: Reader, empty: str, bus: str) -> Fragment:
     text = f"{name}_energy[t+1] == {name}_decay[t]*{name}_energy[t] + {hold}*({net} - {standing})"
     return (
         derived(reader, "decay", "1", keep, "part of the energy left after a step", slots=slots)
-        + derived(reader, "hold", "h", f"{lost(f'{rate}*dt(t)')}/({rate}) if {loss} > 0 else dt(t)",
-                  "energy of a power over a step, less what it loses", slots=slots)
+        + derived(
+            reader,
+            "hold",
+            "h",
+            f"{lost(f'{rate}*dt(t)')}/({rate}) if {loss} > 0 else dt(t)",
+            "energy of a power over a step, less what it loses",
+            slots=slots,
+        )
         + row(reader, "dynamics", text, "energy balance", slots=slots)
-    )  # fmt: skip
+    )
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="layered tank as a hot and a cold zone with a boundary that moves",
     quantities={"charge": "kW", "discharge": "kW", "energy": "kWh", "fraction": "1"},
     leaves_out="mixing and conduction across the boundary, other temperatures",
     exact_against="storage.stratified_tank.StratifiedTank (its energy, with losses at the same "
     "temperatures)",
-)  # fmt: skip
+)

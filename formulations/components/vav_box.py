@@ -27,9 +27,10 @@ SLOTS = {
     "flow_min": Slot("kg/s", series=True, low=0, default="0", meaning="least flow into the zone"),
     "flow_max": Slot("kg/s", required=True, series=True, low=0, meaning="largest flow"),
     "reheat_max": Slot("kW", series=True, low=0, default="0", meaning="of its coil"),
-    "discharge_temperature_max": Slot("degC", series=True, default="no limit",
-                                      meaning="of the air behind its coil"),
-}  # fmt: skip
+    "discharge_temperature_max": Slot(
+        "degC", series=True, default="no limit", meaning="of the air behind its coil"
+    ),
+}
 CONNECTIONS = ("air_handler", "zone", "heat_bus")
 
 
@@ -45,17 +46,28 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     stream = f"{flow}*{DRY_AIR_HEAT}[kJ/(kg*K)]"
     most = reader.optional("reheat_max") or 0
     result = (
-        variable(reader, "flow", "kg/s", "air into the zone",
-                 lower=reader.optional("flow_min") or 0, upper=reader.text("flow_max"),
-                 slots=("flow_min", "flow_max"))
+        variable(
+            reader,
+            "flow",
+            "kg/s",
+            "air into the zone",
+            lower=reader.optional("flow_min") or 0,
+            upper=reader.text("flow_max"),
+            slots=("flow_min", "flow_max"),
+        )
         + variable(reader, "reheat", "kW", "heat of its coil", upper=most, slots=("reheat_max",))
         + expression(reader, "cooling", "kW", f"{stream}*({zone} - {supply}) - {reheat}", "use")
-    )  # fmt: skip
+    )
     warmest = reader.optional("discharge_temperature_max")
     if warmest:
-        result += row(reader, "discharge_temperature_max", f"{reheat} <= {stream}*({warmest} - "
-                      f"{supply})", "discharge temperature", CAPACITY,
-                      slots=("discharge_temperature_max",))  # fmt: skip
+        result += row(
+            reader,
+            "discharge_temperature_max",
+            f"{reheat} <= {stream}*({warmest} - {supply})",
+            "discharge temperature",
+            CAPACITY,
+            slots=("discharge_temperature_max",),
+        )
     limit = str(most) if most else "0[kW]"
     return result + Fragment(
         terminals=reader.terminal(reheat, limit, supplies=False, port="heat_bus")
@@ -81,9 +93,10 @@ def _check_connection(reader: Reader, port: str, model: str) -> None:
     part = None if name is None else reader.around.component(str(name))
     if part is None or part.model != model or part.index != reader.component.index:
         known = [
-            c.name for c in reader.around.core.components
+            c.name
+            for c in reader.around.core.components
             if c.model == model and c.index == reader.component.index
-        ]  # fmt: skip
+        ]
         raise wrong(
             reader.component,
             f"its connection {port} names no {model} of its time set",
@@ -93,10 +106,13 @@ def _check_connection(reader: Reader, port: str, model: str) -> None:
 
 
 MODEL = Model(
-    fragment, SLOTS, (), CONNECTIONS,
+    fragment,
+    SLOTS,
+    (),
+    CONNECTIONS,
     summary="box for variable air volume with reheat, between an air handler and a zone",
     quantities={"flow": "kg/s", "reheat": "kW", "cooling": "kW"},
     problem_class="NLP",
     leaves_out="control by one signal; moisture; leaks; pressure",
     exact_against="hvac.vav_box.VavBox",
-)  # fmt: skip
+)

@@ -14,16 +14,22 @@ from engiagent.formulations.components.parts import derived
 from engiagent.formulations.components.tables import tables
 
 SLOTS = {
-    "speeds": Slot("m/s", required=True, table=True, low=0,
-                   meaning="rising wind speeds of the power curve, from cut-in to cut-out"),
+    "speeds": Slot(
+        "m/s",
+        required=True,
+        table=True,
+        low=0,
+        meaning="rising wind speeds of the power curve, from cut-in to cut-out",
+    ),
     "powers": Slot("kW", required=True, table=True, low=0, meaning="at these speeds"),
     "reference_density": Slot("kg/m3", low=0, above=True, default="1.225", meaning="of the curve"),
     "losses": Slot("1", low=0, high=1, default="0", meaning="by wakes, wires and availability"),
     "wind_speed": Slot("m/s", required=True, series=True, low=0, meaning="at the hub"),
-    "air_density": Slot("kg/m3", series=True, low=0, above=True, default="that of the curve",
-                        meaning="of the air"),
+    "air_density": Slot(
+        "kg/m3", series=True, low=0, above=True, default="that of the curve", meaning="of the air"
+    ),
     "curtailable": generator_profile.SLOTS["curtailable"],
-}  # fmt: skip
+}
 OPTIONS = generator_profile.OPTIONS
 CONNECTIONS = ("bus",)
 
@@ -45,18 +51,24 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     kept = f"(1 - {reader.text('losses')})*" if reader.given("losses") else ""
     made = f"{kept}piecewise({at}, {speeds}, {powers})"
     available = derived(
-        reader, "available_power", "kW",
+        reader,
+        "available_power",
+        "kW",
         f"{made} if {low} <= {wind} <= {high} else 0[kW]",
-        "power by the wind", slots=("wind_speed", "speeds", "powers"),
-    )  # fmt: skip
+        "power by the wind",
+        slots=("wind_speed", "speeds", "powers"),
+    )
     power = f"{reader.name}_available_power[t]"
     return found.fragment + available + generator_profile.delivered(reader, power)
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="wind turbine by its power curve",
     quantities={"power": "kW", "curtailed": "kW"},
     leaves_out="restarting later after a cut-out; the wind has to be that at the hub",
     exact_against="wind.WindTurbine",
-)  # fmt: skip
+)

@@ -80,10 +80,18 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 
 
 MODEL = Model(
-    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    fragment,
+    SLOTS,
+    OPTIONS,
+    CONNECTIONS,
     summary="zone of ISO 13790 with air, surfaces and mass",
-    quantities={"temperature": "degC", "mean_temperature": "degC", "heating": "kW",
-                "cooling": "kW", "discomfort": "K"},
+    quantities={
+        "temperature": "degC",
+        "mean_temperature": "degC",
+        "heating": "kW",
+        "cooling": "kW",
+        "discomfort": "K",
+    },
     leaves_out="ventilation that changes; the operative temperature as what is controlled",
     exact_against="buildings.iso13790.Zone5R1C (scheme exact)",
-)  # fmt: skip
+)

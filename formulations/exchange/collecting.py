@@ -4,12 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engiagent.formulations.exchange.flat import (
-    UPPER_PART,
-    FlatModel,
-    Places,
-    SpecialOrderedSet,
-)
+from engiagent.formulations.exchange.flat import UPPER_PART, FlatModel, Places, SpecialOrderedSet
 from engiagent.formulations.exchange.source import SourceText
 from engiagent.formulations.program import OBJECTIVE, Indicators, Products, Sense
 
@@ -71,9 +66,11 @@ class Collector:
     def _refuse_long(self, name: str, line: int) -> None:
         if len(name) > MAX_NAME:
             raise self.source.error(
-                line, f"a name of {len(name)} characters", found=name,
+                line,
+                f"a name of {len(name)} characters",
+                found=name,
                 expected=f"at most {MAX_NAME}",
-            )  # fmt: skip
+            )
 
     def add_row(self, row: Row) -> None:
         """Add a row whose name must be new."""
@@ -92,9 +89,10 @@ class Collector:
         """Set one side of a column's bounds."""
         if (side == "lower" and value >= INFINITE) or (side == "upper" and value <= -INFINITE):
             raise self.source.error(
-                line, f"the {side} bound of {column.name} is infinite on the wrong side",
+                line,
+                f"the {side} bound of {column.name} is infinite on the wrong side",
                 found=f"{value:g}",
-            )  # fmt: skip
+            )
         setattr(column, side, unlimited(value))
         column.bounded.add(side)
 

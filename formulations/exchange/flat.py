@@ -9,13 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.formulations.program import (
-    NO_INDICATORS,
-    NO_PRODUCTS,
-    Indicators,
-    Products,
-    Sense,
-)
+from engiagent.formulations.program import NO_INDICATORS, NO_PRODUCTS, Indicators, Products, Sense
 from engiagent.formulations.values import Floats, Ints
 
 Bools = npt.NDArray[np.bool_]

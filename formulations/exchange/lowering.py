@@ -100,15 +100,19 @@ def _ordered_set(added: _Addition, position: int) -> None:
         if not (np.isfinite(lower) and np.isfinite(upper)):
             raise added.error(
                 f"{model.column_names[column]} stands in the special ordered set {entry.name} "
-                "without finite bounds", line, "bounds on both sides",
-            )  # fmt: skip
+                "without finite bounds",
+                line,
+                "bounds on both sides",
+            )
         near = [places[p] for p in range(k - entry.order + 1, k + 1) if 0 <= p < count]
         if upper != 0.0:
-            added.row(f"{name}_at_most", [(column, 1.0), *((p, -upper) for p in near)], -np.inf,
-                      0.0, line)  # fmt: skip
+            added.row(
+                f"{name}_at_most", [(column, 1.0), *((p, -upper) for p in near)], -np.inf, 0.0, line
+            )
         if lower != 0.0:
-            added.row(f"{name}_at_least", [(column, 1.0), *((p, -lower) for p in near)], 0.0,
-                      np.inf, line)  # fmt: skip
+            added.row(
+                f"{name}_at_least", [(column, 1.0), *((p, -lower) for p in near)], 0.0, np.inf, line
+            )
 
 
 def _conditions(added: _Addition) -> set[int]:
@@ -128,24 +132,30 @@ def _conditions(added: _Addition) -> set[int]:
 
 
 def _conditional(
-    added: _Addition, row: int, condition: tuple[int, int], terms: list[Term],
+    added: _Addition,
+    row: int,
+    condition: tuple[int, int],
+    terms: list[Term],
     reach: tuple[float, float],
-) -> None:  # fmt: skip
+) -> None:
     """Relax each side of a row by as much as its terms can break it."""
     model, name, line = added.model, added.model.row_names[row], _line(added.model, "rows", row)
     column, active = condition
     if (model.products.rows == row).any():
         raise added.error(f"the condition of {name} is on a quadratic row", line, "a linear row")
-    sides = (("upper", float(model.row_upper[row]), reach[1]),
-             ("lower", float(model.row_lower[row]), reach[0]))  # fmt: skip
+    sides = (
+        ("upper", float(model.row_upper[row]), reach[1]),
+        ("lower", float(model.row_lower[row]), reach[0]),
+    )
     for side, limit, extreme in sides:
         if not np.isfinite(limit):
             continue
         if not np.isfinite(extreme):
             raise added.error(
-                f"{name} holds under a condition, but its columns have no finite bounds", line,
+                f"{name} holds under a condition, but its columns have no finite bounds",
+                line,
                 "finite bounds of every column in it",
-            )  # fmt: skip
+            )
         slack = extreme - limit
         needed = slack > 0.0 if side == "upper" else slack < 0.0
         if not needed:

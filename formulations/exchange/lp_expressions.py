@@ -194,9 +194,10 @@ class Cursor:
         follower = self.peek()
         if follower is not None and follower.kind in ("^", "*", "/"):
             raise self.error(
-                "quadratic terms stand in square brackets", follower,
+                "quadratic terms stand in square brackets",
+                follower,
                 expected="as [ 2 x ^2 + 3 x * y ]",
-            )  # fmt: skip
+            )
 
     def _quadratic(self, result: Expression, sign: float, halves: bool) -> None:
         found: list[tuple[Pair, float]] = []

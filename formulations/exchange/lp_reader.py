@@ -49,9 +49,11 @@ class _Reader:
             if opening == started:
                 expected = "Subject To, Bounds, …" if started else "Minimize or Maximize"
                 raise self.source.error(
-                    section.line, "this section cannot stand here", found=section.keyword,
+                    section.line,
+                    "this section cannot stand here",
+                    found=section.keyword,
                     expected=expected,
-                )  # fmt: skip
+                )
             started = True
             self._section(section)
             last = section
@@ -66,9 +68,11 @@ class _Reader:
         if reader is None:
             known = ", ".join(name for name, _ in SECTIONS if name in _READERS)
             raise self.source.error(
-                section.line, "this kind of section is not read", found=section.keyword,
+                section.line,
+                "this kind of section is not read",
+                found=section.keyword,
                 expected=f"one of {known}",
-            )  # fmt: skip
+            )
         cursor = Cursor(self.source, self.collector, section.tokens, section.line)
         if section.keyword in ("minimize", "maximize"):
             self.collector.sense = "minimize" if section.keyword == "minimize" else "maximize"
@@ -169,9 +173,11 @@ class _Reader:
         constant = not (left.terms or left.products or right.terms or right.products)
         if not constant or first != second or first == "==":
             raise cursor.error(
-                "a range has numbers on both ends and one direction", None, line,
+                "a range has numbers on both ends and one direction",
+                None,
+                line,
                 expected="as -5 <= x + y <= 8",
-            )  # fmt: skip
+            )
         row = Row(name, line, -np.inf, np.inf, middle.terms, middle.products)
         self._side(cursor, row, _FLIPPED[first], left.constant - middle.constant)
         self._side(cursor, row, second, right.constant - middle.constant)

@@ -113,9 +113,12 @@ def _products_by_row(model: FlatModel) -> dict[int, list[tuple[float, str]]]:
     found: dict[int, list[tuple[float, str]]] = {}
     entries = model.products
     for row, i, j, value in zip(
-        entries.rows.tolist(), entries.first.tolist(), entries.second.tolist(),
-        entries.values.tolist(), strict=True,
-    ):  # fmt: skip
+        entries.rows.tolist(),
+        entries.first.tolist(),
+        entries.second.tolist(),
+        entries.values.tolist(),
+        strict=True,
+    ):
         text = f"{names[i]} ^2" if i == j else f"{names[j]} * {names[i]}"
         found.setdefault(row, []).append((value, text))
     return found

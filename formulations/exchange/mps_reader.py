@@ -12,19 +12,20 @@ from typing import Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.formulations.exchange.collecting import (
-    INFINITE,
-    Column,
-    Row,
-    unlimited,
-)
+from engiagent.formulations.exchange.collecting import INFINITE, Column, Row, unlimited
 from engiagent.formulations.exchange.flat import FlatModel, SpecialOrderedSet
 from engiagent.formulations.exchange.mps_state import MpsState
 from engiagent.formulations.exchange.source import SourceText, read_source
 
 _FIXED: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-_SENSES: Final = {"MIN": False, "MINIMIZE": False, "MINIMISE": False,
-                  "MAX": True, "MAXIMIZE": True, "MAXIMISE": True}  # fmt: skip
+_SENSES: Final = {
+    "MIN": False,
+    "MINIMIZE": False,
+    "MINIMISE": False,
+    "MAX": True,
+    "MAXIMIZE": True,
+    "MAXIMISE": True,
+}
 _OPENING: Final = ("NAME", "OBJSENSE", "OBJNAME", "OBJECT", "ROWS", "ENDATA")
 _QUOTED_MARKERS: Final = {"'INTORG'": True, "'INTEND'": False}
 
@@ -149,17 +150,21 @@ class _Reader(MpsState):
             return
         if len(fields) not in (3, 5):
             raise self.error(
-                line, "a column's line has a name and one or two entries", " ".join(fields),
+                line,
+                "a column's line has a name and one or two entries",
+                " ".join(fields),
                 "COLUMN ROW NUMBER",
-            )  # fmt: skip
+            )
         name = fields[0]
         number = self.collector.column(name, line)
         if number < len(self.collector.numbers) - 1 and name != self.latest:
             first = self.collector.columns[name].line
             raise self.error(
-                line, f"this column began on line {first} and has ended since", name,
+                line,
+                f"this column began on line {first} and has ended since",
+                name,
                 "all entries of a column together",
-            )  # fmt: skip
+            )
         self.latest = name
         self.collector.columns[name].integral = self.whole
         for place in range(1, len(fields), 2):
@@ -324,9 +329,10 @@ class _Reader(MpsState):
     def _model(self) -> FlatModel:
         collector = self.collector
         defaults = [
-            column.name for column in collector.columns.values()
+            column.name
+            for column in collector.columns.values()
             if column.integral and not column.bounded
-        ]  # fmt: skip
+        ]
         for name in defaults:
             collector.columns[name].upper = 1.0
         if defaults:
@@ -343,8 +349,19 @@ class _Reader(MpsState):
         return collector.model(self.name, self.objective or "objective")
 
 
-_BOUNDS: Final = {"UP": True, "LO": True, "FX": True, "FR": False, "MI": False, "PL": False,
-                  "BV": False, "LI": True, "UI": True, "SC": True, "SI": True}  # fmt: skip
+_BOUNDS: Final = {
+    "UP": True,
+    "LO": True,
+    "FX": True,
+    "FR": False,
+    "MI": False,
+    "PL": False,
+    "BV": False,
+    "LI": True,
+    "UI": True,
+    "SC": True,
+    "SI": True,
+}
 
 _SECTIONS: Final[dict[str, Callable[[_Reader, int, list[str]], None]]] = {
     "NAME": _Reader._row,

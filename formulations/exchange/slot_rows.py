@@ -100,9 +100,14 @@ def _product_sum(
 
 
 def _chosen(
-    t: Translation, index: Index, names: Sequence[str], columns: dict[tuple[str, ...], int],
-    wanted: str, line: int, more: Sequence[Index] = (),
-) -> str:  # fmt: skip
+    t: Translation,
+    index: Index,
+    names: Sequence[str],
+    columns: dict[tuple[str, ...], int],
+    wanted: str,
+    line: int,
+    more: Sequence[Index] = (),
+) -> str:
     """Return a reference to columns of one family that a table names."""
     first = next(iter(columns.values()))
     family = int(t.family_of[first])

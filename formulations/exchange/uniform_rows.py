@@ -195,12 +195,14 @@ class _Uniform:
         lower = upper = ""
         if kind != "<=":
             values = {self.labels[r]: float(t.model.row_lower[r]) for r in rows}
-            lower = t.parts.values(f"{name}_{'rhs' if kind != 'range' else 'min'}", index, names,
-                                   values, line)  # fmt: skip
+            lower = t.parts.values(
+                f"{name}_{'rhs' if kind != 'range' else 'min'}", index, names, values, line
+            )
         if kind in ("<=", "range"):
             values = {self.labels[r]: float(t.model.row_upper[r]) for r in rows}
-            upper = t.parts.values(f"{name}_{'rhs' if kind != 'range' else 'max'}", index, names,
-                                   values, line)  # fmt: skip
+            upper = t.parts.values(
+                f"{name}_{'rhs' if kind != 'range' else 'max'}", index, names, values, line
+            )
         binders = index.binders(names)
         body = t.total(pieces, name, binders, names)
         t.add(self.family.base, self.family.base, binders, compared(body, kind, lower, upper), line)
@@ -268,9 +270,13 @@ class _Uniform:
         return scaled(outside, f"sum({body} for {binders[0]}{where})")
 
     def _factors(
-        self, found: Slice, rows: list[int], index: Index, names: list[str],
+        self,
+        found: Slice,
+        rows: list[int],
+        index: Index,
+        names: list[str],
         target: tuple[Index, list[str], str],
-    ) -> tuple[str, str]:  # fmt: skip
+    ) -> tuple[str, str]:
         """Return the factor before a slice's sum and that inside it."""
         own, inner, wanted = target
         parts, line, kept = self.t.parts, self.t.line(rows[0]), set(rows)

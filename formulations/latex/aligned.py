@@ -7,8 +7,15 @@ from engiagent.blueprint.document import Blueprint, ObjectiveDef
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex.expressions import Printer
 
-_GROUPS = ("sets", "parameters", "decision_variables", "expressions", "definitions", "equations",
-           "draws")  # fmt: skip
+_GROUPS = (
+    "sets",
+    "parameters",
+    "decision_variables",
+    "expressions",
+    "definitions",
+    "equations",
+    "draws",
+)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint.diagnostics import located
-from engiagent.blueprint.document import (
-    Blueprint,
-    ObjectiveDef,
-    ParameterDef,
-    SetDef,
-    VariableDef,
-)
+from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef, SetDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex.expressions import Printer, width
@@ -75,8 +69,15 @@ class _Document:
         self.blueprint = blueprint
         self.core: Any = blueprint.core
         self.elaboration = elaboration
-        groups = ("sets", "parameters", "decision_variables", "expressions", "definitions",
-                  "equations", "draws")  # fmt: skip
+        groups = (
+            "sets",
+            "parameters",
+            "decision_variables",
+            "expressions",
+            "definitions",
+            "equations",
+            "draws",
+        )
         self.printer = Printer(
             {item.name: item.symbol for g in groups for item in getattr(self.core, g, ())}
         )
@@ -112,8 +113,14 @@ class _Document:
         for position, d in enumerate(self.core.sets):
             with located(f"{PATH}.sets[{position}]", d.name):
                 size = self.elaboration.index_set(d.name).size
-                rows.append((self._math(d.name), str(size), self._elements(d, size),
-                             escaped(d.description or "")))  # fmt: skip
+                rows.append(
+                    (
+                        self._math(d.name),
+                        str(size),
+                        self._elements(d, size),
+                        escaped(d.description or ""),
+                    )
+                )
         yield from table(("Set", "Size", "Elements", "Meaning"), rows, "p{.2}lp{.37}p{.27}")
 
     def _elements(self, d: SetDef, size: int) -> str:
@@ -139,8 +146,15 @@ class _Document:
         rows = []
         for position, d in enumerate(self.core.parameters):
             with located(f"{PATH}.parameters[{position}]", d.name):
-                rows.append((self._math(d.name, d.index), self._value(d), units_text(d.unit),
-                             escaped(d.description or ""), self._source(d)))  # fmt: skip
+                rows.append(
+                    (
+                        self._math(d.name, d.index),
+                        self._value(d),
+                        units_text(d.unit),
+                        escaped(d.description or ""),
+                        self._source(d),
+                    )
+                )
         head = ("Parameter", "Value", "Unit", "Meaning", "Source")
         yield from table(head, rows, "p{.19}p{.19}p{.1}p{.2}p{.18}")
         for d in self.core.parameters:
@@ -164,8 +178,10 @@ class _Document:
         if isinstance(d.value, int | float):
             return f"${number(d.value)}$"
         values = list(leaves(d.value))
-        shown = [f"${number(v)}$" if isinstance(v, int | float) else escaped(str(v))
-                 for v in values[:FEW]]  # fmt: skip
+        shown = [
+            f"${number(v)}$" if isinstance(v, int | float) else escaped(str(v))
+            for v in values[:FEW]
+        ]
         more = rf", \dots\ ({len(values)} values)" if len(values) > FEW else ""
         return ", ".join(shown) + more
 
@@ -210,8 +226,14 @@ class _Document:
         for d in getattr(self.core, "draws", ()):
             inside = ", ".join(f"{escaped(k)} = {escaped(str(v))}" for k, v in d.arguments.items())
             what = f"{escaped(d.distribution)}({inside}), {escaped(d.generator)}, seed {d.seed}"
-            rows.append((self._math(d.name, d.index), what, units_text(d.unit),
-                         escaped(d.description or "")))  # fmt: skip
+            rows.append(
+                (
+                    self._math(d.name, d.index),
+                    what,
+                    units_text(d.unit),
+                    escaped(d.description or ""),
+                )
+            )
         yield from table(("Name", "Drawn from", "Unit", "Meaning"), rows, "p{.19}p{.33}p{.1}p{.25}")
 
     # -- equations ------------------------------------------------------------------------------

@@ -35,14 +35,25 @@ WIDTH: Final = 78
 """About how many letters of mathematics fit on a line."""
 
 RELATIONS: Final = {
-    "<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne", "<": "<", ">": ">", "in": r"\in",
+    "<=": r"\le",
+    ">=": r"\ge",
+    "==": "=",
+    "!=": r"\ne",
+    "<": "<",
+    ">": ">",
+    "in": r"\in",
     "not in": r"\notin",
-}  # fmt: skip
+}
 _SIGNS: Final = {"+": "+", "-": "-", "*": r"\cdot"}
 _BREAK: Final = r" \\ "
 _STANDARD: Final = frozenset(["cos", "exp", "log", "max", "min", "sin", "tanh"])
-_REDUCTIONS: Final = {"sum": r"\sum", "sumsq": r"\sum", "min": r"\min", "max": r"\max",
-                      "expect": r"\mathbb{E}"}  # fmt: skip
+_REDUCTIONS: Final = {
+    "sum": r"\sum",
+    "sumsq": r"\sum",
+    "min": r"\min",
+    "max": r"\max",
+    "expect": r"\mathbb{E}",
+}
 
 
 class Printer:
@@ -210,13 +221,18 @@ class Printer:
 
     def _choice(self, node: Choice) -> str:
         then, otherwise = self.node(node.then), self.node(node.otherwise)
-        rows = (rf"{then} & \text{{if }} {self.node(node.condition)}",
-                rf"{otherwise} & \text{{otherwise}}")  # fmt: skip
+        rows = (
+            rf"{then} & \text{{if }} {self.node(node.condition)}",
+            rf"{otherwise} & \text{{otherwise}}",
+        )
         return rf"\begin{{cases}} {_BREAK.join(rows)} \end{{cases}}"
 
 
-_LOGICAL: Final = {"implies": r" \;\Rightarrow\; ", "either": r" \;\lor\; ",
-                   "complements": r" \;\perp\; "}  # fmt: skip
+_LOGICAL: Final = {
+    "implies": r" \;\Rightarrow\; ",
+    "either": r" \;\lor\; ",
+    "complements": r" \;\perp\; ",
+}
 
 _WRITERS: Final[dict[type[Node], Callable[[Printer, Any], str]]] = {
     Binary: Printer._binary,

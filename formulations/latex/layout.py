@@ -73,8 +73,11 @@ def risk_measure(objective: ObjectiveDef) -> str:
     if risk is None:
         return ""
     alpha = f"_{{{number(risk.alpha)}}}" if risk.alpha is not None else ""
-    names = {"expected": r"\mathbb{E}", "worst": r"\operatorname{worst}",
-             "cvar": r"\operatorname{CVaR}"}  # fmt: skip
+    names = {
+        "expected": r"\mathbb{E}",
+        "worst": r"\operatorname{worst}",
+        "cvar": r"\operatorname{CVaR}",
+    }
     return rf"{names.get(risk.measure, risk.measure)}{alpha}\; "
 
 

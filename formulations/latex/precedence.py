@@ -35,8 +35,13 @@ class Level(IntEnum):
     ATOM = 9
 
 
-_OPERATORS: Final = {"+": Level.SUM, "-": Level.SUM, "**": Level.POWER, "/": Level.POWER,
-                     "//": Level.ATOM}  # fmt: skip
+_OPERATORS: Final = {
+    "+": Level.SUM,
+    "-": Level.SUM,
+    "**": Level.POWER,
+    "/": Level.POWER,
+    "//": Level.ATOM,
+}
 
 
 def level(node: Node) -> Level:

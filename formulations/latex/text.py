@@ -11,28 +11,95 @@ _GREEK_NAMES: Final = """
 """
 GREEK: Final = tuple(_GREEK_NAMES.split())
 _LETTERS: Final = {
-    unicodedata.lookup(f"GREEK {'CAPITAL' if n[0].isupper() else 'SMALL'} LETTER "
-                       f"{n.upper().replace('LAMBDA', 'LAMDA')}"): n
+    unicodedata.lookup(
+        f"GREEK {'CAPITAL' if n[0].isupper() else 'SMALL'} LETTER "
+        f"{n.upper().replace('LAMBDA', 'LAMDA')}"
+    ): n
     for n in GREEK
-}  # fmt: skip
+}
 _SPECIAL: Final = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
-    "^": r"\textasciicircum{}", "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\u00b0": r"\textdegree{}",
-    "\u20ac": r"\texteuro{}", "\u00b2": r"\textsuperscript{2}", "\u00b3": r"\textsuperscript{3}",
-    "\u00b5": r"\textmu{}", "\u00b7": r"\textperiodcentered{}", "\u2264": r"$\le$",
-    "\u2265": r"$\ge$", "\u2260": r"$\ne$", "\u00d7": r"$\times$", "\u2212": r"$-$",
-    "\u2013": "--", "\u2014": "---", "\u2018": "`", "\u2019": "'", "\u201c": "``",
-    "\u201d": "''", "\u2026": r"\dots{}", "\u00a0": "~", "\u202f": "~", "\u2192": r"$\to$",
-    "\u2208": r"$\in$", "\u2211": r"$\sum$", "\u221e": r"$\infty$", "\u00b1": r"$\pm$",
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "^": r"\textasciicircum{}",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "%": r"\%",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\u00b0": r"\textdegree{}",
+    "\u20ac": r"\texteuro{}",
+    "\u00b2": r"\textsuperscript{2}",
+    "\u00b3": r"\textsuperscript{3}",
+    "\u00b5": r"\textmu{}",
+    "\u00b7": r"\textperiodcentered{}",
+    "\u2264": r"$\le$",
+    "\u2265": r"$\ge$",
+    "\u2260": r"$\ne$",
+    "\u00d7": r"$\times$",
+    "\u2212": r"$-$",
+    "\u2013": "--",
+    "\u2014": "---",
+    "\u2018": "`",
+    "\u2019": "'",
+    "\u201c": "``",
+    "\u201d": "''",
+    "\u2026": r"\dots{}",
+    "\u00a0": "~",
+    "\u202f": "~",
+    "\u2192": r"$\to$",
+    "\u2208": r"$\in$",
+    "\u2211": r"$\sum$",
+    "\u221e": r"$\infty$",
+    "\u00b1": r"$\pm$",
     '"': r"\textquotedbl{}",
-}  # fmt: skip
+}
 _COMMANDS: Final = frozenset(
-    [*GREEK, "varepsilon", "vartheta", "varphi", "varrho", "bar", "hat", "tilde", "dot", "ddot",
-     "overline", "underline", "mathrm", "mathit", "mathbf", "mathcal", "mathbb", "mathsf", "text",
-     "max", "min", "prime", "star", "ast", "circ", "Delta", "ell", "infty", "left", "right",
-     "vec", "widehat", "widetilde", "cdot", "times", "pm", "to", "operatorname"]
-)  # fmt: skip
+    [
+        *GREEK,
+        "varepsilon",
+        "vartheta",
+        "varphi",
+        "varrho",
+        "bar",
+        "hat",
+        "tilde",
+        "dot",
+        "ddot",
+        "overline",
+        "underline",
+        "mathrm",
+        "mathit",
+        "mathbf",
+        "mathcal",
+        "mathbb",
+        "mathsf",
+        "text",
+        "max",
+        "min",
+        "prime",
+        "star",
+        "ast",
+        "circ",
+        "Delta",
+        "ell",
+        "infty",
+        "left",
+        "right",
+        "vec",
+        "widehat",
+        "widetilde",
+        "cdot",
+        "times",
+        "pm",
+        "to",
+        "operatorname",
+    ]
+)
 _MATH: Final = re.compile(r"(?:\\[A-Za-z]+|\\[,;! ]|[A-Za-z0-9_^{}(),.;:+*/=' -])+")
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+)")
 
@@ -84,8 +151,10 @@ def _made(name: str) -> tuple[str, list[str]]:
 def _word(word: str) -> str:
     if word in GREEK:
         return rf"\{word}"
-    parts = [rf"\mathit{{{escaped(part)}}}" if len(part) > 1 else escaped(part)
-             for part in word.split(".")]  # fmt: skip
+    parts = [
+        rf"\mathit{{{escaped(part)}}}" if len(part) > 1 else escaped(part)
+        for part in word.split(".")
+    ]
     return ".".join(parts)
 
 

@@ -98,8 +98,12 @@ class Builder:
         """Add rows ``lower <= form <= upper``, generated if ``block`` does not say otherwise."""
         unique = self._unique(label)
         given: dict[str, Any] = {
-            "name": unique, "constraint_id": unique, "unit": "1", "generated": True, **block
-        }  # fmt: skip
+            "name": unique,
+            "constraint_id": unique,
+            "unit": "1",
+            "generated": True,
+            **block,
+        }
         start = self.row_count
         made = RowBlock(start=start, stop=start + form.size, **given)
         sides = (np.asarray(side - form.constant) for side in (lower, upper))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engiagent.blueprint.interpolation import interpolated
 from engiagent.formulations.values import Atom, Floats, Form, Rows
-from engiagent.interpolation import interpolated
 
 Interval = tuple[Floats, Floats]
 """Least and greatest values, each of shape (size,); infinite where nothing is known."""

@@ -60,11 +60,7 @@ def _line(argument: Form, xs: Floats, ys: Floats, slopes: Floats, segment: int) 
 
 
 def _envelope(
-    builder: Builder,
-    argument: Form,
-    table: tuple[Floats, Floats, Floats],
-    side: float,
-    name: str,
+    builder: Builder, argument: Form, table: tuple[Floats, Floats, Floats], side: float, name: str
 ) -> Form:
     xs, ys, slopes = table
     value = builder.add_columns(name, argument.size, ys.min(axis=1), ys.max(axis=1))

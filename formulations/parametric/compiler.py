@@ -11,7 +11,6 @@ from engiagent.blueprint.elaborate import PATH
 from engiagent.blueprint.grammar import Compare, Node, Ref, parse, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
-from engiagent.blueprint.units import parse_unit
 from engiagent.blueprint.values import unit_of
 from engiagent.formulations.compile import Compiler
 from engiagent.formulations.parametric.evaluator import DataColumns, Definition, ParametricEvaluator
@@ -22,6 +21,7 @@ from engiagent.formulations.parametric.guard import (
     refuse_in_variables,
 )
 from engiagent.formulations.values import Floats, Form, as_form
+from engiagent.units.unit import parse_unit
 
 
 @dataclass(frozen=True, eq=False)

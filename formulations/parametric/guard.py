@@ -139,10 +139,15 @@ def refuse_in_variables(core: Core, reached: frozenset[str]) -> None:
                 path = f"{PATH}.decision_variables[{position}].{field}"
                 found.append(
                     Diagnostic(
-                        STRUCTURE, "error", path, error.message, None, error.suggestion,
+                        STRUCTURE,
+                        "error",
+                        path,
+                        error.message,
+                        None,
+                        error.suggestion,
                         variable.name,
                     )
-                )  # fmt: skip
+                )
     if found:
         raise BlueprintError(found)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef, freeze
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
 from engiagent.blueprint.values import inline_values, unit_of
 from engiagent.errors import InputError
 from engiagent.formulations.values import Floats
+from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
 
 class ParameterInput:

@@ -17,22 +17,8 @@ from engiagent.formulations.lowering.products import split
 from engiagent.formulations.parametric.compiler import Limit, ParametricCompiler
 from engiagent.formulations.parametric.evaluator import Definition
 from engiagent.formulations.parametric.maps import Map, Target, finite
-from engiagent.formulations.program import (
-    OBJECTIVE,
-    ExpressionBlock,
-    Products,
-    Program,
-)
-from engiagent.formulations.values import (
-    Atom,
-    Floats,
-    Form,
-    Ints,
-    Part,
-    Term,
-    applied,
-    variables,
-)
+from engiagent.formulations.program import OBJECTIVE, ExpressionBlock, Products, Program
+from engiagent.formulations.values import Atom, Floats, Form, Ints, Part, Term, applied, variables
 
 Bools = npt.NDArray[np.bool_]
 

@@ -34,9 +34,14 @@ class Casadi:
     nothing = "ca.DM.zeros({count})"
     matrix = "ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))"
     functions: ClassVar[dict[str, str]] = {
-        "exp": "ca.exp", "log": "ca.log", "sqrt": "ca.sqrt", "sin": "ca.sin", "cos": "ca.cos",
-        "tanh": "ca.tanh", "abs": "ca.fabs",
-    }  # fmt: skip
+        "exp": "ca.exp",
+        "log": "ca.log",
+        "sqrt": "ca.sqrt",
+        "sin": "ca.sin",
+        "cos": "ca.cos",
+        "tanh": "ca.tanh",
+        "abs": "ca.fabs",
+    }
 
     quadratic: ClassVar[str] = ""
 

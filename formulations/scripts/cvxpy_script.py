@@ -24,9 +24,12 @@ from engiagent.formulations.scripts.printing import (
 )
 
 SOLVERS: Final = {
-    "LP": "cp.HIGHS", "MILP": "cp.HIGHS", "QP": "cp.CLARABEL", "SOCP": "cp.CLARABEL",
+    "LP": "cp.HIGHS",
+    "MILP": "cp.HIGHS",
+    "QP": "cp.CLARABEL",
+    "SOCP": "cp.CLARABEL",
     "NLP": "cp.CLARABEL",
-}  # fmt: skip
+}
 
 
 class Cvxpy:
@@ -95,8 +98,11 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         lines += _relations(text, low, high)
     lines += [*section(f"Objective: {program.objective_name} [{program.objective_unit}]")]
     lines += [f"problem = cp.Problem({objective}, constraints)"]
-    names = ", ".join(f'"{algebra.of_block[b]}": {algebra.of_block[b]}'
-                      for b in program.columns if not b.generated)  # fmt: skip
+    names = ", ".join(
+        f'"{algebra.of_block[b]}": {algebra.of_block[b]}'
+        for b in program.columns
+        if not b.generated
+    )
     text = "\n".join(lines)
     return text + _TAIL.format(solver=SOLVERS[found.problem_class], outputs=names)
 

@@ -122,7 +122,7 @@ def one(value):
     """Return a number that may stand in an array of one."""
     return value[0] if isinstance(value, np.ndarray) else value
 ''',
-}  # fmt: skip
+}
 _NEEDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("flat",),
     "rows_when": ("elements", "flat", "rows", "at_most_one"),

@@ -187,8 +187,9 @@ def cells(
         if layer.capacity == 0.0:
             open_resistance += layer.resistance
             continue
-        count = max(1, int(np.ceil(layer.thickness / layer.depth(shortest_period)
-                                   * cells_per_depth)))  # fmt: skip
+        count = max(
+            1, int(np.ceil(layer.thickness / layer.depth(shortest_period) * cells_per_depth))
+        )
         for _ in range(count):
             node = Node(
                 name=f"{name}.{len(nodes) - 1}", capacity=layer.capacity * area / count / KWH

@@ -134,9 +134,11 @@ class PipedFloor:
         """
         specific = within(flow, "the flow", "kg/s", low=0.0) / self.area
         runs = np.where(specific > 0, specific, 1.0)
-        film = self.spacing**0.13 / (8.0 * np.pi) * (
-            self.inner_diameter / (runs * self.circuit_length)
-        ) ** 0.87  # fmt: skip
+        film = (
+            self.spacing**0.13
+            / (8.0 * np.pi)
+            * (self.inner_diameter / (runs * self.circuit_length)) ** 0.87
+        )
         wall = np.log(self.outer_diameter / self.inner_diameter) / self.pipe_conductivity
         plane = np.log(self.spacing / (np.pi * self.outer_diameter)) / self.screed_conductivity
         fixed = self.spacing * (wall + plane) / (2.0 * np.pi)
@@ -167,18 +169,27 @@ class PipedFloor:
         # The two faces at the plane of the pipes are one place.
         renamed = {faces["below"][1]: "pipes", faces["above"][0]: "pipes"}
         links = [
-            Link(one=renamed.get(k.one, k.one), other=renamed.get(k.other, k.other),
-                 conductance=k.conductance)
+            Link(
+                one=renamed.get(k.one, k.one),
+                other=renamed.get(k.other, k.other),
+                conductance=k.conductance,
+            )
             for k in links
-        ]  # fmt: skip
+        ]
         nodes = [n for n in nodes if n.name not in renamed] + [Node(name="pipes")]
         links += [
-            Link(one="below", other=faces["below"][0],
-                 conductance=self.below_coefficient * self.area / 1000.0),
-            Link(one=faces["above"][1], other="room",
-                 conductance=self.room_coefficient * self.area / 1000.0),
+            Link(
+                one="below",
+                other=faces["below"][0],
+                conductance=self.below_coefficient * self.area / 1000.0,
+            ),
+            Link(
+                one=faces["above"][1],
+                other="room",
+                conductance=self.room_coefficient * self.area / 1000.0,
+            ),
             Link(one="water", other="pipes", conductance=float(self.conductance(flow))),
-        ]  # fmt: skip
+        ]
         return HeatNetwork(
             nodes=tuple(nodes), links=tuple(links), boundaries=("water", "room", "below")
         )

@@ -60,8 +60,12 @@ class WeekProfile:
     special: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for what, day in (("weekday", self.weekday), ("Saturday", self.saturday),
-                          ("Sunday", self.sunday), *self.special.items()):  # fmt: skip
+        for what, day in (
+            ("weekday", self.weekday),
+            ("Saturday", self.saturday),
+            ("Sunday", self.sunday),
+            *self.special.items(),
+        ):
             if day is None:
                 continue
             within(day, f"a share on {what}", "-", low=0.0)

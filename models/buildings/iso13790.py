@@ -136,8 +136,10 @@ class Zone5R1C:
         within(self.cooling_power_max, "the cooling limit", "kW", low=0.0, finite=False)
         within(self.emission, "a share of the emission", "-", low=0.0, high=1.0)
         if abs(sum(self.emission) - 1.0) > 1e-9:
-            raise ParameterError(f"the emission {self.emission} adds up to {sum(self.emission):g}; "
-                                 "give three shares of 1")  # fmt: skip
+            raise ParameterError(
+                f"the emission {self.emission} adds up to {sum(self.emission):g}; "
+                "give three shares of 1"
+            )
         if not (np.asarray(self.opaque_conductance) < self.mass_conductance).all():
             raise ParameterError(
                 f"the opaque conductance {self.opaque_conductance!r} kW/K is not below the "
@@ -235,11 +237,14 @@ class Zone5R1C:
             ("ambient", "mass", self.outer_conductance.item()),
         )
         return HeatNetwork(
-            nodes=(Node(name="air"), Node(name="surface"),
-                   Node(name="mass", capacity=capacity.item())),
+            nodes=(
+                Node(name="air"),
+                Node(name="surface"),
+                Node(name="mass", capacity=capacity.item()),
+            ),
             links=tuple(Link(one=a, other=b, conductance=float(g)) for a, b, g in links),
             boundaries=("ambient", "supply"),
-        )  # fmt: skip
+        )
 
     def simulate(
         self,
@@ -288,10 +293,14 @@ class Zone5R1C:
         outside = numbers(ambient, "the ambient temperature")
         first = numbers(initial_mass, "the initial temperature of the mass")
         zones = np.broadcast_shapes(
-            np.shape(self.mass_capacity), np.shape(self.opaque_conductance),
-            np.shape(self.window_conductance), np.shape(self.heating_power_max), first.shape,
-            np.shape(self.cooling_power_max), outside.shape[1:],
-        )  # fmt: skip
+            np.shape(self.mass_capacity),
+            np.shape(self.opaque_conductance),
+            np.shape(self.window_conductance),
+            np.shape(self.heating_power_max),
+            first.shape,
+            np.shape(self.cooling_power_max),
+            outside.shape[1:],
+        )
         shape = (len(np.atleast_1d(outside)), *zones)
         low, high = _setpoints(heating_setpoint, cooling_setpoint, shape)
         air_flow = within(ventilation, "the ventilation", "kW/K", low=0.0)
@@ -317,9 +326,15 @@ class Zone5R1C:
         unmet = np.where(missed > 1e-9, missed, 0.0)
         mean = terms["mass mean"].at(before, load)
         return ZoneRun(
-            np.maximum(load, 0.0), np.maximum(-load, 0.0), air, surface, operative, mean, mass,
+            np.maximum(load, 0.0),
+            np.maximum(-load, 0.0),
+            air,
+            surface,
+            operative,
+            mean,
+            mass,
             unmet,
-        )  # fmt: skip
+        )
 
     def step(
         self,
@@ -356,9 +371,16 @@ class Zone5R1C:
         return run.mass[-1], run
 
     def _terms(
-        self, *, outside: Floats, supply: Floats, flow: Floats, internal: Floats, solar: Floats,
-        hours: Floats, scheme: str,
-    ) -> dict[str, _Linear]:  # fmt: skip
+        self,
+        *,
+        outside: Floats,
+        supply: Floats,
+        flow: Floats,
+        internal: Floats,
+        solar: Floats,
+        hours: Floats,
+        scheme: str,
+    ) -> dict[str, _Linear]:
         """Return mass, air and surface of each period as linear in the mass before and the load."""
         h_is = H_IS * np.asarray(self.surface_area) / 1000.0
         h_ms, h_em = self.mass_conductance, self.outer_conductance
@@ -388,9 +410,10 @@ class Zone5R1C:
         middle = _Linear(mean_by * drive, mean, mean_by * drive_load)
         weight = 1.0 / (h_ms + h_2)
         skin = _Linear(
-            weight * (h_ms * middle.constant + push), weight * h_ms * middle.by_mass,
+            weight * (h_ms * middle.constant + push),
+            weight * h_ms * middle.by_mass,
             weight * (h_ms * middle.by_load + push_load),
-        )  # fmt: skip
+        )
         air = _Linear(
             (h_is * skin.constant + flow * supply + 0.5 * internal) / (h_is + flow),
             h_is * skin.by_mass / (h_is + flow),
@@ -399,9 +422,14 @@ class Zone5R1C:
         return {"mass": mass, "mass mean": middle, "surface": skin, "air": air}
 
     def _loads(
-        self, terms: dict[str, _Linear], first: Floats, low: Floats, high: Floats,
-        controlled: str, shape: tuple[int, ...],
-    ) -> tuple[Floats, Floats]:  # fmt: skip
+        self,
+        terms: dict[str, _Linear],
+        first: Floats,
+        low: Floats,
+        high: Floats,
+        controlled: str,
+        shape: tuple[int, ...],
+    ) -> tuple[Floats, Floats]:
         """Return the mass at the instants and the load, positive for heating, of each period."""
         if controlled not in ("air", "operative"):
             raise ParameterError(

@@ -93,11 +93,17 @@ class Element:
         within(self.area, f"the area of {self.name}", "m2", low=0.0, above=True)
         within(self.resistance, f"the resistance of {self.name}", "m2 K/W", low=0.0, above=True)
         within(self.capacity, f"the capacity of {self.name}", "J/(m2 K)", low=0.0)
-        within(self.outer_coefficient, f"the outer coefficient of {self.name}", "W/(m2 K)",
-               low=0.0, above=True)  # fmt: skip
+        within(
+            self.outer_coefficient,
+            f"the outer coefficient of {self.name}",
+            "W/(m2 K)",
+            low=0.0,
+            above=True,
+        )
         if self.direction not in H_CI:
-            raise ParameterError(f"the direction of {self.name} is {self.direction!r}; known: up, "
-                                 "horizontal, down")  # fmt: skip
+            raise ParameterError(
+                f"the direction of {self.name} is {self.direction!r}; known: up, horizontal, down"
+            )
         if self.mass is not None and self.mass not in SHARES:
             raise ParameterError(
                 f"the class of {self.name} is {self.mass!r}; known: I, E, IE, D, M"
@@ -119,8 +125,9 @@ class Element:
         shares: tuple[float, ...] = (0.0, 0.0) if self.mass is None else SHARES[self.mass]
         capacities = [share * self.capacity for share in shares]
         conductances = [step / self.resistance for step in steps]
-        return _chain(self.name, self.area, capacities,
-                      [self.outer_coefficient, *conductances], self.outside)  # fmt: skip
+        return _chain(
+            self.name, self.area, capacities, [self.outer_coefficient, *conductances], self.outside
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +178,13 @@ class GroundFloor:
         capacities[1] += CAPACITY_GROUND
         floor = self.resistance
         between = [2.0 / R_GROUND, 1.0 / (floor / 4.0 + R_GROUND / 2.0), 2.0 / floor, 4.0 / floor]
-        return _chain(self.name, self.area, capacities,
-                      [1.0 / self.virtual_resistance, *between], self.outside)  # fmt: skip
+        return _chain(
+            self.name,
+            self.area,
+            capacities,
+            [1.0 / self.virtual_resistance, *between],
+            self.outside,
+        )
 
 
 def _chain(

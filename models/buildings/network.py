@@ -18,12 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.stepping import (
-    Discretised,
-    Method,
-    discretise,
-    run,
-)
+from engiagent.models.buildings.stepping import Discretised, Method, discretise, run
 from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats, ParameterError, series, steps
 
@@ -344,8 +339,10 @@ class HeatNetwork:
                 f"boundary temperatures missing: {', '.join(missing) or 'none'}; names that the "
                 f"network does not know: {', '.join(unknown) or 'none'}"
             )
-        given = {**{f"the temperature of {n}": boundary[n] for n in self.boundaries},
-                 **{f"the heat into {n}": values for n, values in heat.items()}}  # fmt: skip
+        given = {
+            **{f"the temperature of {n}": boundary[n] for n in self.boundaries},
+            **{f"the heat into {n}": values for n, values in heat.items()},
+        }
         lengths = {np.size(v) for v in (*given.values(), step_hours) if np.ndim(v)}
         length = max(lengths, default=1)
         columns = [series(values, length, what) for what, values in given.items()]

@@ -163,9 +163,18 @@ def on_surfaces(
     columns = []
     for slope, side in zip(slopes.ravel(), sides.ravel(), strict=True):
         parts = pvlib.irradiance.get_total_irradiance(
-            slope, side, zenith, bearing, dni, ghi, dhi, dni_extra=extra, airmass=mass,
-            albedo=albedo, model=model,
-        )  # fmt: skip
+            slope,
+            side,
+            zenith,
+            bearing,
+            dni,
+            ghi,
+            dhi,
+            dni_extra=extra,
+            airmass=mass,
+            albedo=albedo,
+            model=model,
+        )
         names = ("poa_direct", "poa_sky_diffuse", "poa_ground_diffuse")
         # Models of the sky are undefined with the sun down, where there is nothing to spread.
         beam, sky, ground = (np.nan_to_num(np.asarray(parts[name])) for name in names)

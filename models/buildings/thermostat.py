@@ -150,9 +150,13 @@ def hold(
 
 
 def _report(
-    table: Sequence[_Step], which: npt.NDArray[np.intp], mass: Floats, inputs: Floats,
-    loads: Floats, sensors: Floats,
-) -> HeldRun:  # fmt: skip
+    table: Sequence[_Step],
+    which: npt.NDArray[np.intp],
+    mass: Floats,
+    inputs: Floats,
+    loads: Floats,
+    sensors: Floats,
+) -> HeldRun:
     spread, direct = table[0].spread, table[0].direct
     mean = np.empty((len(inputs), len(spread)))
     for number, step in enumerate(table):
@@ -169,9 +173,15 @@ def _step(network: HeatNetwork, hours: float, sensors: Floats) -> _Step:
     d = network.discretise(hours)
     seen = sensors @ d.spread
     return _Step(
-        d.transition, d.drive, d.mean_transition, d.mean_drive, d.spread, d.direct,
-        seen @ d.transition, seen @ d.drive + sensors @ d.direct,
-    )  # fmt: skip
+        d.transition,
+        d.drive,
+        d.mean_transition,
+        d.mean_drive,
+        d.spread,
+        d.direct,
+        seen @ d.transition,
+        seen @ d.drive + sensors @ d.direct,
+    )
 
 
 def _complement(

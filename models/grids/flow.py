@@ -147,10 +147,7 @@ def mismatch(network: Network, power: Complexes, voltage: Complexes) -> Complexe
 
 
 def evaluate(
-    network: Network,
-    power: Complexes,
-    voltage: Complexes,
-    iterations: npt.NDArray[np.int64],
+    network: Network, power: Complexes, voltage: Complexes, iterations: npt.NDArray[np.int64]
 ) -> Flow:
     """Return all series of the voltages; periods with NaN or too large a mismatch are no solution.
 

@@ -64,10 +64,7 @@ def newton(
     sources["id"] = first + buses
     sources["u_ref"] = source_voltage[:, None]
     result = model.calculate_power_flow(
-        update_data={
-            library.ComponentType.sym_load: loads,
-            library.ComponentType.source: sources,
-        },
+        update_data={library.ComponentType.sym_load: loads, library.ComponentType.source: sources},
         output_component_types={library.ComponentType.node: ["u_pu", "u_angle"]},
         error_tolerance=TOLERANCE,
         max_iterations=STEPS,

@@ -34,11 +34,7 @@ from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Control = Literal[
-    "none",
-    "fixed_dry_bulb",
-    "differential_dry_bulb",
-    "fixed_enthalpy",
-    "differential_enthalpy",
+    "none", "fixed_dry_bulb", "differential_dry_bulb", "fixed_enthalpy", "differential_enthalpy"
 ]
 CONTROLS = (
     "none",
@@ -327,9 +323,7 @@ def _condition(
     """Return air at the target with heating, cooling, condensate and its enthalpy flow."""
     start = np.asarray(mixed.temperature)
     warm = AirStream(
-        flow=mixed.flow,
-        temperature=np.maximum(start, target),
-        humidity_ratio=mixed.humidity_ratio,
+        flow=mixed.flow, temperature=np.maximum(start, target), humidity_ratio=mixed.humidity_ratio
     )
     after, condensate, carried = cooled(warm, np.minimum(start, target), bypass, pressure)
     cold = np.asarray(start > target)

@@ -104,9 +104,7 @@ def mix(*streams: AirStream) -> AirStream:
     ratio = np.asarray(sum(stream.water for stream in streams)) / flow
     heat = np.asarray(sum(stream.power for stream in streams)) / flow
     return AirStream(
-        flow=flow,
-        temperature=moist_air.temperature_of_enthalpy(heat, ratio),
-        humidity_ratio=ratio,
+        flow=flow, temperature=moist_air.temperature_of_enthalpy(heat, ratio), humidity_ratio=ratio
     )
 
 

@@ -160,10 +160,12 @@ class Coil:
         may = (
             (np.asarray(air.flow) > 1e-9 * np.asarray(self.rated_air_flow))
             & (flow > 1e-9 * np.asarray(self.rated_water_flow))
-            & (moist_air.vapour_pressure(air.humidity_ratio, pressure)
-               > moist_air.saturation_pressure(inlet))
+            & (
+                moist_air.vapour_pressure(air.humidity_ratio, pressure)
+                > moist_air.saturation_pressure(inlet)
+            )
             & (np.asarray(air.temperature) > inlet)
-        )  # fmt: skip
+        )
         if not may.any():
             return dry
         return self._wetter(air, flow, inlet, np.asarray(pressure, dtype=np.float64), dry, may)

@@ -30,11 +30,15 @@ FREEZING = 0.01  # above it saturation is over liquid water, else over ice [degC
 ZERO_CELSIUS = 273.15  # [K]
 
 _OVER_ICE = (
-    -5.6745359e3, 6.3925247, -9.6778430e-3, 6.2215701e-7, 2.0747825e-9, -9.4840240e-13, 4.1635019,
-)  # fmt: skip
-_OVER_WATER = (
-    -5.8002206e3, 1.3914993, -4.8640239e-2, 4.1764768e-5, -1.4452093e-8, 0.0, 6.5459673,
-)  # fmt: skip
+    -5.6745359e3,
+    6.3925247,
+    -9.6778430e-3,
+    6.2215701e-7,
+    2.0747825e-9,
+    -9.4840240e-13,
+    4.1635019,
+)
+_OVER_WATER = (-5.8002206e3, 1.3914993, -4.8640239e-2, 4.1764768e-5, -1.4452093e-8, 0.0, 6.5459673)
 
 
 def standard_pressure(altitude: npt.ArrayLike) -> Floats:
@@ -222,9 +226,7 @@ def dew_point(humidity_ratio: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_
 
 
 def wet_bulb_humidity_ratio(
-    wet_bulb: npt.ArrayLike,
-    temperature: npt.ArrayLike,
-    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+    wet_bulb: npt.ArrayLike, temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
 ) -> Floats:
     """Return the humidity ratio for a wet-bulb temperature; negative where none fits. [kg/kg]."""
     wet = numbers(wet_bulb, "the wet bulb")

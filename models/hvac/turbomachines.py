@@ -158,12 +158,20 @@ class Turbomachine:
         _, turns = self._point(flow, speed)
         motor = within(
             self.motor_efficiency.at(shaft / self.motor_power),
-            "the efficiency of the motor", "-", low=0.0, high=1.0, above=True,
-        )  # fmt: skip
+            "the efficiency of the motor",
+            "-",
+            low=0.0,
+            high=1.0,
+            above=True,
+        )
         drive = within(
             self.drive_efficiency.at(turns),
-            "the efficiency of the drive", "-", low=0.0, high=1.0, above=True,
-        )  # fmt: skip
+            "the efficiency of the drive",
+            "-",
+            low=0.0,
+            high=1.0,
+            above=True,
+        )
         return np.asarray(shaft / motor / drive)
 
     def heat(

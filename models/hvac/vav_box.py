@@ -140,11 +140,7 @@ class VavBox:
         )
 
     def signal(
-        self,
-        zone_cooling: npt.ArrayLike,
-        supply: AirStream,
-        *,
-        zone_temperature: npt.ArrayLike,
+        self, zone_cooling: npt.ArrayLike, supply: AirStream, *, zone_temperature: npt.ArrayLike
     ) -> Floats:
         """Return the signal that takes a sensible heat from the zone; negative heat warms it. [-].
 

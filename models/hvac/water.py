@@ -24,9 +24,14 @@ SPECIFIC_HEAT: Final = 4.186
 """Mean specific heat, the one of ASHRAE's moist air. [kJ/(kg K)]"""
 
 _HEAT = (
-    4.2192585, -3.3414515e-3, 1.1155542e-4, -2.0292974e-6, 2.2511403e-8, -1.3468958e-10,
+    4.2192585,
+    -3.3414515e-3,
+    1.1155542e-4,
+    -2.0292974e-6,
+    2.2511403e-8,
+    -1.3468958e-10,
     3.4014577e-13,
-)  # fmt: skip
+)
 
 
 def _degrees(temperature: npt.ArrayLike) -> Floats:

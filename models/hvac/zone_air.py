@@ -23,13 +23,7 @@ from engiagent.models.hvac import moist_air
 from engiagent.models.hvac.air_streams import AirStream
 from engiagent.models.hvac.decay import decay_factors
 from engiagent.models.hvac.moist_air import STANDARD_PRESSURE
-from engiagent.models.parameters import (
-    hours_of_steps,
-    linear_recursion,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 SECONDS = 3600.0

@@ -20,13 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.decay import decay_factors
-from engiagent.models.parameters import (
-    hours_of_steps,
-    linear_recursion,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 HEAT_OF_FUSION: Final = 333.55

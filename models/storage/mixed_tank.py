@@ -17,13 +17,7 @@ import numpy.typing as npt
 
 from engiagent.models.hvac.decay import decay_factors
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import (
-    hours_of_steps,
-    linear_recursion,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 SECONDS = 3600.0
@@ -154,10 +148,14 @@ class MixedTank:
         """
         start = numbers(initial, "the initial temperature")
         shape = _shape(
-            (np.shape(heat), np.shape(ambient), np.shape(step_hours),
-             *(np.shape(v) for flow in inflows for v in (flow.flow, flow.temperature))),
+            (
+                np.shape(heat),
+                np.shape(ambient),
+                np.shape(step_hours),
+                *(np.shape(v) for flow in inflows for v in (flow.flow, flow.temperature)),
+            ),
             np.broadcast_shapes(start.shape, self.capacity.shape),
-        )  # fmt: skip
+        )
         hours = hours_of_steps(step_hours, shape)
         flows = [over_time(flow.flow, shape, "a flow") for flow in inflows]
         for flow in flows:

@@ -284,14 +284,18 @@ class StratifiedTank:
             done.append(one)
         first = np.asarray(initial, dtype=np.float64)
         return LayersPath(
-            temperature=np.stack([np.broadcast_to(first, done[0].temperature.shape),
-                                  *(one.temperature for one in done)]),
+            temperature=np.stack(
+                [
+                    np.broadcast_to(first, done[0].temperature.shape),
+                    *(one.temperature for one in done),
+                ]
+            ),
             outlets=np.stack([one.outlets for one in done]),
             port_heat=np.stack([one.port_heat for one in done]),
             exchanger_heat=np.stack([one.exchanger_heat for one in done]),
             exchanger_outlets=np.stack([one.exchanger_outlets for one in done]),
             loss=np.stack([one.loss for one in done]),
-        )  # fmt: skip
+        )
 
     def _by_layer(self, heat: npt.ArrayLike) -> Floats:
         warmth = numbers(heat, "the heat")
@@ -313,11 +317,13 @@ class StratifiedTank:
     ) -> tuple[Floats, Floats]:
         """Return matrix [kW/K] and drive [kW] of ``C T' = matrix T + drive``."""
         units = np.broadcast_shapes(
-            ambient.shape, heat.shape[:-1], self.layer_capacity.shape,
+            ambient.shape,
+            heat.shape[:-1],
+            self.layer_capacity.shape,
             *(value.shape for pair in (*streams, *coils) for value in pair),
             *(np.shape(v) for v in (self.height, self.area, self.conductivity)),
             np.shape(self.loss_conductance),
-        )  # fmt: skip
+        )
         count = self.layers
         matrix, drive = np.zeros((*units, count, count)), np.zeros((*units, count)) + heat
         loss = np.asarray(self.loss_conductance) / count
@@ -333,8 +339,11 @@ class StratifiedTank:
             matrix[..., port.outlet, port.outlet] -= rate
             low, high = sorted((port.inlet, port.outlet))
             down[..., low:high] += (rate if port.inlet < port.outlet else -rate)[..., None]
-        between(matrix, np.asarray(conducts)[..., None] + np.maximum(down, 0.0),
-                 np.asarray(conducts)[..., None] + np.maximum(-down, 0.0))  # fmt: skip
+        between(
+            matrix,
+            np.asarray(conducts)[..., None] + np.maximum(down, 0.0),
+            np.asarray(conducts)[..., None] + np.maximum(-down, 0.0),
+        )
         for unit, (flow, inlet) in zip(self.exchangers, coils, strict=True):
             weights, own = unit.weights(flow, count)
             matrix[..., :, :] += own

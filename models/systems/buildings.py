@@ -9,14 +9,7 @@ from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.buildings.stepping import Discretised
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.systems.module import Module, Outcome
-from engiagent.models.systems.ports import (
-    Port,
-    State,
-    Values,
-    balance,
-    disturbance,
-    observation,
-)
+from engiagent.models.systems.ports import Port, State, Values, balance, disturbance, observation
 
 
 @dataclass(frozen=True)

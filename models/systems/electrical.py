@@ -216,10 +216,7 @@ class MeterModule(Module):
         """Return import and export; nothing is lost."""
         exchange = inputs["exchange"]
         return Outcome(
-            outputs={
-                "import": np.maximum(exchange, 0.0),
-                "export": np.maximum(-exchange, 0.0),
-            }
+            outputs={"import": np.maximum(exchange, 0.0), "export": np.maximum(-exchange, 0.0)}
         )
 
 

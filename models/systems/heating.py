@@ -232,7 +232,4 @@ class CoolerModule(Module):
 
 
 def _power_limits(power: Floats, limit: float) -> dict[str, Floats]:
-    return {
-        "electric_power": above(power, limit),
-        "negative_power": above(-power),
-    }
+    return {"electric_power": above(power, limit), "negative_power": above(-power)}

@@ -14,14 +14,7 @@ from engiagent.models.hvac.curves import Mask
 from engiagent.models.hvac.heat_pump import HeatPump
 from engiagent.models.ranges import Floats
 from engiagent.models.systems.module import Module, Outcome, units_of
-from engiagent.models.systems.ports import (
-    Port,
-    Values,
-    action,
-    disturbance,
-    observation,
-    output,
-)
+from engiagent.models.systems.ports import Port, Values, action, disturbance, observation, output
 
 
 @dataclass(frozen=True)

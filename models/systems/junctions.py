@@ -118,10 +118,7 @@ class WaterStoreModule(Module):
         after = state["content"] + 3600.0 * step_hours * inputs["filling"]
         return Outcome(
             state={"content": after},
-            violations={
-                "overfull": above(after, self.capacity),
-                "empty": above(-after),
-            },
+            violations={"overfull": above(after, self.capacity), "empty": above(-after)},
         )
 
     def stored(self, state: Values) -> Mapping[str, float]:
@@ -148,10 +145,7 @@ class WaterSupplyModule(Module):
         flow = inputs["flow"]
         return Outcome(
             entered={"water": float(flow)},
-            violations={
-                "flow": above(flow, self.flow_max),
-                "negative_flow": above(-flow),
-            },
+            violations={"flow": above(flow, self.flow_max), "negative_flow": above(-flow)},
         )
 
 

@@ -106,10 +106,7 @@ class SensorModule(Module):
     @property
     def states(self) -> tuple[State, ...]:
         """Key of the noise, drawn at reset, and the number of the period."""
-        return (
-            State(name="key", unit="1", initial=0.0),
-            State(name=PERIOD, unit="1", initial=0.0),
-        )
+        return (State(name="key", unit="1", initial=0.0), State(name=PERIOD, unit="1", initial=0.0))
 
     def reset(self, initial: Values, random: np.random.Generator) -> Values:
         """Draw a key, unless one is given."""

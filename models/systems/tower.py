@@ -100,9 +100,7 @@ class CoolingTowerModule(Module):
             When no inlet temperature of 0 to 80 degC carries the heat at this speed.
         """
         air = AirStream(
-            flow=0.0,
-            temperature=inputs["air_temperature"],
-            humidity_ratio=inputs["humidity_ratio"],
+            flow=0.0, temperature=inputs["air_temperature"], humidity_ratio=inputs["humidity_ratio"]
         )
 
         def operate(hot: Floats) -> TowerOperation:

@@ -11,13 +11,7 @@ from engiagent.models.tariffs.charges import NetBilling, NetMetering, PriceSerie
 from engiagent.models.tariffs.demand import DemandBill, coincident_cost, demand_bill
 from engiagent.models.tariffs.energy import energy_cost, net_metering
 from engiagent.models.tariffs.metering import Metered, measure
-from engiagent.models.tariffs.tariff import (
-    EXPORT,
-    MINIMUM,
-    SETTLED,
-    BillHistory,
-    Tariff,
-)
+from engiagent.models.tariffs.tariff import EXPORT, MINIMUM, SETTLED, BillHistory, Tariff
 from engiagent.models.tariffs.times import MeterTimes
 
 

@@ -7,12 +7,7 @@ import numpy.typing as npt
 
 from engiagent.models.parameters import over_time
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.tariffs.charges import (
-    DemandCharge,
-    EnergyCharge,
-    NetBilling,
-    PriceSeries,
-)
+from engiagent.models.tariffs.charges import DemandCharge, EnergyCharge, NetBilling, PriceSeries
 from engiagent.models.tariffs.tariff import Tariff
 from engiagent.models.tariffs.times import HOUR, Ints, MeterTimes
 
@@ -72,10 +67,7 @@ class Metered:
 
 
 def measure(
-    tariff: Tariff,
-    times: MeterTimes,
-    import_power: npt.ArrayLike,
-    export_power: npt.ArrayLike,
+    tariff: Tariff, times: MeterTimes, import_power: npt.ArrayLike, export_power: npt.ArrayLike
 ) -> Metered:
     """Return what the meter measured under the windows of a tariff.
 

@@ -34,28 +34,91 @@ from engiagent.models.tariffs.tariff import Tariff
 
 REFUSED: Final = ("coincidentratestructure", "demandreactivepowercharge")
 USED: Final = (
-    "items", "energyratestructure", "energyweekdayschedule", "energyweekendschedule",
-    "fueladjustmentsmonthly", "flatdemandstructure", "flatdemandmonths", "flatdemandunit",
-    "demandratestructure", "demandweekdayschedule", "demandweekendschedule", "demandrateunit",
-    "demandunits", "demandratchetpercentage", "lookbackpercent", "lookbackrange", "lookbackmonths",
-    "demandwindow", "fixedchargefirstmeter", "fixedchargeunits", "fixedmonthlycharge", "mincharge",
-    "minchargeunits", "minmonthlycharge", "annualmincharge", "dgrules", "usenetmetering",
+    "items",
+    "energyratestructure",
+    "energyweekdayschedule",
+    "energyweekendschedule",
+    "fueladjustmentsmonthly",
+    "flatdemandstructure",
+    "flatdemandmonths",
+    "flatdemandunit",
+    "demandratestructure",
+    "demandweekdayschedule",
+    "demandweekendschedule",
+    "demandrateunit",
+    "demandunits",
+    "demandratchetpercentage",
+    "lookbackpercent",
+    "lookbackrange",
+    "lookbackmonths",
+    "demandwindow",
+    "fixedchargefirstmeter",
+    "fixedchargeunits",
+    "fixedmonthlycharge",
+    "mincharge",
+    "minchargeunits",
+    "minmonthlycharge",
+    "annualmincharge",
+    "dgrules",
+    "usenetmetering",
     *REFUSED,
-)  # fmt: skip
+)
 DESCRIPTIVE: Final = (
-    "label", "utility", "name", "uri", "approved", "startdate", "enddate", "effectivedate",
-    "supercedes", "supersedes", "sector", "description", "source", "sourceparent", "servicetype",
-    "basicinformationcomments", "voltagecategory", "phasewiring", "voltageminimum",
-    "voltagemaximum", "peakkwcapacitymin", "peakkwcapacitymax", "peakkwcapacityhistory",
-    "peakkwhusagemin", "peakkwhusagemax", "peakkwhusagehistory", "demandcomments", "demandattrs",
-    "energycomments", "energyattrs", "fixedattrs", "fixedchargeeaaddl", "coincidentrateschedule",
-    "coincidentrateunit", "country", "is_default", "eiaid", "eia", "revisions", "latest_update",
-    "version", "zipcode", "address", "openei_url", "rateid", "getpage", "demandratcheting",
-)  # fmt: skip
+    "label",
+    "utility",
+    "name",
+    "uri",
+    "approved",
+    "startdate",
+    "enddate",
+    "effectivedate",
+    "supercedes",
+    "supersedes",
+    "sector",
+    "description",
+    "source",
+    "sourceparent",
+    "servicetype",
+    "basicinformationcomments",
+    "voltagecategory",
+    "phasewiring",
+    "voltageminimum",
+    "voltagemaximum",
+    "peakkwcapacitymin",
+    "peakkwcapacitymax",
+    "peakkwcapacityhistory",
+    "peakkwhusagemin",
+    "peakkwhusagemax",
+    "peakkwhusagehistory",
+    "demandcomments",
+    "demandattrs",
+    "energycomments",
+    "energyattrs",
+    "fixedattrs",
+    "fixedchargeeaaddl",
+    "coincidentrateschedule",
+    "coincidentrateunit",
+    "country",
+    "is_default",
+    "eiaid",
+    "eia",
+    "revisions",
+    "latest_update",
+    "version",
+    "zipcode",
+    "address",
+    "openei_url",
+    "rateid",
+    "getpage",
+    "demandratcheting",
+)
 TIER_FIELDS: Final = ("rate", "adj", "max", "unit", "sell")
 _TIER_UNITS: Final = {
-    "kwh": "kWh", "kwh daily": "kWh/day", "kwh/kw": "kWh/kW", "kwh/kw daily": "kWh/kW/day",
-}  # fmt: skip
+    "kwh": "kWh",
+    "kwh daily": "kWh/day",
+    "kwh/kw": "kWh/kW",
+    "kwh/kw daily": "kWh/kW/day",
+}
 
 
 def from_urdb(rate: Mapping[str, Any]) -> Tariff:
@@ -171,14 +234,7 @@ def _energy(given: Mapping[str, Any], price: str, name: str) -> tuple[EnergyChar
     by: Literal["period", "share", "total"] = "period"
     if any(len(tiers) > 1 for tiers in periods) and schedule.periods > 1:
         by = "total" if _net_billing(given) else "share"
-    return (
-        EnergyCharge(
-            periods=periods,
-            schedule=schedule,
-            name=name,
-            tiers_by=by,
-        ),
-    )
+    return (EnergyCharge(periods=periods, schedule=schedule, name=name, tiers_by=by),)
 
 
 def _energy_tier(tier: Mapping[str, Any], price: str, last: bool) -> EnergyTier:
@@ -210,8 +266,10 @@ def _schedule(given: Mapping[str, Any], kind: str) -> Schedule:
 def _demands(given: Mapping[str, Any]) -> tuple[DemandCharge, ...]:
     ratchet = _ratchet(given)
     found = []
-    for structure, name in (("flatdemandstructure", "demand"),
-                            ("demandratestructure", "demand by time")):  # fmt: skip
+    for structure, name in (
+        ("flatdemandstructure", "demand"),
+        ("demandratestructure", "demand by time"),
+    ):
         tiers = given.get(structure)
         if not tiers:
             continue

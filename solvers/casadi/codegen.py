@@ -222,9 +222,12 @@ def _expressions(
     for places, parts in terms:
         if len(places):
             spread = casadi.DM.triplet(
-                places.tolist(), list(range(len(places))), casadi.DM.ones(len(places)),
-                program.row_count, len(places),
-            )  # fmt: skip
+                places.tolist(),
+                list(range(len(places))),
+                casadi.DM.ones(len(places)),
+                program.row_count,
+                len(places),
+            )
             rows = rows + spread @ parts
     return x, symbols, objective, rows
 

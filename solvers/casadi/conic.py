@@ -68,9 +68,13 @@ def _cbc(options: SolveOptions) -> dict[str, Any]:
 
 def _osqp(options: SolveOptions) -> dict[str, Any]:
     inner: dict[str, Any] = {
-        "verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": MOST_STEPS,
-        "eps_prim_inf": 1e-9, "eps_dual_inf": 1e-9,
-    }  # fmt: skip
+        "verbose": False,
+        "eps_abs": 1e-9,
+        "eps_rel": 1e-9,
+        "max_iter": MOST_STEPS,
+        "eps_prim_inf": 1e-9,
+        "eps_dual_inf": 1e-9,
+    }
     return {"osqp": inner}
 
 
@@ -96,7 +100,7 @@ PLUGINS: Final = {
     "proxqp": Plugin("ProxQP", QUADRATIC, _proxqp, {}),
     "piqp": Plugin("PIQP of CasADi", CONTINUOUS, _piqp, {}),
     "qpoases": Plugin("qpOASES", CONTINUOUS, _qpoases, {"time_limit": "`CPUtime`"}),
-}  # fmt: skip
+}
 UNFIT: Final = {
     "highs": "the backend highs is a newer one, and the two cannot be loaded into one process",
     "sleqp": "it loads a HiGHS of its own, which keeps the backend highs from loading",
@@ -184,13 +188,22 @@ def _run(plugin: str, program: Program, options: SolveOptions) -> Ending:
         with quiet():
             solver = casadi.conic("solver", plugin, shape, settings)
             answer = solver(
-                h=h, g=c, a=a, lba=program.row_lower, uba=program.row_upper,
-                lbx=program.column_lower, ubx=program.column_upper,
-            )  # fmt: skip
+                h=h,
+                g=c,
+                a=a,
+                lba=program.row_lower,
+                uba=program.row_upper,
+                lbx=program.column_lower,
+                ubx=program.column_upper,
+            )
     except RuntimeError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
-        return Ending(kind="failed", words=f"{found.name} gave up: {lines[-1][:200]}",
-                      solver=found.name, version=version)  # fmt: skip
+        return Ending(
+            kind="failed",
+            words=f"{found.name} gave up: {lines[-1][:200]}",
+            solver=found.name,
+            version=version,
+        )
     stats = solver.stats()
     x = np.asarray(answer["x"], dtype=np.float64).ravel()
     status = str(stats.get("return_status", stats.get("unified_return_status")))
@@ -247,9 +260,13 @@ def _mixed(plugin: str, program: Program, options: SolveOptions) -> SolverResult
             return _plain(program, ending, "limit", f"{ending.words}, no schedule found")
         # Whether there is none or no best one, and the proof, is left to the solver that tells.
         told = linear.solve_here(program, options)
-        return replace(_plain(program, ending, told.status, told.reason), farkas=told.farkas,
-                       ray=told.ray) if told.x is None else _plain(
-            program, ending, "error", f"{ending.words}, but HiGHS has a schedule")  # fmt: skip
+        return (
+            replace(
+                _plain(program, ending, told.status, told.reason), farkas=told.farkas, ray=told.ray
+            )
+            if told.x is None
+            else _plain(program, ending, "error", f"{ending.words}, but HiGHS has a schedule")
+        )
     status, reason, gap, bound = "optimal", "optimal", None, None
     if ending.kind == "solved":
         # CasADi does not hand the bound on; that it ended within its gap is CBC's word for it.

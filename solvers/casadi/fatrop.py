@@ -18,9 +18,7 @@ from engiagent.solvers.casadi.stages import stages_of
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 NAME: Final = "fatrop"
-CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "any", "QP": "any", "SOCP": "any", "NLP": "any",
-}  # fmt: skip
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "start"})
 OPTIONS: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",

@@ -15,9 +15,7 @@ from engiagent.solvers.casadi.nlp import Method, solve_nlp
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 NAME: Final = "IPOPT"
-CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "any", "QP": "any", "SOCP": "any", "NLP": "any",
-}  # fmt: skip
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"duals", "farkas", "start", "progress", "interrupt", "kinked"}
 )

@@ -9,9 +9,7 @@ from engiagent.solvers.adapter import Adapter, Feature, Need, Watch
 from engiagent.solvers.casadi.nlp import Method, solve_nlp
 from engiagent.solvers.result import SolveOptions, SolverResult
 
-CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "any", "QP": "any", "SOCP": "any", "NLP": "any",
-}  # fmt: skip
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "start", "interrupt", "kinked"})
 OPTIONS: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",
@@ -46,7 +44,7 @@ METHODS: Final = {
         "SQP of CasADi",
         _sqp,
         {"Solve_Succeeded": "solved", "Infeasible_Problem_Detected": "stuck"},
-    ),
+    )
 }
 
 

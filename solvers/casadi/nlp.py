@@ -132,11 +132,7 @@ def _lifted_start(program: Program, smooth: Program, start: Floats) -> Floats:
 
 
 def _solve_smooth(
-    program: Program,
-    options: SolveOptions,
-    watch: Watch | None,
-    method: Method,
-    starts: int | None,
+    program: Program, options: SolveOptions, watch: Watch | None, method: Method, starts: int | None
 ) -> SolverResult:
     began = time.perf_counter()
     with np.errstate(invalid="ignore"):  # of forms that are not convex it takes roots
@@ -158,9 +154,11 @@ def _solve_smooth(
             result = _closed(solver, options, began, watch, result)
         failed = result.status == "error" and ending.kind != "undefined"
         # Only tangents prove it; a solver's word that it is stuck does not.
-        if convex and failed and has_no_point(
-            program, classification, _last(ending, program), left
-        ):  # fmt: skip
+        if (
+            convex
+            and failed
+            and has_no_point(program, classification, _last(ending, program), left)
+        ):
             reason = "no point satisfies all constraints: their tangents contradict each other"
             result = plain(ending, "infeasible", reason)
         results.append(result)
@@ -287,10 +285,8 @@ class _Solver:
             low, high = low - room, high + room
         first, last = (
             np.concatenate([(limits * order.row_scale)[order.rows], domain])
-            for limits, domain in (
-                (low, self.graph.domain_lower), (high, self.graph.domain_upper)
-            )
-        )  # fmt: skip
+            for limits, domain in ((low, self.graph.domain_lower), (high, self.graph.domain_upper))
+        )
         return first, last
 
     def _solver(self, options: SolveOptions, watch: Watch | None, strict: bool) -> tuple[Any, Any]:

@@ -180,8 +180,11 @@ class _Finder:
         if len(twice):
             name = place_of(program, program.columns, int(twice[0]))
             raise self.refuse(f"{name} is given by several equations")
-        bent = [(r, c) for r, c in zip(joins.tolist(), found.tolist(), strict=True)
-                if (r, c) in self.nonlinear]  # fmt: skip
+        bent = [
+            (r, c)
+            for r, c in zip(joins.tolist(), found.tolist(), strict=True)
+            if (r, c) in self.nonlinear
+        ]
         if bent:
             raise self.refuse(f"{self._row(bent[0][0])} is not linear in the next state")
         return found

@@ -9,12 +9,7 @@ from engiagent.solvers.validate import place_of
 
 
 def words_of(
-    name: str,
-    kind: str,
-    status: str,
-    program: Program,
-    x: Floats,
-    options: SolveOptions,
+    name: str, kind: str, status: str, program: Program, x: Floats, options: SolveOptions
 ) -> str:
     """Return what a solver's ending was, with the row that it failed at where that is known."""
     if kind == "limit" and options.time_limit is not None:

@@ -64,9 +64,15 @@ def _bounds(
     """
     program, rows = model.program, model.rows
     compiled_rows.numbers(
-        places, program.row_lower, program.row_upper, bounds.constant, rows.scale, rows.turn,
-        (model.lower, model.upper), *parts,
-    )  # fmt: skip
+        places,
+        program.row_lower,
+        program.row_upper,
+        bounds.constant,
+        rows.scale,
+        rows.turn,
+        (model.lower, model.upper),
+        *parts,
+    )
     inflow, low, high, demand = parts
     lower, upper = bounds.lower, bounds.upper
     if not model.finite or model.total > program.column_count:

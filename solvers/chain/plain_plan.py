@@ -116,9 +116,7 @@ def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
 
 
 def state_prices(
-    scale: Scale,
-    allowed: tuple[Floats, Floats],
-    at_bounds: tuple[Bools, Bools],
+    scale: Scale, allowed: tuple[Floats, Floats], at_bounds: tuple[Bools, Bools]
 ) -> Floats:
     """Return a price of the state after each step that fits all steps, shape (N,).
 

@@ -23,8 +23,11 @@ from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 
 NAME: Final = "Clarabel"
 CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "convex", "QP": "convex", "SOCP": "convex", "NLP": "convex",
-}  # fmt: skip
+    "LP": "convex",
+    "QP": "convex",
+    "SOCP": "convex",
+    "NLP": "convex",
+}
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"duals", "farkas", "ray", "global", "progress", "kinked"}
 )
@@ -71,9 +74,13 @@ def _run(program: Program, options: SolveOptions, data: ConeProgram, watch: Watc
     from scipy.sparse import csc_matrix, triu
 
     solver = clarabel.DefaultSolver(
-        csc_matrix(triu(data.p)), data.c, csc_matrix(data.a), data.b, _cones(data),
+        csc_matrix(triu(data.p)),
+        data.c,
+        csc_matrix(data.a),
+        data.b,
+        _cones(data),
         _settings(options),
-    )  # fmt: skip
+    )
     if options.log is not None:
         solver.print_to_file(options.log)
     if watch is not None:

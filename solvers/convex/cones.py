@@ -209,8 +209,13 @@ def _assemble(
         -(identity.take(above) - program.column_upper[above]),
         *reduction.nonnegative,
     ]
-    stacks = [*zero, *nonnegative, *reduction.second_order, *reduction.exponential,
-              *reduction.power]  # fmt: skip
+    stacks = [
+        *zero,
+        *nonnegative,
+        *reduction.second_order,
+        *reduction.exponential,
+        *reduction.power,
+    ]
     total = reduction.count
     # s = form, so A x + s = b has A the form's coefficients with the other sign.
     a = vstack([csr_array((0, total)), *(-affine_matrix(form, total) for form in stacks)])

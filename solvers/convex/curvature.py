@@ -76,8 +76,10 @@ def _blocks(matrix: Any) -> list[tuple[Any, Any]]:
     inner = csr_array(matrix)[used][:, used]
     count, label = connected_components(inner, directed=False)
     if count == len(used):  # a diagonal: one block, already solved
-        return [(used[i : i + DENSE], inner[i : i + DENSE][:, i : i + DENSE])
-                for i in range(0, len(used), DENSE)]  # fmt: skip
+        return [
+            (used[i : i + DENSE], inner[i : i + DENSE][:, i : i + DENSE])
+            for i in range(0, len(used), DENSE)
+        ]
     order = np.argsort(label, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(label))[:-1])
     return [(used[group], inner[group][:, group]) for group in groups]

@@ -30,8 +30,11 @@ from engiagent.solvers.validate import place_of
 
 REQUIRES: Final = ("cvxpy",)
 CONES: Final[dict[ProblemClass, Need]] = {
-    "LP": "convex", "QP": "convex", "SOCP": "convex", "NLP": "convex",
-}  # fmt: skip
+    "LP": "convex",
+    "QP": "convex",
+    "SOCP": "convex",
+    "NLP": "convex",
+}
 FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "clarabel": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
@@ -40,10 +43,14 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
 """Solvers offered, with tolerances: CVXPY's choice and its defaults are never used."""
 TIME_LIMITS: Final = {"clarabel": "time_limit", "scs": "time_limit_secs"}
 KINDS: Final = {
-    "optimal": "solved", "optimal_inaccurate": "solved", "infeasible": "infeasible",
-    "infeasible_inaccurate": "infeasible", "unbounded": "unbounded",
-    "unbounded_inaccurate": "unbounded", "user_limit": "limit",
-}  # fmt: skip
+    "optimal": "solved",
+    "optimal_inaccurate": "solved",
+    "infeasible": "infeasible",
+    "infeasible_inaccurate": "infeasible",
+    "unbounded": "unbounded",
+    "unbounded_inaccurate": "unbounded",
+    "user_limit": "limit",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +202,11 @@ def _quadratic_rows(
     for row in np.unique(products.rows).tolist():
         chosen = products.rows == row
         mine = type(products)(
-            products.rows[chosen], products.first[chosen], products.second[chosen],
+            products.rows[chosen],
+            products.first[chosen],
+            products.second[chosen],
             products.values[chosen],
-        )  # fmt: skip
+        )
         side = 1.0 if np.isinf(program.row_lower[row]) else -1.0
         open_ended = np.isinf(program.row_lower[row]) or np.isinf(program.row_upper[row])
         squares = factor(side * hessian(mine, program.column_count) / 2)
@@ -397,8 +406,9 @@ def _run(solver: str, program: Program, options: SolveOptions) -> Ending:
         line = str(error).splitlines()[0]
         raise EngiagentError(f"{name} cannot take this program: {line}") from error
     except cvxpy.error.SolverError as error:
-        return Ending(kind="failed", words=f"{name} gave up: {str(error)[:200]}", solver=name,
-                      version=version)  # fmt: skip
+        return Ending(
+            kind="failed", words=f"{name} gave up: {str(error)[:200]}", solver=name, version=version
+        )
     status = str(built.problem.status)
     sign = -1.0 if program.sense == "maximize" else 1.0
     kind = KINDS.get(status, "failed")

@@ -67,9 +67,12 @@ def multipliers_at(program: Program, x: Floats) -> tuple[Floats, Floats] | None:
     free = np.zeros(len(rows) + program.column_count)
     free[len(rows) :] = 1.0
     found = linprog(
-        free, A_ub=left, b_ub=right, bounds=bounds + [(0.0, None)] * program.column_count,
+        free,
+        A_ub=left,
+        b_ub=right,
+        bounds=bounds + [(0.0, None)] * program.column_count,
         options={"time_limit": SECONDS},
-    )  # fmt: skip
+    )
     if found.status != 0 or float(np.max(found.x[len(rows) :], initial=0.0)) > LEFT:
         return None
     y = np.zeros(program.row_count)

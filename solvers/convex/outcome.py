@@ -217,9 +217,13 @@ def recession_ray(program: Program) -> Floats | None:
         ]
     )
     found = linprog(
-        sign * program.cost, A_ub=left, b_ub=np.zeros(left.shape[0]), A_eq=flat,
-        b_eq=np.zeros(len(bent)), bounds=bounds,
-    )  # fmt: skip
+        sign * program.cost,
+        A_ub=left,
+        b_ub=np.zeros(left.shape[0]),
+        A_eq=flat,
+        b_eq=np.zeros(len(bent)),
+        bounds=bounds,
+    )
     if found.status != 0 or sign * float(program.cost @ found.x) >= -ACCEPTED * float(
         np.max(np.abs(program.cost), initial=0.0)
     ):

@@ -95,9 +95,7 @@ def _squares(
     weights = np.sqrt(side * products.values[keep])
     order = np.argsort(number, kind="stable")
     inner = Form(
-        len(order),
-        np.zeros(()),
-        (Term(None, products.first[keep][order], weights[order]),),
+        len(order), np.zeros(()), (Term(None, products.first[keep][order], weights[order]),)
     )
     above = reduction.columns(len(rows), 0.0)
     _add_cones(reduction, above, inner, number[order])

@@ -23,8 +23,11 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 
 NAME: Final = "SCS"
 CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "convex", "QP": "convex", "SOCP": "convex", "NLP": "convex",
-}  # fmt: skip
+    "LP": "convex",
+    "QP": "convex",
+    "SOCP": "convex",
+    "NLP": "convex",
+}
 FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global", "kinked"})
 OPTIONS: Final = {
     "time_limit": "`time_limit_secs`",
@@ -38,9 +41,14 @@ REQUIRES: Final = ("scs",)
 ACCURACY: Final = 1e-9
 MOST_ITERATIONS: Final = 500_000
 KINDS: Final = {
-    1: "solved", 2: "solved", -1: "unbounded", -6: "unbounded", -2: "infeasible",
-    -7: "infeasible", -5: "interrupted",
-}  # fmt: skip
+    1: "solved",
+    2: "solved",
+    -1: "unbounded",
+    -6: "unbounded",
+    -2: "infeasible",
+    -7: "infeasible",
+    -5: "interrupted",
+}
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:

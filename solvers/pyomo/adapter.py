@@ -82,9 +82,14 @@ def member(name: str) -> Adapter:
         return _solve(name, about, program, options)
 
     return Adapter(
-        f"pyomo:{name}", f"Pyomo ({name})", about.classes, frozenset(features), options, REQUIRES,
+        f"pyomo:{name}",
+        f"Pyomo ({name})",
+        about.classes,
+        frozenset(features),
+        options,
+        REQUIRES,
         solve_here,
-    )  # fmt: skip
+    )
 
 
 def _has_new_interface(name: str) -> bool:
@@ -219,8 +224,12 @@ def _by_row(program: Program, built: Built, duals: Any) -> Floats:
 
 def _own_options(about: Known, options: SolveOptions) -> dict[str, Any]:
     """Return the settings under the solver's own names."""
-    given = {"time_limit": options.time_limit, "gap": options.gap, "threads": options.threads,
-             "seed": options.seed}  # fmt: skip
+    given = {
+        "time_limit": options.time_limit,
+        "gap": options.gap,
+        "threads": options.threads,
+        "seed": options.seed,
+    }
     return {
         about.options[name]: value
         for name, value in given.items()
@@ -247,8 +256,12 @@ def _run_older(
         return Ending(word, version)
     built.model.solutions.load_from(results)
     at_rest = _nearest_to_zero(program).tolist()
-    x = np.array([float(rest if v.value is None else v.value)
-                  for v, rest in zip(built.variables, at_rest, strict=True)])  # fmt: skip
+    x = np.array(
+        [
+            float(rest if v.value is None else v.value)
+            for v, rest in zip(built.variables, at_rest, strict=True)
+        ]
+    )
     bound = getattr(results.problem[0], "lower_bound", None)
     ending = Ending(word, version, x, bound=_finite(bound))
     if about.duals and not program.is_mip and len(built.model.dual):
@@ -332,12 +345,21 @@ def _with_point(
         row_dual = sign * ending.row_dual + 0.0
         column_dual = None if ending.column_dual is None else sign * ending.column_dual + 0.0
     gap = None if bound is None else relative_gap(objective, bound)
-    if status == "optimal" and program.is_mip and not (gap is not None and gap <= max(
-        2 * options.gap, 1e-6
-    )):  # fmt: skip
+    if (
+        status == "optimal"
+        and program.is_mip
+        and not (gap is not None and gap <= max(2 * options.gap, 1e-6))
+    ):
         status = "feasible"
         reason = "the solver calls it optimal but gave no bound within the gap"
     return replace(
-        base, status=status, reason=reason, x=whole.x, objective=objective, bound=bound, gap=gap,
-        row_dual=row_dual, column_dual=column_dual,
-    )  # fmt: skip
+        base,
+        status=status,
+        reason=reason,
+        x=whole.x,
+        objective=objective,
+        bound=bound,
+        gap=gap,
+        row_dual=row_dual,
+        column_dual=column_dual,
+    )

@@ -55,8 +55,7 @@ def _unary(name: str) -> Any:
 
 
 ALGEBRA: Final = Algebra(
-    _total,
-    {name: _unary(name) for name in ("cos", "exp", "log", "sin", "tanh")} | {"abs": abs},
+    _total, {name: _unary(name) for name in ("cos", "exp", "log", "sin", "tanh")} | {"abs": abs}
 )
 
 
@@ -97,11 +96,15 @@ def build(program: Program, *, curved_as_row: bool = False) -> Built:
     holds = True
     for row in np.flatnonzero(~free).tolist():
         inside = slice(starts[row], starts[row + 1])
-        body = whole[row] if row in whole else LinearExpression(
-            constant=0.0,
-            linear_coefs=values[inside],
-            linear_vars=[variables[column] for column in columns[inside]],
-        )  # fmt: skip
+        body = (
+            whole[row]
+            if row in whole
+            else LinearExpression(
+                constant=0.0,
+                linear_coefs=values[inside],
+                linear_vars=[variables[column] for column in columns[inside]],
+            )
+        )
         if _is_constant(body):
             holds &= _is_within(body, lower[row], upper[row])
             continue

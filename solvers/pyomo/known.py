@@ -9,8 +9,12 @@ from engiagent.solvers.adapter import Need
 
 LINEAR: Final[dict[ProblemClass, Need]] = {"LP": "any", "MILP": "any"}
 QUADRATIC: Final[dict[ProblemClass, Need]] = {
-    **LINEAR, "QP": "convex", "SOCP": "convex", "MIQP": "convex", "MISOCP": "convex",
-}  # fmt: skip
+    **LINEAR,
+    "QP": "convex",
+    "SOCP": "convex",
+    "MIQP": "convex",
+    "MISOCP": "convex",
+}
 SMOOTH: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
 ALL: Final[dict[ProblemClass, Need]] = dict.fromkeys(CLASSES, "any")
 
@@ -43,18 +47,22 @@ class Known:
     linear_objective: bool = False
 
 
-_GUROBI: Final = {
-    "time_limit": "TimeLimit", "gap": "MIPGap", "threads": "Threads", "seed": "Seed",
-}  # fmt: skip
+_GUROBI: Final = {"time_limit": "TimeLimit", "gap": "MIPGap", "threads": "Threads", "seed": "Seed"}
 _SCIP: Final = {
-    "time_limit": "limits/time", "gap": "limits/gap", "seed": "randomization/randomseedshift",
-}  # fmt: skip
+    "time_limit": "limits/time",
+    "gap": "limits/gap",
+    "seed": "randomization/randomseedshift",
+}
 
 SOLVERS: Final[dict[str, Known]] = {
     "appsi_highs": Known(
         LINEAR,
-        {"time_limit": "time_limit", "gap": "mip_rel_gap", "threads": "threads",
-         "seed": "random_seed"},
+        {
+            "time_limit": "time_limit",
+            "gap": "mip_rel_gap",
+            "threads": "threads",
+            "seed": "random_seed",
+        },
         duals=True,
     ),
     "baron": Known(ALL, {"time_limit": "MaxTime", "gap": "EpsR"}),
@@ -66,8 +74,12 @@ SOLVERS: Final[dict[str, Known]] = {
     "couenne": Known(ALL, {"time_limit": "time_limit"}),
     "cplex": Known(
         QUADRATIC,
-        {"time_limit": "timelimit", "gap": "mip_tolerances_mipgap", "threads": "threads",
-         "seed": "randomseed"},
+        {
+            "time_limit": "timelimit",
+            "gap": "mip_tolerances_mipgap",
+            "threads": "threads",
+            "seed": "randomseed",
+        },
         duals=True,
     ),
     "glpk": Known(LINEAR, {"time_limit": "tmlim", "gap": "mipgap"}, duals=True),
@@ -77,8 +89,12 @@ SOLVERS: Final[dict[str, Known]] = {
     "gurobi_persistent": Known(QUADRATIC, _GUROBI, duals=True),
     "highs": Known(
         LINEAR,
-        {"time_limit": "time_limit", "gap": "mip_rel_gap", "threads": "threads",
-         "seed": "random_seed"},
+        {
+            "time_limit": "time_limit",
+            "gap": "mip_rel_gap",
+            "threads": "threads",
+            "seed": "random_seed",
+        },
         duals=True,
     ),
     "ipopt": Known(SMOOTH, {"time_limit": "max_cpu_time"}, is_local=True, duals=True),
@@ -91,7 +107,7 @@ SOLVERS: Final[dict[str, Known]] = {
         {"time_limit": "maxtime", "gap": "miprelstop", "threads": "threads", "seed": "randomseed"},
         duals=True,
     ),
-}  # fmt: skip
+}
 UNKNOWN: Final = Known()
 
 

@@ -27,13 +27,28 @@ from engiagent.solvers.scip.watching import watched
 
 NAME: Final = "SCIP"
 CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "any", "QP": "any", "SOCP": "any", "MILP": "any",
-    "MIQP": "any", "MISOCP": "any", "NLP": "any", "MINLP": "any",
-}  # fmt: skip
+    "LP": "any",
+    "QP": "any",
+    "SOCP": "any",
+    "MILP": "any",
+    "MIQP": "any",
+    "MISOCP": "any",
+    "NLP": "any",
+    "MINLP": "any",
+}
 FEATURES: Final[frozenset[Feature]] = frozenset(
-    {"indicators", "sos1", "kinked", "farkas", "global", "start", "progress", "interrupt",
-     "incumbents"}
-)  # fmt: skip
+    {
+        "indicators",
+        "sos1",
+        "kinked",
+        "farkas",
+        "global",
+        "start",
+        "progress",
+        "interrupt",
+        "incumbents",
+    }
+)
 OPTIONS: Final = {
     "time_limit": "`limits/time`",
     "gap": "`limits/gap` and `limits/absgap`",
@@ -99,11 +114,7 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
 
 
 def _sharpened(
-    program: Program,
-    options: SolveOptions,
-    watch: Watch | None,
-    result: SolverResult,
-    spent: float,
+    program: Program, options: SolveOptions, watch: Watch | None, result: SolverResult, spent: float
 ) -> SolverResult:
     """Return the result with a point that keeps curved rows to rounding, where there is one.
 
@@ -280,11 +291,7 @@ def _infeasible_or_unbounded(
 
 
 def _stopped(
-    program: Program,
-    options: SolveOptions,
-    built: Built,
-    status: str,
-    found: SolverResult | None,
+    program: Program, options: SolveOptions, built: Built, status: str, found: SolverResult | None
 ) -> SolverResult:
     """Return the result of a run that ended early, or for a cause that nobody expected."""
     done = f"after {built.model.getNTotalNodes():,} nodes".replace(",", " ")

@@ -92,9 +92,10 @@ def _add_columns(model: Any, program: Program) -> list[Any]:
 
 def _limits(values: Floats) -> list[float | None]:
     """Return limits as SCIP wants them: None for infinite ones."""
-    return [value if finite else None for value, finite in zip(
-        values.tolist(), np.isfinite(values).tolist(), strict=True
-    )]  # fmt: skip
+    return [
+        value if finite else None
+        for value, finite in zip(values.tolist(), np.isfinite(values).tolist(), strict=True)
+    ]
 
 
 def _conditions(program: Program) -> dict[int, tuple[int, bool]]:

@@ -165,11 +165,7 @@ def _couplers(entries: Entries, free: Bools, sizes: Ints, compiled: bool) -> Int
 
 
 def _find(
-    program: Program,
-    entries: Entries,
-    couplers: Ints,
-    movable: tuple[Bools, Ints],
-    compiled: bool,
+    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
 ) -> StorageChain | Ints | None:
     """Return the chain, or the states at which rings have to be cut, or None.
 
@@ -205,11 +201,7 @@ def _find(
 
 
 def _singles(
-    program: Program,
-    entries: Entries,
-    couplers: Ints,
-    movable: tuple[Bools, Ints],
-    compiled: bool,
+    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
 ) -> tuple[Bools, tuple[Singles, ...], Bools]:
     """Return which columns are fixed, the rows that are bounds, and which rows remain."""
     live, sizes = movable

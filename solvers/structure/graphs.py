@@ -116,10 +116,7 @@ def _potentials(size: int, first: Ints, last: Ints, steps: Floats, labels: Ints)
 
     # One more vertex ties the components together, so that one search reaches all of them.
     roots = np.unique(labels, return_index=True)[1]
-    ends = (
-        np.concatenate((first, np.full(len(roots), size))),
-        np.concatenate((last, roots)),
-    )
+    ends = (np.concatenate((first, np.full(len(roots), size))), np.concatenate((last, roots)))
     graph = coo_array((np.ones(len(ends[0])), ends), shape=(size + 1, size + 1)).tocsr()
     order, parents = breadth_first_order(graph, size, directed=False)
     known = {}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from engiagent.bench.messages import experts
-from engiagent.bench.messages.experts import FAITHFUL, NOBODY, NOTHING, Plays, blueprint_of
-from engiagent.bench.messages.server import Json
-from engiagent.problems import Problem, corpus_root
+from engiagent.agents.bench.messages import experts
+from engiagent.agents.bench.messages.experts import FAITHFUL, NOBODY, NOTHING, Plays, blueprint_of
+from engiagent.agents.bench.messages.server import Json
+from engiagent.text import Problem, corpus_root
 
 __all__ = ["DAY", "FAITHFUL", "KEY", "NOBODY", "NOTHING", "Plays", "analysis", "expert"]
 

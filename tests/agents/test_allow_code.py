@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from engiagent.bench.messages.experts import Plays
-from engiagent.bench.messages.server import Json, Messages, Say, serving
+from engiagent.agents.bench.messages.experts import Plays
+from engiagent.agents.bench.messages.server import Json, Messages, Say, serving
 from engiagent.cli.app import app
 from tests.agents.scripts import KEY
 from tests.sandbox.support import CONFINED
@@ -35,24 +35,51 @@ DEMANDS: Json = {
         {"name": "I", "kind": "instants", "of": "T"},
     ],
     "parameters": [{"name": "load", "index": ["T"], "data": "load.csv#load_kw", "unit": "kW"}],
-    "dynamics": [{
-        "name": "battery", "model": "battery", "index": "T",
-        "parameters": {"energy_capacity": "20[kWh]", "initial_energy": "10[kWh]",
-                       "charge_power_max": "5[kW]", "discharge_power_max": "5[kW]",
-                       "charge_efficiency": "1", "discharge_efficiency": "1"},
-    }],
-    "requirements": [
-        {"id": "R1", "quote": "must hold at least 10 kWh again", "tolerance": "1e-6[kWh]",
-         "expression": "battery.state_of_charge[last(I)] >= 10[kWh]"},
-        {"id": "R2", "quote": "nothing may be fed into the grid", "forall": ["t in T"],
-         "expression": "grid.import[t] == load[t] + battery.charge[t] - battery.discharge[t]",
-         "tolerance": "1e-6[kW]"},
-        {"id": "R3", "quote": "nothing may be fed into the grid", "forall": ["t in T"],
-         "expression": "grid.import[t] >= 0[kW]", "tolerance": "1e-6[kW]"},
-        {"id": "R4", "quote": "at most 5 kW", "forall": ["t in T"], "tolerance": "1e-6[kW]",
-         "expression": "battery.charge[t] + battery.discharge[t] <= 5[kW]"},
+    "dynamics": [
+        {
+            "name": "battery",
+            "model": "battery",
+            "index": "T",
+            "parameters": {
+                "energy_capacity": "20[kWh]",
+                "initial_energy": "10[kWh]",
+                "charge_power_max": "5[kW]",
+                "discharge_power_max": "5[kW]",
+                "charge_efficiency": "1",
+                "discharge_efficiency": "1",
+            },
+        }
     ],
-}  # fmt: skip
+    "requirements": [
+        {
+            "id": "R1",
+            "quote": "must hold at least 10 kWh again",
+            "tolerance": "1e-6[kWh]",
+            "expression": "battery.state_of_charge[last(I)] >= 10[kWh]",
+        },
+        {
+            "id": "R2",
+            "quote": "nothing may be fed into the grid",
+            "forall": ["t in T"],
+            "expression": "grid.import[t] == load[t] + battery.charge[t] - battery.discharge[t]",
+            "tolerance": "1e-6[kW]",
+        },
+        {
+            "id": "R3",
+            "quote": "nothing may be fed into the grid",
+            "forall": ["t in T"],
+            "expression": "grid.import[t] >= 0[kW]",
+            "tolerance": "1e-6[kW]",
+        },
+        {
+            "id": "R4",
+            "quote": "at most 5 kW",
+            "forall": ["t in T"],
+            "tolerance": "1e-6[kW]",
+            "expression": "battery.charge[t] + battery.discharge[t] <= 5[kW]",
+        },
+    ],
+}
 SCRIPT = """
 import csv, json, sys
 import numpy as np
@@ -84,11 +111,18 @@ json.dump({
 print("mean of the three highest:", top.mean())
 """
 CANNOT: Json = {
-    "sufficiency": "inexpressible", "missing": [], "contradictions": [], "blueprint": "",
-    "not_understood": [{"quote": "the mean of the three highest hourly purchases",
-                        "why": "the language has no sum of the largest"}],
+    "sufficiency": "inexpressible",
+    "missing": [],
+    "contradictions": [],
+    "blueprint": "",
+    "not_understood": [
+        {
+            "quote": "the mean of the three highest hourly purchases",
+            "why": "the language has no sum of the largest",
+        }
+    ],
     "notes": [],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -106,11 +140,26 @@ def script(text: str = SCRIPT) -> Json:
 
 
 def play(folder: Path, out: Path, *options: str, **answers: Any) -> tuple[Result, Messages]:
-    said = {"requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
-            "analyse": CANNOT, "script": script(), **answers}  # fmt: skip
+    said = {
+        "requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
+        "analyse": CANNOT,
+        "script": script(),
+        **answers,
+    }
     with serving(Plays(**said)) as server:
-        given = ("--engine", "anthropic", "--base-url", server.url, "--exemplars", "0",
-                 "--memory", "none", "--out", str(out), "--json")  # fmt: skip
+        given = (
+            "--engine",
+            "anthropic",
+            "--base-url",
+            server.url,
+            "--exemplars",
+            "0",
+            "--memory",
+            "none",
+            "--out",
+            str(out),
+            "--json",
+        )
         result = CliRunner().invoke(app, ["run", str(folder), *given, *options])
     return result, server
 
@@ -126,8 +175,13 @@ def test_a_script_answers_what_the_language_cannot_say(problem: Path, tmp_path: 
     result, server = play(problem, out, "--allow-code")
     assert json.loads(result.stdout)["verdict"] == "solved", result.output
     assert server.kinds() == ["analyse", "requirements", "script"]
-    assert routes(out) == [("analyzer", "failed"), ("verifier", "done"), ("modeler", "done"),
-                           ("solver", "done"), ("evaluator", "done")]  # fmt: skip
+    assert routes(out) == [
+        ("analyzer", "failed"),
+        ("verifier", "done"),
+        ("modeler", "done"),
+        ("solver", "done"),
+        ("evaluator", "done"),
+    ]
     certificate = json.loads((out / "certificate.json").read_text())
     assert f"sandbox    {certificate['versions']['sandbox']}" in result.stderr
     assert certificate["versions"]["sandbox"].startswith("limits, no_new_privs, landlock")
@@ -184,10 +238,10 @@ def test_a_script_that_fails_is_shown_what_it_printed(problem: Path, tmp_path: P
 def test_a_machine_without_a_layer_asks_for_no_script_and_says_which(
     problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engiagent.sandbox import Layers
+    from engiagent.run.sandbox.limits import Layers
 
     lacking = Layers(limits=True, no_new_privs=True, landlock=0, seccomp=True)
-    monkeypatch.setattr("engiagent.sandbox.running.layers", lambda: lacking)
+    monkeypatch.setattr("engiagent.run.sandbox.running.layers", lambda: lacking)
     result, server = play(problem, tmp_path / "r", "--allow-code")
     assert result.exit_code == 7
     assert "no landlock" in result.stderr
@@ -200,14 +254,33 @@ def test_a_blueprint_that_cannot_be_said_otherwise_gives_way_to_a_script(
     """The analyzer tries, the compiler refuses, nobody mends it: then a script may."""
     core: Json = {
         "sets": [{"name": "T", "kind": "range", "start": 0, "stop": 5}],
-        "decision_variables": [{"name": "x", "index": ["t in T"], "lower": 0, "upper": 5,
-                                "unit": "kW", "quantity": "grid.import", "role": "decision"}],
-        "constraints": [{"constraint_id": "c", "forall": ["t in T"], "category": "Physical Laws",
-                         "expression": "2**(x[t]/1[kW]) <= 3"}],
-    }  # fmt: skip
+        "decision_variables": [
+            {
+                "name": "x",
+                "index": ["t in T"],
+                "lower": 0,
+                "upper": 5,
+                "unit": "kW",
+                "quantity": "grid.import",
+                "role": "decision",
+            }
+        ],
+        "constraints": [
+            {
+                "constraint_id": "c",
+                "forall": ["t in T"],
+                "category": "Physical Laws",
+                "expression": "2**(x[t]/1[kW]) <= 3",
+            }
+        ],
+    }
     blueprint = {"modeling_context": {"problem_essence": "a try"}, "core_model_elements": core}
-    tries = {**CANNOT, "sufficiency": "complete", "not_understood": [],
-             "blueprint": json.dumps(blueprint)}  # fmt: skip
+    tries = {
+        **CANNOT,
+        "sufficiency": "complete",
+        "not_understood": [],
+        "blueprint": json.dumps(blueprint),
+    }
     out = tmp_path / "r"
     result, server = play(problem, out, "--allow-code", analyse=tries)
     assert json.loads(result.stdout)["verdict"] == "solved", result.output
@@ -222,8 +295,11 @@ def test_a_run_that_goes_on_runs_no_script_that_is_not_allowed_again(
     lost = Say(status=404, error="no such model")
     cut, _ = play(problem, tmp_path / "r", "--allow-code", script=lost)
     assert json.loads(cut.stdout)["verdict"] == "undecided"
-    said = {"requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
-            "analyse": CANNOT, "script": script()}  # fmt: skip
+    said = {
+        "requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
+        "analyse": CANNOT,
+        "script": script(),
+    }
     with serving(Plays(**said)) as server:
         options = ("run", "--resume", str(tmp_path / "r"), "--base-url", server.url, "--json")
         refused = CliRunner().invoke(app, [*options])

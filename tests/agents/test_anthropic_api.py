@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from engiagent.agents.bench.messages.server import Messages, Say, serving
 from engiagent.agents.engines.anthropic_api import AnthropicExchange, NoKeyError, key
 from engiagent.agents.engines.exchange import Request, Tokens, Turn
 from engiagent.agents.engines.prices import load, packaged
 from engiagent.agents.engines.recording import Recorder, kept_exchanges
-from engiagent.bench.messages.server import Messages, Say, serving
 from engiagent.errors import InputError
 from tests.agents.scripts import KEY
 
@@ -25,10 +25,15 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def request(max_tokens: int = 1000, boundary: str = "") -> Request:
     return Request(
-        label="test", model="claude-haiku-5-5", effort="low", max_tokens=max_tokens,
-        system=("stable", "card"), turns=(Turn("user", f"question {boundary}"),), schema=SCHEMA,
+        label="test",
+        model="claude-haiku-5-5",
+        effort="low",
+        max_tokens=max_tokens,
+        system=("stable", "card"),
+        turns=(Turn("user", f"question {boundary}"),),
+        schema=SCHEMA,
         boundary=boundary,
-    )  # fmt: skip
+    )
 
 
 def exchange(server: Messages, seconds: float = 5.0) -> AnthropicExchange:
@@ -50,8 +55,9 @@ def test_a_reply_comes_back_with_its_tokens(most: int) -> None:
     assert reply.tokens.fresh + reply.tokens.cached == server.prompt_tokens[0]
     assert bool(asked.get("stream")) == (most == LONG)
     assert asked["output_config"] == {
-        "effort": "low", "format": {"type": "json_schema", "schema": SCHEMA},
-    }  # fmt: skip
+        "effort": "low",
+        "format": {"type": "json_schema", "schema": SCHEMA},
+    }
     assert asked["system"][0]["cache_control"] == {"type": "ephemeral"}
     assert "temperature" not in asked
     assert KEY in " ".join(server.headers[0].values())
@@ -60,9 +66,12 @@ def test_a_reply_comes_back_with_its_tokens(most: int) -> None:
 @pytest.mark.parametrize("most", [1000, LONG])
 @pytest.mark.parametrize(
     ("stop", "kind"),
-    [("max_tokens", "reply-truncated"), ("refusal", "engine-refused"),
-     ("model_context_window_exceeded", "reply-truncated")],
-)  # fmt: skip
+    [
+        ("max_tokens", "reply-truncated"),
+        ("refusal", "engine-refused"),
+        ("model_context_window_exceeded", "reply-truncated"),
+    ],
+)
 def test_a_reply_that_did_not_end_by_itself_is_a_fault(most: int, stop: str, kind: str) -> None:
     with serving(lambda r, n: Say('{"a": "x', stop=stop)) as server:
         reply = exchange(server).send(request(most))
@@ -245,10 +254,16 @@ def test_a_call_costs_what_its_tokens_cost() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "models: 1", "date: soon\nmodels: {}", "date: 2026-01-01\nmodels: {m: {input: 1}}",
-     "date: 2026-01-01\nmodels: {m: {input: .nan, output: 1, cache_read: 1, cache_write: 1}}",
-     "date: 2026-01-01\nmodels: {m: {input: -1, output: 1, cache_read: 1, cache_write: 1}}", "{"],
-)  # fmt: skip
+    [
+        "",
+        "models: 1",
+        "date: soon\nmodels: {}",
+        "date: 2026-01-01\nmodels: {m: {input: 1}}",
+        "date: 2026-01-01\nmodels: {m: {input: .nan, output: 1, cache_read: 1, cache_write: 1}}",
+        "date: 2026-01-01\nmodels: {m: {input: -1, output: 1, cache_read: 1, cache_write: 1}}",
+        "{",
+    ],
+)
 def test_prices_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text(text)
     with pytest.raises(InputError, match=r"prices\.yaml"):

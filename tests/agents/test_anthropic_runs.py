@@ -16,30 +16,21 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
+from engiagent.agents.bench.messages import experts
+from engiagent.agents.bench.messages.report import MOST_TOKENS, good, report
+from engiagent.agents.bench.messages.runs import bench_budgets, bench_messages, places, plan
+from engiagent.agents.bench.messages.server import Json, Messages, Say, Script, serving
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.routing import Policy
+from engiagent.agents.running import RunOutcome
+from engiagent.agents.runs import resume_run, run_problem
 from engiagent.agents.team import ALONE, Guidance
-from engiagent.bench.messages import experts
-from engiagent.bench.messages.report import MOST_TOKENS, good, report
-from engiagent.bench.messages.runs import bench_budgets, bench_messages, places, plan
-from engiagent.bench.messages.server import Json, Messages, Say, Script, serving
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.problems import Problem, corpus_root
-from engiagent.running import RunOutcome
-from engiagent.runs import resume_run, run_problem
-from tests.agents.scripts import (
-    DAY,
-    FAITHFUL,
-    KEY,
-    NOBODY,
-    NOTHING,
-    Plays,
-    analysis,
-    expert,
-)
+from engiagent.text import Problem, corpus_root
+from tests.agents.scripts import DAY, FAITHFUL, KEY, NOBODY, NOTHING, Plays, analysis, expert
 
 
 @pytest.fixture(autouse=True)
@@ -122,8 +113,12 @@ def test_the_run_folder_tells_the_story(tmp_path: Path) -> None:
     assert [e["request"]["label"] for e in kept] == ["analyzer: analyse", "verifier: judge"]
     assert [e["reply"]["tokens"]["out"] for e in kept] == server.reply_tokens
     assert [r["target"] for r in routes(tmp_path / "r")] == [
-        "analyzer", "modeler", "verifier", "solver", "evaluator",
-    ]  # fmt: skip
+        "analyzer",
+        "modeler",
+        "verifier",
+        "solver",
+        "evaluator",
+    ]
     assert outcome.objective is not None
     assert outcome.objective["value"] == pytest.approx(
         json.loads((DAY / "expert/answer.json").read_text())["objective"]["value"], rel=1e-6
@@ -193,16 +188,23 @@ def parameter(core: Json, name: str) -> Json:
 
 
 WRONG = {
-    "unit": (lambda c: parameter(c, "E_max").update(unit="MW"),
-             patch("parameters/E_max/unit", "MWh")),
-    "number": (lambda c: parameter(c, "E_max").update(value=25),
-               patch("parameters/E_max/value", 20)),
-    "source": (lambda c: parameter(c, "wear").update(source_reference="9 EUR for every MWh"),
-               patch("parameters/wear/source_reference", "7.50 EUR for every MWh")),
-    "syntax": (lambda c: c["constraints"][0].update(expression="battery_state_of_charge >="),
-               patch("constraints/end_energy/expression",
-                     "battery_state_of_charge[last(I)] >= E_end")),
-}  # fmt: skip
+    "unit": (
+        lambda c: parameter(c, "E_max").update(unit="MW"),
+        patch("parameters/E_max/unit", "MWh"),
+    ),
+    "number": (
+        lambda c: parameter(c, "E_max").update(value=25),
+        patch("parameters/E_max/value", 20),
+    ),
+    "source": (
+        lambda c: parameter(c, "wear").update(source_reference="9 EUR for every MWh"),
+        patch("parameters/wear/source_reference", "7.50 EUR for every MWh"),
+    ),
+    "syntax": (
+        lambda c: c["constraints"][0].update(expression="battery_state_of_charge >="),
+        patch("constraints/end_energy/expression", "battery_state_of_charge[last(I)] >= E_end"),
+    ),
+}
 
 
 @pytest.mark.parametrize("mistake", ["unit", "source", "syntax"])
@@ -225,11 +227,16 @@ def test_a_demand_that_was_dropped_never_ends_certified(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    [Say("I am afraid I cannot."), Say('{"sufficiency": "complete"'), Say(""), Say("null"),
-     Say(json.dumps({**analysis(expert()), "blueprint": '{"a": NaN}'})),
-     Say(json.dumps({**analysis(expert()), "blueprint": "[1, 2]"}))],
+    [
+        Say("I am afraid I cannot."),
+        Say('{"sufficiency": "complete"'),
+        Say(""),
+        Say("null"),
+        Say(json.dumps({**analysis(expert()), "blueprint": '{"a": NaN}'})),
+        Say(json.dumps({**analysis(expert()), "blueprint": "[1, 2]"})),
+    ],
     ids=["words", "cut", "empty", "null", "nan", "list"],
-)  # fmt: skip
+)
 def test_a_reply_that_does_not_fit_is_asked_for_once_more(reply: Say, tmp_path: Path) -> None:
     _, server = run(Plays(analyse=[reply, analysis(expert())]), tmp_path / "r", DAY, READ)
     assert (tmp_path / "r/blueprint.json").is_file()
@@ -264,10 +271,13 @@ def test_an_answer_that_was_cut_or_refused_is_asked_for_again(stop: str, tmp_pat
 
 @pytest.mark.parametrize(
     "say",
-    [Say(status=429, headers=(("retry-after", "0.05"),), error="slow down"),
-     Say(status=529, error="overloaded"), Say("x" * 900, broken_after=450)],
+    [
+        Say(status=429, headers=(("retry-after", "0.05"),), error="slow down"),
+        Say(status=529, error="overloaded"),
+        Say("x" * 900, broken_after=450),
+    ],
     ids=["429", "529", "dropped"],
-)  # fmt: skip
+)
 def test_a_server_in_trouble_is_waited_for(say: Say, tmp_path: Path) -> None:
     script = Plays(analyse=[say, say, analysis(expert())])
     _, server = run(script, tmp_path / "r", DAY, READ)
@@ -291,9 +301,13 @@ def test_a_server_that_stays_away_ends_the_run_with_what_it_has(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("budget", "said"),
-    [(Budget(tokens=3000), "tokens"), (Budget(cost=0.005), "USD"),
-     (Budget(minutes=1e-7), "minutes"), (Budget(steps=1), "turns")],
-)  # fmt: skip
+    [
+        (Budget(tokens=3000), "tokens"),
+        (Budget(cost=0.005), "USD"),
+        (Budget(minutes=1e-7), "minutes"),
+        (Budget(steps=1), "turns"),
+    ],
+)
 def test_a_budget_ends_a_run_and_says_which(budget: Budget, said: str, tmp_path: Path) -> None:
     script = Plays(analyse=analysis(expert()))
     outcome, server = run(script, tmp_path / "r", DAY, Guidance(budget=budget))

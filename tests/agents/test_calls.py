@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from engiagent.agents.bench.messages.experts import Plays
+from engiagent.agents.bench.messages.server import Json, serving
+from engiagent.agents.calls import kept_calls
 from engiagent.agents.cards import cards
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.order import NEEDS, blocked, can_work, first_for
 from engiagent.agents.protocol import AGENTS, AgentName, Board
-from engiagent.bench.messages.experts import Plays
-from engiagent.bench.messages.server import Json, serving
+from engiagent.agents.runs import run_problem
 from engiagent.blueprint import Blueprint
-from engiagent.calls import kept_calls
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.problems import Problem
-from engiagent.runs import run_problem
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
 from engiagent.tools import replay, tools
 from tests.agents.scripts import DAY, KEY, analysis, expert
 
@@ -70,8 +70,13 @@ def test_a_diagnosis_that_skips_a_step_is_blocked_and_the_advice_taken(
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     bad = expert()
     bad["core_model_elements"]["constraints"][0]["expression"] = "battery_state_of_charge >="
-    wild: Json = {"agent": "evaluator", "strategy": "look", "priority": "high",
-                  "estimated_success": 0.9, "reasoning": "just check it"}  # fmt: skip
+    wild: Json = {
+        "agent": "evaluator",
+        "strategy": "look",
+        "priority": "high",
+        "estimated_success": 0.9,
+        "reasoning": "just check it",
+    }
     with serving(Plays(analyse=analysis(bad), diagnose=wild)) as server:
         run_problem(DAY, "anthropic", tmp_path / "r", asking=Asking(base_url=server.url))
     lines = [json.loads(x) for x in (tmp_path / "r/trace.jsonl").read_text().splitlines()]
@@ -88,8 +93,13 @@ def test_the_calls_of_a_run_are_kept_and_end_alike_when_made_again(tmp_path: Pat
     run_problem(DAY, "offline", tmp_path / "r")
     graph = kept_calls(tmp_path / "r")
     assert [n.tool for n in graph.nodes] == [
-        "load_problem", "write_blueprint", "expand_blueprint", "compile", "solve", "check",
-    ]  # fmt: skip
+        "load_problem",
+        "write_blueprint",
+        "expand_blueprint",
+        "compile",
+        "solve",
+        "check",
+    ]
     assert {(2, 3), (3, 4), (4, 5)} <= set(graph.edges())
     again = replay(graph, tmp_path / "r")
     assert (again.same, again.outside) == (True, ())
@@ -111,19 +121,31 @@ def test_a_repair_and_demands_read_apart_are_calls_too(
     bad = expert()
     first = bad["core_model_elements"]["constraints"][0]
     right, first["expression"] = first["expression"], "battery_state_of_charge >="
-    mend = {"why": "as it was", "patch": [
-        {"op": "replace", "path": "/core_model_elements/constraints/0/expression", "value": right},
-    ]}  # fmt: skip
+    mend = {
+        "why": "as it was",
+        "patch": [
+            {
+                "op": "replace",
+                "path": "/core_model_elements/constraints/0/expression",
+                "value": right,
+            }
+        ],
+    }
     with serving(Plays(analyse=analysis(bad), repair=mend)) as server:
         asked = Asking(base_url=server.url)
         outcome = run_problem(DAY, "anthropic", tmp_path / "r", asking=asked)
     assert outcome.verdict == "certified"
     graph = kept_calls(tmp_path / "r")
     assert [(n.tool, n.status) for n in graph.nodes] == [
-        ("load_problem", "done"), ("write_blueprint", "done"), ("compile", "failed"),
-        ("patch_blueprint", "done"), ("expand_blueprint", "done"), ("compile", "done"),
-        ("solve", "done"), ("check", "done"),
-    ]  # fmt: skip
+        ("load_problem", "done"),
+        ("write_blueprint", "done"),
+        ("compile", "failed"),
+        ("patch_blueprint", "done"),
+        ("expand_blueprint", "done"),
+        ("compile", "done"),
+        ("solve", "done"),
+        ("check", "done"),
+    ]
     assert replay(graph, tmp_path / "r").same
 
 

@@ -29,8 +29,8 @@ from engiagent.agents.protocol import (
 from engiagent.agents.routing import Policy, Router
 from engiagent.agents.solver import Solver
 from engiagent.agents.verifier import Verifier
-from engiagent.problems import Problem, corpus_root
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem, corpus_root
 
 Json = dict[str, Any]
 DAY = corpus_root() / "battery" / "merchant_day"
@@ -44,9 +44,14 @@ def expert() -> Json:
 
 def analysis(blueprint: Json | None, said: str = "complete", **changes: Any) -> Json:
     return {
-        "sufficiency": said, "missing": [], "contradictions": [], "not_understood": [],
-        "blueprint": blueprint, "notes": [], **changes,
-    }  # fmt: skip
+        "sufficiency": said,
+        "missing": [],
+        "contradictions": [],
+        "not_understood": [],
+        "blueprint": blueprint,
+        "notes": [],
+        **changes,
+    }
 
 
 @dataclass
@@ -70,15 +75,20 @@ class Scripted:
 
 
 def run(
-    engine: Engine, policy: Policy | None = None, budget: Budget | None = None,
+    engine: Engine,
+    policy: Policy | None = None,
+    budget: Budget | None = None,
     memory: Memory | None = None,
-) -> Ended:  # fmt: skip
+) -> Ended:
     problem = Problem.load(DAY)
     policy = policy or Policy()
     agents: dict[AgentName, Agent] = {
-        "analyzer": Analyzer(engine), "modeler": Modeler(engine), "verifier": Verifier(engine),
-        "solver": Solver(), "evaluator": Evaluator(engine),
-    }  # fmt: skip
+        "analyzer": Analyzer(engine),
+        "modeler": Modeler(engine),
+        "verifier": Verifier(engine),
+        "solver": Solver(),
+        "evaluator": Evaluator(engine),
+    }
     router = Router(engine, policy) if memory is None else Router(engine, policy, memory)
     coordinator = Coordinator(agents, router, Meter(budget or Budget()))
     if memory is not None:
@@ -141,15 +151,23 @@ def test_a_spoiled_blueprint_is_mended_by_a_patch(change: Callable[[Json], None]
     right = expert()["core_model_elements"]
     place = number(right)
     patch = [
-        {"op": "replace", "path": f"/core_model_elements/parameters/{place}",
-         "value": right["parameters"][place]},
-        {"op": "replace", "path": "/core_model_elements/objective_function",
-         "value": right["objective_function"]},
-    ]  # fmt: skip
-    engine = Scripted({
-        "analyse": [analysis(spoil(change)), analysis(expert())],
-        "repair": [{"why": "as the text has it", "patch": patch}],
-    })  # fmt: skip
+        {
+            "op": "replace",
+            "path": f"/core_model_elements/parameters/{place}",
+            "value": right["parameters"][place],
+        },
+        {
+            "op": "replace",
+            "path": "/core_model_elements/objective_function",
+            "value": right["objective_function"],
+        },
+    ]
+    engine = Scripted(
+        {
+            "analyse": [analysis(spoil(change)), analysis(expert())],
+            "repair": [{"why": "as the text has it", "patch": patch}],
+        }
+    )
     ended = run(engine)
     assert verdict(ended) == "certified"
     assert "taxonomy" in [record["decided_by"] for record in ended.records]
@@ -157,10 +175,12 @@ def test_a_spoiled_blueprint_is_mended_by_a_patch(change: Callable[[Json], None]
 
 def test_an_agent_that_does_not_mend_a_mistake_is_not_asked_a_third_time() -> None:
     bad = {"op": "test", "path": "/schema", "value": "engiagent-blueprint/1"}
-    engine = Scripted({
-        "analyse": [analysis(spoil(other_syntax)), analysis(expert())],
-        "repair": [{"why": "nothing", "patch": [bad]}],
-    })  # fmt: skip
+    engine = Scripted(
+        {
+            "analyse": [analysis(spoil(other_syntax)), analysis(expert())],
+            "repair": [{"why": "nothing", "patch": [bad]}],
+        }
+    )
     ended = run(engine)
     assert verdict(ended) == "certified"
     assert way(ended)[:5] == ["analyzer", "modeler", "modeler", "modeler", "analyzer"]
@@ -172,10 +192,12 @@ def test_an_agent_that_does_not_mend_a_mistake_is_not_asked_a_third_time() -> No
 )
 def test_without_switching_the_same_mistake_ends_the_run(policy: Policy) -> None:
     bad = {"op": "test", "path": "/schema", "value": "engiagent-blueprint/1"}
-    engine = Scripted({
-        "analyse": [analysis(spoil(other_syntax)), analysis(expert())],
-        "repair": [{"why": "nothing", "patch": [bad]}],
-    })  # fmt: skip
+    engine = Scripted(
+        {
+            "analyse": [analysis(spoil(other_syntax)), analysis(expert())],
+            "repair": [{"why": "nothing", "patch": [bad]}],
+        }
+    )
     ended = run(engine, policy)
     assert verdict(ended) is None
     assert ended.faults[0].kind == "syntax"
@@ -199,18 +221,24 @@ def test_what_is_missing_ends_the_run_without_a_plan() -> None:
 
 def test_words_that_the_text_does_not_have_are_no_evidence() -> None:
     claims = [{"quote": "the moon is made of cheese", "why": "odd"}]
-    ended = run(Scripted({"analyse": [
-        analysis(None, "undecided", not_understood=claims), analysis(expert()),
-    ]}))  # fmt: skip
+    ended = run(
+        Scripted(
+            {"analyse": [analysis(None, "undecided", not_understood=claims), analysis(expert())]}
+        )
+    )
     assert verdict(ended) == "certified"
     assert ended.records[1]["trigger"]["kind"] == "misread"
 
 
 @pytest.mark.parametrize(
     ("budget", "said"),
-    [(Budget(steps=2), "2 turns"), (Budget(tokens=100), "110 of 100 tokens"),
-     (Budget(cost=0.0005), "USD"), (Budget(minutes=0.0), "minutes")],
-)  # fmt: skip
+    [
+        (Budget(steps=2), "2 turns"),
+        (Budget(tokens=100), "110 of 100 tokens"),
+        (Budget(cost=0.0005), "USD"),
+        (Budget(minutes=0.0), "minutes"),
+    ],
+)
 def test_a_budget_ends_a_run_and_says_which(budget: Budget, said: str) -> None:
     ended = run(Scripted({"analyse": [analysis(expert())]}), budget=budget)
     assert ended.stopped

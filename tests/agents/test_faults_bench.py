@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from engiagent.bench.faults import CLASSES, MODES, bench_faults
-from engiagent.bench.faults.ablation import play, usable
-from engiagent.bench.faults.elements import Place, at, operations, put
-from engiagent.bench.faults.injections import Case, Injection, draw
-from engiagent.bench.faults.operators import OPERATORS, spoilings
-from engiagent.bench.faults.report import LABEL, report, table
-from engiagent.bench.faults.subjects import Subject
+from engiagent.agents.bench.faults import CLASSES, MODES, bench_faults
+from engiagent.agents.bench.faults.ablation import play, usable
+from engiagent.agents.bench.faults.elements import Place, at, operations, put
+from engiagent.agents.bench.faults.injections import Case, Injection, draw
+from engiagent.agents.bench.faults.operators import OPERATORS, spoilings
+from engiagent.agents.bench.faults.report import LABEL, report, table
+from engiagent.agents.bench.faults.subjects import Subject
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.patching import patched
 from engiagent.cli.app import app
-from engiagent.jsontext import dumps_canonical
-from engiagent.problems import corpus_root
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.text import corpus_root
 
 DAY = corpus_root() / "battery" / "merchant_day"
 
@@ -34,9 +34,7 @@ def test_runs_cannot_reach_the_answer(subject: Subject) -> None:
     assert subject.annotated.expert is not None
 
 
-def test_every_class_of_operators_finds_a_place_and_its_patch_restores_it(
-    subject: Subject,
-) -> None:
+def test_every_class_of_operators_finds_a_place_and_its_patch_restores_it(subject: Subject) -> None:
     right = Blueprint.from_json(dumps_canonical(subject.document))
     for fault_class in OPERATORS:
         found = spoilings(subject.document, subject.problem.text, fault_class)

@@ -4,8 +4,8 @@ import pytest
 
 from engiagent.agents.gain import RANKS, ROUNDS, Gains, decision, quality
 from engiagent.agents.protocol import Board, Fault
-from engiagent.problems import corpus_root
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import corpus_root
 
 DAY = corpus_root() / "battery" / "merchant_day"
 
@@ -45,8 +45,13 @@ def test_a_plan_that_breaks_demands_is_never_good_enough_to_stop() -> None:
 
 @pytest.mark.parametrize(
     ("kinds", "said"),
-    [((), "output"), (("data-altered",), "restart"), (("requirement-violated",), "improve"),
-     (("not-best", "misread"), "restart"), (("unread",), "improve")],
-)  # fmt: skip
+    [
+        ((), "output"),
+        (("data-altered",), "restart"),
+        (("requirement-violated",), "improve"),
+        (("not-best", "misread"), "restart"),
+        (("unread",), "improve"),
+    ],
+)
 def test_the_worst_fault_decides(kinds: tuple[str, ...], said: str) -> None:
     assert decision([Fault(kind, "…") for kind in kinds]) == said

@@ -22,10 +22,11 @@ from engiagent.agents.questions import SCHEMAS
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.errors import InputError
-from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
-from engiagent.problems import Problem, corpus_root
+from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem, corpus_root
 from tests.agents.scripts import DAY, analysis, expert
 
 Json = dict[str, Any]
@@ -119,9 +120,8 @@ def test_the_demands_are_read_without_the_blueprint() -> None:
     problem = Problem.load(DAY)
     blueprint = Blueprint.from_json(json.dumps(expert()))
     asked = Question(
-        "verifier", "requirements", board(problem, blueprint=blueprint), {},
-        SCHEMAS["requirements"],
-    )  # fmt: skip
+        "verifier", "requirements", board(problem, blueprint=blueprint), {}, SCHEMAS["requirements"]
+    )
     text = json.dumps(Prompting().request(asked).to_dict())
     assert "P_charge" not in text
     assert "end_energy" not in text
@@ -236,13 +236,30 @@ def test_every_blueprint_of_the_corpus_survives_the_way_over_the_wire() -> None:
 
 
 LEAVES = st.one_of(
-    st.none(), st.booleans(), st.integers(-5, 2000), st.floats(-9, 9),
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 2000),
+    st.floats(-9, 9),
     st.sampled_from(["8 MW", "table:0:0:x", "file:day_ahead.csv#x", "[", "assumption: a"]),
-)  # fmt: skip
-FIELDS = st.sampled_from([
-    "source_reference", "unused", "span", "quote", "kind", "of", "table", "row", "spans",
-    "core_model_elements", "parameters", "param_id", "schema", "extended_analysis_and_robustness",
-])  # fmt: skip
+)
+FIELDS = st.sampled_from(
+    [
+        "source_reference",
+        "unused",
+        "span",
+        "quote",
+        "kind",
+        "of",
+        "table",
+        "row",
+        "spans",
+        "core_model_elements",
+        "parameters",
+        "param_id",
+        "schema",
+        "extended_analysis_and_robustness",
+    ]
+)
 ANYTHING = st.recursive(
     LEAVES, lambda part: st.lists(part, max_size=3) | st.dictionaries(FIELDS, part, max_size=4)
 )
@@ -350,9 +367,17 @@ def test_the_values_of_a_patch_travel_as_text() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "nothing", '{"blueprint": "{"}', '{"blueprint": "[]"}', '{"a": 1, "a": 2}',
-     '{"blueprint": "' + "[" * 99 + '"}', '{"x": 1e999}'],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "nothing",
+        '{"blueprint": "{"}',
+        '{"blueprint": "[]"}',
+        '{"a": 1, "a": 2}',
+        '{"blueprint": "' + "[" * 99 + '"}',
+        '{"x": 1e999}',
+    ],
+)
 def test_what_cannot_be_read_is_said(text: str) -> None:
     with pytest.raises(WireError):
         read_reply("analyse", text, Problem.load(DAY))
@@ -408,9 +433,7 @@ constraints: []
 
 
 def test_every_agent_has_a_card() -> None:
-    assert set(cards()) == {
-        "analyzer", "modeler", "verifier", "solver", "evaluator", "coordinator",
-    }  # fmt: skip
+    assert set(cards()) == {"analyzer", "modeler", "verifier", "solver", "evaluator", "coordinator"}
     assert {k for card in cards().values() for k in card.capabilities} >= set(KINDS)
     assert "ask" not in cards()["solver"].tools
     for card in cards().values():

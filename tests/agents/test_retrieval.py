@@ -13,7 +13,7 @@ from engiagent.agents.retrieval import Exemplar, archive, cutoff, exemplars
 from engiagent.agents.retrieval.archive import body, likeness, shingles
 from engiagent.agents.retrieval.cutoff import segment_error, weighted_error
 from engiagent.agents.retrieval.select import ranked, strangers, structurally_alike
-from engiagent.problems import Problem, corpus_root
+from engiagent.text import Problem, corpus_root
 
 pytest.importorskip("bm25s")
 
@@ -54,11 +54,7 @@ def test_the_cut_off_is_where_two_lines_fit_best(scores: list[float], expected: 
     assert cutoff(scores) == expected
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=4, max_size=12),
-    st.floats(0.1, 10),
-    st.floats(-5, 5),
-)
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=12), st.floats(0.1, 10), st.floats(-5, 5))
 def test_no_other_break_is_better_and_scale_does_not_matter(
     scores: list[float], factor: float, shift: float
 ) -> None:
@@ -113,8 +109,10 @@ def test_words_bring_problems_of_the_same_kind_first(known: tuple[Exemplar, ...]
     )
     found = ranked(known, text)
     assert 2 <= len(found) < len(known)
-    assert any(part.startswith("series:state_of_charge") or part == "model:battery"
-               for part in found[0].structure)  # fmt: skip
+    assert any(
+        part.startswith("series:state_of_charge") or part == "model:battery"
+        for part in found[0].structure
+    )
 
 
 def test_structure_of_a_sketch_counts(known: tuple[Exemplar, ...]) -> None:

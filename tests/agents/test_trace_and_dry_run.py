@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from engiagent.bench.messages.server import Say, serving
+from engiagent.agents.bench.messages.server import Say, serving
 from engiagent.cli.app import app
 from tests.agents.scripts import DAY, KEY, NOBODY, NOTHING, Plays, analysis, expert
 
@@ -38,9 +38,12 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     kept = json.loads((out / "run.json").read_text())["asked"]
     assert kept["budget"]["tokens"] == 60_000
     assert kept["policy"] == {
-        "coordination": "fixed", "verifier": True, "forced_switching": False, "code": False,
+        "coordination": "fixed",
+        "verifier": True,
+        "forced_switching": False,
+        "code": False,
         "scored": False,
-    }  # fmt: skip
+    }
 
     told = json.loads(invoke("trace", out, "--json").stdout)
     assert told["engine"] == "anthropic"

@@ -15,9 +15,10 @@ from engiagent.agents.disagreement import unread_numbers
 from engiagent.agents.extraction import Extraction, merged, readable
 from engiagent.agents.modeler import patched
 from engiagent.blueprint import Blueprint
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.jsontext import dumps_canonical
-from engiagent.problems import Problem, corpus_root
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.text import Problem, corpus_root
 from engiagent.verify.requirements import parse_requirements
 
 Json = dict[str, Any]

@@ -15,9 +15,10 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.registry import BACKENDS, adapter
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.selection import refusals
+from engiagent.solvers.solving import solve
 from tests.agreement.strategies import CLASSES, Drawn, drawn
 from tests.sample import blueprints
 

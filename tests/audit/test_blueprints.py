@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engiagent.audit import Audit, audit_path, audit_problem
 from engiagent.cli.app import app
-from engiagent.problems import Problem, corpus_root
+from engiagent.explain.audit import Audit, audit_path, audit_problem
+from engiagent.text import Problem, corpus_root
 
 Core = dict[str, Any]
 DAY = corpus_root() / "battery/merchant_day"
@@ -69,12 +69,20 @@ def without_goal(core: Core) -> None:
         (value("eta_charge", 9.6), "suspicious", "implausible-value", "battery.charge_efficiency"),
         (value("eta_charge", 50), "suspicious", "unusual-value", "battery.charge_efficiency"),
         (value("E_max", 20, "kWh"), "contradictory", "limits-clash", ""),
-        (value("P_charge", 0.5, "W"), "suspicious", "implausible-value",
-         "battery.charge_power_max"),
-        (value("P_charge", 1, "kW"), "suspicious", "out-of-proportion",
-         "battery.energy_capacity/charge_power_max"),
+        (
+            value("P_charge", 0.5, "W"),
+            "suspicious",
+            "implausible-value",
+            "battery.charge_power_max",
+        ),
+        (
+            value("P_charge", 1, "kW"),
+            "suspicious",
+            "out-of-proportion",
+            "battery.energy_capacity/charge_power_max",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_was_spoilt_is_found_where_it_is(
     change: Callable[[Core], None], verdict: str, code: str, subject: str, tmp_path: Path
 ) -> None:
@@ -124,9 +132,12 @@ def test_prose_is_not_judged_and_files_that_it_names_are_looked_for(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("place", "code"),
-    [("battery/merchant_day", 0), ("battery/missing_efficiency", 4),
-     ("thermal/cold_snap_infeasible", 3)],
-)  # fmt: skip
+    [
+        ("battery/merchant_day", 0),
+        ("battery/missing_efficiency", 4),
+        ("thermal/cold_snap_infeasible", 3),
+    ],
+)
 def test_the_command_ends_with_the_code_of_its_verdict(place: str, code: int) -> None:
     result = CliRunner().invoke(app, ["audit", place, "--json"])
     assert result.exit_code == code, result.output

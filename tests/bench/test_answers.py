@@ -2,7 +2,7 @@
 
 import pytest
 
-from engiagent.bench.corpus import judge
+from engiagent.agents.bench.corpus import judge
 
 ANSWER = {
     "verdict": "certified",
@@ -10,8 +10,11 @@ ANSWER = {
     "relative_tolerance": 1e-6,
 }
 UNDECIDED = {"verdict": "ill-posed", "missing": ["battery.charge_efficiency"]}
-GAP = {"verdict": "ill-posed", "missing": ["diesel"],
-       "missing_as": {"diesel": ["genset.fuel_price"]}}  # fmt: skip
+GAP = {
+    "verdict": "ill-posed",
+    "missing": ["diesel"],
+    "missing_as": {"diesel": ["genset.fuel_price"]},
+}
 
 
 def goal(value: float, unit: str = "EUR") -> dict[str, object]:

@@ -10,24 +10,31 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from engiagent.agents.bench.figures import figures, pass_all, pass_at, table, to_csv, to_html
+from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, demands
+from engiagent.agents.bench.messages.server import serving
+from engiagent.agents.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.bench.figures import figures, pass_all, pass_at, table, to_csv, to_html
-from engiagent.bench.messages.experts import Plays, analysis, blueprint_of, demands
-from engiagent.bench.messages.server import serving
-from engiagent.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.problems import Problem, corpus_root
+from engiagent.text import Problem, corpus_root
 
 DAY = "battery/merchant_day"
 
 
 def measured(right: bool, **changes: object) -> Measured:
     values: dict[str, object] = {
-        "verdict": "certified" if right else "undecided", "numerical": right, "feasible": right,
-        "right": right, "false": False, "turns": 5, "tokens": 1000, "cost": 0.01, "seconds": 2.0,
+        "verdict": "certified" if right else "undecided",
+        "numerical": right,
+        "feasible": right,
+        "right": right,
+        "false": False,
+        "turns": 5,
+        "tokens": 1000,
+        "cost": 0.01,
+        "seconds": 2.0,
         "reason": "",
-    }  # fmt: skip
+    }
     return Measured(**{**values, **changes})  # type: ignore[arg-type]
 
 
@@ -154,9 +161,13 @@ def test_a_suite_asks_a_model_on_a_server_of_ones_own(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-scripted")
     with serving(script) as server:
         path = suite_file(
-            tmp_path, problems=[DAY], engines=["anthropic"], coordination=["fixed"],
-            base_url=server.url, model="claude-haiku-5-5",
-        )  # fmt: skip
+            tmp_path,
+            problems=[DAY],
+            engines=["anthropic"],
+            coordination=["fixed"],
+            base_url=server.url,
+            model="claude-haiku-5-5",
+        )
         found = run_suite(load_suite(path), tmp_path / "runs.sqlite")
         assert {m.verdict for m in found.values()} == {"certified"}
         assert all(m.right and m.tokens > 1000 and m.cost for m in found.values())

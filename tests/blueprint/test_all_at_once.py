@@ -58,9 +58,7 @@ def test_units_of_parameters_and_variables_are_refused_together() -> None:
 
 
 def test_names_that_are_taken_are_listed_with_those_that_never_work() -> None:
-    shown = raised(
-        parameters=[{"name": "lambda", "value": 1}, {"name": "x", "value": 1}],
-    )
+    shown = raised(parameters=[{"name": "lambda", "value": 1}, {"name": "x", "value": 1}])
     assert "already used" in shown
     assert "no name may be one of" in shown
     assert " yield" in shown

@@ -19,8 +19,14 @@ from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.elaborate import Elaboration
 from tests.blueprints import blueprint
 
-DAY = {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3,
-       "zone": "Europe/Berlin"}  # fmt: skip
+DAY = {
+    "name": "T",
+    "kind": "time",
+    "start": "2025-07-01T00:00",
+    "step": "1 h",
+    "periods": 3,
+    "zone": "Europe/Berlin",
+}
 SETS: list[dict[str, Any]] = [
     DAY,
     {"name": "I", "kind": "instants", "of": "T"},
@@ -211,8 +217,11 @@ def test_the_order_of_rows_and_columns_means_nothing(rng: random.Random, wide: b
 def test_a_wide_table_has_a_column_for_each_element_whichever_index_comes_first(
     tmp_path: Path,
 ) -> None:
-    write(tmp_path, "G2 [MW],time,G1\n0.02,2025-07-01 01:00,11\n0.03,2025-07-01 02:00,12\n"
-          "0.01,2025-07-01 00:00,10\n")  # fmt: skip
+    write(
+        tmp_path,
+        "G2 [MW],time,G1\n0.02,2025-07-01 01:00,11\n0.03,2025-07-01 02:00,12\n"
+        "0.01,2025-07-01 00:00,10\n",
+    )
     wanted = [[10, 11, 12], [10, 20, 30]]
     assert table(tmp_path, "d.csv#*", "G", "T", keys=["time"]).tolist() == wanted
     assert table(tmp_path, "d.csv#*", "T", "G", keys=["time"]).T.tolist() == wanted
@@ -251,9 +260,11 @@ def test_dimensions_of_an_array_are_matched_by_name_label_and_stamp(tmp_path: Pa
     write_netcdf(
         tmp_path,
         {"time": 3, "unit": ["G2", "G1"]},
-        {"time": (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00"),
-         "power": (("time", "unit"), values, "MW")},
-    )  # fmt: skip
+        {
+            "time": (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00"),
+            "power": (("time", "unit"), values, "MW"),
+        },
+    )
     wanted = [[1000, 3000, 5000], [2000, 4000, 6000]]
     assert table(tmp_path, "d.nc#power", "G", "T").tolist() == wanted
     assert table(tmp_path, "d.nc#power", "T", "G").T.tolist() == wanted
@@ -279,15 +290,21 @@ def test_a_sparse_set_takes_its_elements_from_a_matrix_or_a_list(tmp_path: Path)
     write_netcdf(
         tmp_path,
         {"line": 2},
-        {"i": (("line",), ["B", "A"], None), "j": (("line",), ["C", "B"], None),
-         "p": (("line",), [0.002, 0.001], "MW")},
-    )  # fmt: skip
+        {
+            "i": (("line",), ["B", "A"], None),
+            "j": (("line",), ["C", "B"], None),
+            "p": (("line",), [0.002, 0.001], "MW"),
+        },
+    )
     assert table(tmp_path, "d.nc#p", "Line", keys=["i", "j"]).tolist() == [1, 2]
 
 
 def test_labels_and_single_values_from_arrays(tmp_path: Path) -> None:
-    write_netcdf(tmp_path, {"g": ["G2", "G1"]}, {"fuel": (("g",), ["oil", "gas"], None),
-                                                   "x": ((), 3.0, "MW")})  # fmt: skip
+    write_netcdf(
+        tmp_path,
+        {"g": ["G2", "G1"]},
+        {"fuel": (("g",), ["oil", "gas"], None), "x": ((), 3.0, "MW")},
+    )
     assert table(tmp_path, "d.nc#fuel", "G", type="label").tolist() == ["gas", "oil"]
     assert table(tmp_path, "d.nc#x").tolist() == 3000
 
@@ -296,9 +313,12 @@ def test_sets_take_their_elements_from_arrays_and_parquet_too(tmp_path: Path) ->
     write_netcdf(
         tmp_path,
         {"bus": ["C", "A"], "line": 2},
-        {"i": (("line",), ["A", "C"], None), "j": (("line",), ["C", "A"], None),
-         "wide": (("bus", "line"), [[1.0, 2], [3, 4]], None)},
-    )  # fmt: skip
+        {
+            "i": (("line",), ["A", "C"], None),
+            "j": (("line",), ["C", "A"], None),
+            "wide": (("bus", "line"), [[1.0, 2], [3, 4]], None),
+        },
+    )
     pq.write_table(pa.table({"year": [2030, 2040]}), tmp_path / "d.parquet")
     sets = [
         {"name": "N", "kind": "labels", "data": "d.nc#bus"},
@@ -342,16 +362,24 @@ def test_faults_of_long_tables_have_their_place(tmp_path: Path, text: str, messa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-02 02:00,3\n",
-         "d.csv:4:1: column 'time': no element of T; found '2025-07-02 02:00'"),
-        ("time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 00:30,3\n",
-         "d.csv:4:1: column 'time': no element of T"),
-        ("time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01T02:00Z,3\n",
-         "some time stamps have an offset from UTC and some have none"),
-        ("time,v\n2025-07-01 00:00,1\nlater,2\n2025-07-01 02:00,3\n",
-         "d.csv:3:1: column 'time': no element of T; found 'later'"),
+        (
+            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-02 02:00,3\n",
+            "d.csv:4:1: column 'time': no element of T; found '2025-07-02 02:00'",
+        ),
+        (
+            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 00:30,3\n",
+            "d.csv:4:1: column 'time': no element of T",
+        ),
+        (
+            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01T02:00Z,3\n",
+            "some time stamps have an offset from UTC and some have none",
+        ),
+        (
+            "time,v\n2025-07-01 00:00,1\nlater,2\n2025-07-01 02:00,3\n",
+            "d.csv:3:1: column 'time': no element of T; found 'later'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_stamps_have_their_place(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path, text)
     assert message in refusal(tmp_path, "d.csv#v", "T", keys=["time"])
@@ -368,12 +396,14 @@ def test_a_stamp_that_is_shifted_in_the_middle_is_found_without_keys_too(tmp_pat
     ("text", "message"),
     [
         ("time,G1\n18:00,1\n19:00,1\n20:00,1\n", "there is no column for G2 of G; found G1"),
-        ("time,G1,G2,G3\n18:00,1,1,1\n19:00,1,1,1\n20:00,1,1,1\n",
-         "the column 'G3' is no element of G"),
+        (
+            "time,G1,G2,G3\n18:00,1,1,1\n19:00,1,1,1\n20:00,1,1,1\n",
+            "the column 'G3' is no element of G",
+        ),
         ("time,G1,G2\n18:00,1,1\n19:00,1,1\n", "no row for 20:00"),
         ("time,G1 [kWh],G2\n18:00,1,1\n19:00,1,1\n20:00,1,1\n", "column 'G1 [kWh]' is in kWh"),
     ],
-)  # fmt: skip
+)
 def test_faults_of_wide_tables(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path, text)
     assert message in refusal(tmp_path, "d.csv#*", "G", "H", keys=["time"])
@@ -429,9 +459,29 @@ def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_p
     assert "more than 50000000 combinations" in str(error)
 
 
-CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "2025-07-01 00:00", "x", "1,5", "٣",
-         "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59", "now", "20:00", '"q',
-         "1e999"]  # fmt: skip
+CELLS = [
+    "A",
+    "B",
+    "G1",
+    "G2",
+    "1",
+    "2",
+    "3",
+    "1.5",
+    "nan",
+    "",
+    "2025-07-01 00:00",
+    "x",
+    "1,5",
+    "٣",
+    "2025-07-01T02:00Z",
+    "2025-13-01 00:00",
+    "9999-12-31 23:59",
+    "now",
+    "20:00",
+    '"q',
+    "1e999",
+]
 HEADERS = ["a", "b", "v", "v [kWh]", "time", "G1", "G2 [MW]", "1", "*", "x [foo]"]
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from engiagent.blueprint.document import Blueprint, FrozenMap, freeze, schema, thaw
 from engiagent.errors import InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from tests.blueprints import DAY, constraint, document, parameter, variable
 from tests.strategies import blueprints
 
@@ -139,28 +139,72 @@ def _core(**more: Any) -> dict[str, Any]:
         (document() | {"modeling_context": {}}, "modeling_context", "'problem_essence' is missing"),
         (_core(sets=[{"name": "T"}]), 'sets[0] "T"', "'kind' is missing"),
         (_core(sets=[DAY | {"kind": "times"}]), 'sets[0].kind "T"', "expected one of 'time'"),
-        (_core(sets=[DAY | {"periods": 4.0}]), 'sets[0].periods "T"', "found 4.0; expected integer"),
+        (
+            _core(sets=[DAY | {"periods": 4.0}]),
+            'sets[0].periods "T"',
+            "found 4.0; expected integer",
+        ),
         (_core(sets=[DAY | {"periods": 0}]), 'sets[0].periods "T"', "less than the minimum"),
         (_core(sets=[DAY | {"periods": True}]), 'sets[0].periods "T"', "expected integer"),
-        (_core(sets=[DAY | {"name": "2T"}]), "sets[0].name", "expected an identifier, as soc or P_max"),
+        (
+            _core(sets=[DAY | {"name": "2T"}]),
+            "sets[0].name",
+            "expected an identifier, as soc or P_max",
+        ),
         (_core(sets=[DAY | {"step": 3.5}]), "sets[0].step", "3.5"),
         (_core(parameters=[{"name": "p", "vale": 3}]), 'parameters[0] "p"', "unknown field 'vale'"),
         (_core(parameters=[parameter("p", True)]), 'parameters[0].value "p"', "found True"),
         (_core(parameters=[parameter("p", None)]), 'parameters[0].value "p"', "found None"),
-        (_core(parameters=[parameter("p", 1, type="elements of T")]), "parameters[0].type", "elements"),
-        (_core(parameters=[{"name": "p", "status": "unknown"}]), "parameters[0].status", "'missing'"),
-        (_core(decision_variables=[variable("x", type="real")]), "decision_variables[0].type", "'continuous'"),
-        (_core(decision_variables=[variable("x", lower=[1])]), "decision_variables[0].lower", "number or string"),
-        (_core(decision_variables=[variable("x", quantity="a..b")]), "decision_variables[0].quantity", "a..b"),
+        (
+            _core(parameters=[parameter("p", 1, type="elements of T")]),
+            "parameters[0].type",
+            "elements",
+        ),
+        (
+            _core(parameters=[{"name": "p", "status": "unknown"}]),
+            "parameters[0].status",
+            "'missing'",
+        ),
+        (
+            _core(decision_variables=[variable("x", type="real")]),
+            "decision_variables[0].type",
+            "'continuous'",
+        ),
+        (
+            _core(decision_variables=[variable("x", lower=[1])]),
+            "decision_variables[0].lower",
+            "number or string",
+        ),
+        (
+            _core(decision_variables=[variable("x", quantity="a..b")]),
+            "decision_variables[0].quantity",
+            "a..b",
+        ),
         (_core(constraints=[{"constraint_id": "C1"}]), "constraints[0]", "'expression' is missing"),
-        (_core(constraints=[constraint("x <= 1", category="Physics")]), "constraints[0].category", "'Physical Laws'"),
+        (
+            _core(constraints=[constraint("x <= 1", category="Physics")]),
+            "constraints[0].category",
+            "'Physical Laws'",
+        ),
         (_core(constraints=[constraint("")]), "constraints[0].expression", "''"),
         (_core(constraints=[constraint("x" * 4001)]), "constraints[0].expression", "long"),
-        (_core(constraints=[constraint("x <= 1") | {"forall": "t in T"}]), "constraints[0].forall", "expected array"),
-        (_core(objective_function={"sense": "min", "expression": "x"}), "objective_function.sense", "'minimize'"),
-        (_core(constraints=[constraint("x <= 1", source_reference={"kind": "guess"})]), "constraints[0].source_reference", "guess"),
+        (
+            _core(constraints=[constraint("x <= 1") | {"forall": "t in T"}]),
+            "constraints[0].forall",
+            "expected array",
+        ),
+        (
+            _core(objective_function={"sense": "min", "expression": "x"}),
+            "objective_function.sense",
+            "'minimize'",
+        ),
+        (
+            _core(constraints=[constraint("x <= 1", source_reference={"kind": "guess"})]),
+            "constraints[0].source_reference",
+            "guess",
+        ),
     ],
-)  # fmt: skip
+)
 def test_schema_errors_name_the_path_and_what_was_expected(
     plain: Any, path: str, words: str
 ) -> None:

@@ -32,28 +32,41 @@ CORE: dict[str, Any] = {
         {"name": "C", "kind": "periods", "periods": 3, "cyclic": True},
         {"name": "Some", "kind": "subset", "of": "G", "elements": ["G3", "G1"]},
         {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["G1", "G2"], ["G2", "G3"]]},
-        {"name": "B", "kind": "tuples", "of": ["G", "K"], "binder": "g, k", "where": "cap[g] > 20[kW]*k"},
+        {
+            "name": "B",
+            "kind": "tuples",
+            "of": ["G", "K"],
+            "binder": "g, k",
+            "where": "cap[g] > 20[kW]*k",
+        },
         {"name": "FromG1", "kind": "subset", "of": "A", "where": "i != last(A)"},
         {"name": "H", "kind": "labels", "elements": ["boiler", 12]},
         {"name": "U", "kind": "union", "of": ["Some", "H"]},
     ],
     "parameters": [
         parameter("price", [30, -5, 10, 40], "EUR/MWh", "T"),
-        parameter("cap", {"G1": 10, "G2": 0.05, "G3": 90}, {"G1": "kW", "G2": "MW", "G3": "kW"}, "G"),
+        parameter(
+            "cap", {"G1": 10, "G2": 0.05, "G3": 90}, {"G1": "kW", "G2": "MW", "G3": "kW"}, "G"
+        ),
         parameter("eff", 90, "%"),
         parameter("warm", 68, "degF"),
         parameter("out", [0, 5, 10, 15], "degC", "T"),
         parameter("share", {"G1": [1, 2, 3, 4], "G2": 0.5, "G3": [4, 3, 2, 1]}, "1", "G", "T"),
         parameter("loss", {"G1": {"G2": 3}, "G2": {"G3": 4}}, "%", "A"),
         parameter("fuel", {"G1": "gas", "G2": "oil", "G3": "gas"}, "1", "G", type="label"),
-        parameter("dep", {"G1": "2025-07-01T01:00", "G2": "2025-07-01T03:00+02:00",
-                          "G3": "2025-07-01T00:00"}, "1", "G", type="element of T"),
+        parameter(
+            "dep",
+            {"G1": "2025-07-01T01:00", "G2": "2025-07-01T03:00+02:00", "G3": "2025-07-01T00:00"},
+            "1",
+            "G",
+            type="element of T",
+        ),
         parameter("twice", "2*cap[g] + 1[kW]", "MW", "g in G"),
         parameter("level", "prev(level[t], 8)/2 + pos(t)*1[kWh]", "kWh", "t in T"),
         parameter("grid", "cap[g]*share[g, t]", "kW", "g in G", "t in T"),
     ],
     "decision_variables": [variable("x", "t in T"), variable("soc", "i in I", unit="kWh")],
-}  # fmt: skip
+}
 
 
 def worth(
@@ -123,11 +136,15 @@ def test_subsets_by_data_and_by_list_keep_their_order() -> None:
         "sets": [
             *CORE["sets"],
             {"name": "Cheap", "kind": "subset", "of": "T", "binder": "h", "where": "price[h] < 20"},
-            {"name": "Back", "kind": "subset", "of": "T", "elements": ["2025-07-01T03:00+02:00",
-                                                                      "2025-07-01T00:00+02:00"]},
+            {
+                "name": "Back",
+                "kind": "subset",
+                "of": "T",
+                "elements": ["2025-07-01T03:00+02:00", "2025-07-01T00:00+02:00"],
+            },
             {"name": "Deep", "kind": "subset", "of": "Cheap", "where": "price[t] > 0"},
         ]
-    }  # fmt: skip
+    }
     assert worth("pos(t)", "t in Cheap", core=core)[0] == [0, 1]
     assert worth("price[t]", "t in Cheap", core=core)[0] == [-5, 10]
     assert worth("price[t]", "t in Back", core=core)[0] == [40, 30]
@@ -169,17 +186,23 @@ def test_parameters_have_their_values(
 
 
 def test_a_file_column_is_converted_from_the_unit_of_its_header(tmp_path: Path) -> None:
-    (tmp_path / "day.csv").write_text("time,price [ct/kWh],load [MW]\n" + "".join(
-        f"2025-07-01 0{h}:00,{h},{h / 10}\n" for h in range(4)
-    ))  # fmt: skip
+    (tmp_path / "day.csv").write_text(
+        "time,price [ct/kWh],load [MW]\n"
+        + "".join(f"2025-07-01 0{h}:00,{h},{h / 10}\n" for h in range(4))
+    )
     core = {
         "sets": [DAY],
         "parameters": [
             {"name": "load", "index": ["T"], "data": "day.csv#load", "unit": "kW"},
-            {"name": "price", "index": ["T"], "data": "day.csv#price", "unit": "EUR/MWh",
-             "unit_override": {"unit": "ct_EUR/kWh", "reason": "the header says only ct"}},
+            {
+                "name": "price",
+                "index": ["T"],
+                "data": "day.csv#price",
+                "unit": "EUR/MWh",
+                "unit_override": {"unit": "ct_EUR/kWh", "reason": "the header says only ct"},
+            },
         ],
-    }  # fmt: skip
+    }
     assert worth("load[t]", "t in T", core=core, folder=tmp_path)[0] == pytest.approx(
         [0, 100, 200, 300]
     )
@@ -199,10 +222,13 @@ def test_a_file_of_another_length_is_refused(tmp_path: Path) -> None:
 def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
     document = blueprint(
         sets=[DAY],
-        parameters=[{"name": "eta", "status": "missing"}, {"name": "E", "status": "missing", "unit": "kWh"}],
+        parameters=[
+            {"name": "eta", "status": "missing"},
+            {"name": "E", "status": "missing", "unit": "kWh"},
+        ],
         decision_variables=[variable("x", "t in T")],
         constraints=[constraint("x[t]*dt(t)*eta <= E", "t in T")],
-    )  # fmt: skip
+    )
     found = analyse(document)
     assert found.missing == ("eta", "E")
     assert found.errors == ()
@@ -249,7 +275,12 @@ def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
         ("price[t-1]", "t in Late", [-5, 10], "EUR/MWh"),
         ("price[last(T)-2]", "", [-5], "EUR/MWh"),
         ("sum(price[s]*dt(s) for s in T if s <= t)", "t in T", [30, 25, 35, 75], "EUR*h/MWh"),
-        ("sum(price[s] for s in T if pos(t) - 1 <= pos(s) <= pos(t))", "t in T", [30, 25, 5, 50], "EUR/MWh"),
+        (
+            "sum(price[s] for s in T if pos(t) - 1 <= pos(s) <= pos(t))",
+            "t in T",
+            [30, 25, 5, 50],
+            "EUR/MWh",
+        ),
         ("sum(cap[g] for g in G if fuel[g] == 'gas')", "", [100], "kW"),
         ("sum(cap[g] for g in G if g in Some)", "", [100], "kW"),
         ("sum(1 for g in G if g not in ('G1', 'G2'))", "", [1], "1"),
@@ -258,7 +289,7 @@ def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
         ("sum(cap[g]*share[g, t] for g in G for t in T if pos(t) == 0)", "", [10 + 25 + 360], "kW"),
         ("cap['G1'] if price[t] > 0 else -cap['G2']", "t in T", [10, -50, 10, 10], "kW"),
     ],
-)  # fmt: skip
+)
 def test_helpers_and_offsets(text: str, forall: str, expected: list[float], unit: str) -> None:
     values, found = worth(text, *[part for part in forall.split("; ") if part])
     assert values == pytest.approx(expected)
@@ -307,8 +338,13 @@ def test_night_shifts_wrap_at_midnight() -> None:
 
 def test_instants_are_the_edges_of_periods() -> None:
     """For a period t, x[t] is the value at its start and x[t+1] the one at its end."""
-    core = CORE | {"parameters": [*CORE["parameters"], parameter("s", [0, 1, 2, 3, 4], "kWh", "I"),
-                                  parameter("e", [5, 6, 7, 8], "kWh", "E")]}  # fmt: skip
+    core = CORE | {
+        "parameters": [
+            *CORE["parameters"],
+            parameter("s", [0, 1, 2, 3, 4], "kWh", "I"),
+            parameter("e", [5, 6, 7, 8], "kWh", "E"),
+        ]
+    }
     assert worth("s[t+1] - s[t]", "t in T", core=core)[0] == [1, 1, 1, 1]
     assert worth("s[t+1]", "t in Late", core=core)[0] == [3, 4]
     assert worth("e[p+1]", "p in P", core=core)[0] == [6, 7, 8]
@@ -332,8 +368,13 @@ def test_initial_values_stand_before_the_first_period() -> None:
     program = compile_blueprint(document)
     assert program.row_lower.tolist() == [1, -1, 0, 0]
     with pytest.raises(BlueprintError, match="no such element"):
-        compile_blueprint(document.with_core(constraints=blueprint(
-            constraints=[constraint("on[t-3] >= 0", "t in T")]).core.constraints))  # fmt: skip
+        compile_blueprint(
+            document.with_core(
+                constraints=blueprint(
+                    constraints=[constraint("on[t-3] >= 0", "t in T")]
+                ).core.constraints
+            )
+        )
 
 
 # --- units ---------------------------------------------------------------------------------------

@@ -15,12 +15,50 @@ from tests.blueprints import blueprint, constraint, variable
 from tests.strategies import blueprints
 
 SCRAPS = [
-    "x[t]", "x", "t", "T", "soc[t+1]", "p[g]", "'G1'", "0", "1e300", "-1", "5[kW]", "3[degC]", "''",
-    "hour(t)", "prev(x[t], 0)", "sum(x[t] for t in T)", "min(x[t] for t in S)", "x[t]**2", "1/0",
-    "t-1", "first(T)", "dep[g]", "fuel[g]", "a if b else c", "T in T", "not x", "x and y", "(1, 2)",
-    "log(-1)", "2**1000", "weekday(e)", "room[e]", "pos(pos(t))", "len(x)", "total", "late[t]",
-    "price[t] > 0", "x[first(G)]", "x[1.5]", "x['']", "1e308*10*x[t]", "9**9**9", "cap[g]*1e-320",
-]  # fmt: skip
+    "x[t]",
+    "x",
+    "t",
+    "T",
+    "soc[t+1]",
+    "p[g]",
+    "'G1'",
+    "0",
+    "1e300",
+    "-1",
+    "5[kW]",
+    "3[degC]",
+    "''",
+    "hour(t)",
+    "prev(x[t], 0)",
+    "sum(x[t] for t in T)",
+    "min(x[t] for t in S)",
+    "x[t]**2",
+    "1/0",
+    "t-1",
+    "first(T)",
+    "dep[g]",
+    "fuel[g]",
+    "a if b else c",
+    "T in T",
+    "not x",
+    "x and y",
+    "(1, 2)",
+    "log(-1)",
+    "2**1000",
+    "weekday(e)",
+    "room[e]",
+    "pos(pos(t))",
+    "len(x)",
+    "total",
+    "late[t]",
+    "price[t] > 0",
+    "x[first(G)]",
+    "x[1.5]",
+    "x['']",
+    "1e308*10*x[t]",
+    "9**9**9",
+    "cap[g]*1e-320",
+]
 
 
 @st.composite
@@ -42,10 +80,13 @@ def spoiled(draw: st.DrawFn) -> Any:
 
 
 @settings(
-    max_examples=150, deadline=None, derandomize=True, database=None,
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 @given(spoiled())
 def test_a_spoiled_blueprint_is_refused_in_words_or_compiled(plain: Any) -> None:
     try:

@@ -49,7 +49,7 @@ def test_clock_and_weekday_follow_the_wall() -> None:
     st.datetimes(datetime(1971, 1, 1), datetime(2037, 1, 1)),
     st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"]),
     st.sampled_from([15, 30, 60, 180]),
-)  # fmt: skip
+)
 def test_labels_clocks_and_weekdays_are_those_of_the_standard_library(
     start: datetime, zone: str, minutes: int
 ) -> None:

@@ -13,7 +13,7 @@ from engiagent.blueprint.spelling import spell
 from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.unithints import clash, suggestion
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from tests.strategies import blueprints
 
 SETS = {
@@ -63,8 +63,11 @@ def hint(text: str, wanted: str) -> str | None:
         ("charge[t] - 0.9*power[g, t]", "MWh", "did you mean (charge[t] - 0.9*power[g, t])*dt(t)?"),
         ("sum(charge[s] for s in T)", "kWh", "did you mean sum(charge[s]*dt(s) for s in T)?"),
         ("sum(power[h, t] for h in G)", "kWh", "did you mean sum(power[h, t] for h in G)*dt(t)?"),
-        ("sum(price[s]*charge[s] for s in T)", "EUR",
-         "did you mean sum(price[s]*charge[s]*dt(s) for s in T)?"),
+        (
+            "sum(price[s]*charge[s] for s in T)",
+            "EUR",
+            "did you mean sum(price[s]*charge[s]*dt(s) for s in T)?",
+        ),
         ("price[t]*charge[t]*dt(t)", "EUR/h", "did you mean price[t]*charge[t]*dt(t)/dt(t)?"),
         ("rate[j]", "unit", "did you mean rate[j]*dt(j)?"),
         ("stock[j]", "unit/timeunit", "did you mean stock[j]/dt(j)?"),
@@ -81,14 +84,18 @@ def hint(text: str, wanted: str) -> str | None:
         ("T_out[t] - 3[degC]", "degC", "add it to a temperature, as 20[degC] + T_out[t] - 3[degC]"),
         ("mass", "kW", None),
     ],
-)  # fmt: skip
+)
 def test_the_usual_mends(text: str, wanted: str, mend: str | None) -> None:
     assert hint(text, wanted) == mend
 
 
 def test_a_mend_that_is_offered_as_an_expression_has_the_wanted_dimension() -> None:
-    for text, wanted in (("soc[t]", "kW"), ("charge[t]", "kWh"), ("rate[j]", "unit"),
-                         ("sum(charge[s] for s in T)", "kWh")):  # fmt: skip
+    for text, wanted in (
+        ("soc[t]", "kW"),
+        ("charge[t]", "kWh"),
+        ("rate[j]", "unit"),
+        ("sum(charge[s] for s in T)", "kWh"),
+    ):
         offered = (hint(text, wanted) or "").removeprefix("did you mean ").removesuffix("?")
         typed = TypeChecker(SETS, SYMBOLS).number(parse(offered), SCOPE)
         assert typed.unit.same_dimension(parse_unit(wanted))
@@ -97,8 +104,13 @@ def test_a_mend_that_is_offered_as_an_expression_has_the_wanted_dimension() -> N
 def test_the_message_names_both_sides_and_quotes_the_term() -> None:
     answer = clash(
         ("left side", "right side"),
-        parse_unit("kW"), parse("soc[t]"), parse_unit("kWh"), SYMBOLS, SETS, SCOPE,
-    )  # fmt: skip
+        parse_unit("kW"),
+        parse("soc[t]"),
+        parse_unit("kWh"),
+        SYMBOLS,
+        SETS,
+        SCOPE,
+    )
     assert answer == (
         "left side is kW, right side is kWh (soc[t])",
         "did you mean (soc[t+1] - soc[t])/dt(t)?",
@@ -109,8 +121,13 @@ def test_a_long_term_is_not_quoted_and_its_mend_is_named_in_general() -> None:
     text = " + ".join(f"power['G{k}', t]" for k in range(9))
     message, mend = clash(
         ("left side", "right side"),
-        parse_unit("kWh"), parse(text), parse_unit("kW"), SYMBOLS, SETS, SCOPE,
-    )  # fmt: skip
+        parse_unit("kWh"),
+        parse(text),
+        parse_unit("kW"),
+        SYMBOLS,
+        SETS,
+        SCOPE,
+    )
     assert (message, mend) == ("left side is kWh, right side is kW", "multiply by dt(t)")
 
 
@@ -128,15 +145,34 @@ def bare(node: Any) -> Any:
 @pytest.mark.parametrize(
     "text",
     [
-        "a - (b - c)", "a - b - c", "a/(b/c)", "a/b/c", "(a + b)*c", "-(a + b)", "-a**2",
-        "(-a)**2", "2**-1", "(a**b)**c", "a**b**c", "(a if t == 'x' else b)*2",
-        "not (a > 1 and b > 2) or c < 3", "x[t+1, 'G 1'] <= 3[kW]", "g in ('a',)",
-        "min(x[t] for t in T if t != first(T) and pos(t) % 2 == 0)", "prev(x[t], -1)",
-        "sum(f[i, j] for (i, j) in A for t in T)", "a // b % c",
-        "(a if b > 1 else c) if d > 2 else e", "not a > 1",
-        "x[t-(k+1)]", "0.1 + 1e-7*a + 1e20", "'it\\'s' == g", "(a <= b) and c not in S", "+a - -b",
+        "a - (b - c)",
+        "a - b - c",
+        "a/(b/c)",
+        "a/b/c",
+        "(a + b)*c",
+        "-(a + b)",
+        "-a**2",
+        "(-a)**2",
+        "2**-1",
+        "(a**b)**c",
+        "a**b**c",
+        "(a if t == 'x' else b)*2",
+        "not (a > 1 and b > 2) or c < 3",
+        "x[t+1, 'G 1'] <= 3[kW]",
+        "g in ('a',)",
+        "min(x[t] for t in T if t != first(T) and pos(t) % 2 == 0)",
+        "prev(x[t], -1)",
+        "sum(f[i, j] for (i, j) in A for t in T)",
+        "a // b % c",
+        "(a if b > 1 else c) if d > 2 else e",
+        "not a > 1",
+        "x[t-(k+1)]",
+        "0.1 + 1e-7*a + 1e20",
+        "'it\\'s' == g",
+        "(a <= b) and c not in S",
+        "+a - -b",
     ],
-)  # fmt: skip
+)
 def test_spelling_reads_back(text: str) -> None:
     assert bare(parse(spell(parse(text)))) == bare(parse(text))
 

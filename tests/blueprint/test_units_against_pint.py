@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.blueprint import units
-from engiagent.blueprint.units import UnitError, convert, parse_unit, unit_names
+from engiagent.units.unit import UnitError, convert, parse_unit, unit_names
 
 # How pint writes what our table writes otherwise; the BTU is that of the international table.
 IN_PINT = {

@@ -10,10 +10,22 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from tests.blueprints import blueprint, constraint, parameter, variable
 
-FINE = {"name": "Q", "kind": "time", "start": "2025-03-29T00:00", "step": "15 min",
-        "periods": 200, "zone": "Europe/Berlin"}  # fmt: skip
-HOURS = {"name": "H", "kind": "time", "start": "2025-03-29T00:00", "step": "1 h",
-         "periods": 50, "zone": "Europe/Berlin"}  # fmt: skip
+FINE = {
+    "name": "Q",
+    "kind": "time",
+    "start": "2025-03-29T00:00",
+    "step": "15 min",
+    "periods": 200,
+    "zone": "Europe/Berlin",
+}
+HOURS = {
+    "name": "H",
+    "kind": "time",
+    "start": "2025-03-29T00:00",
+    "step": "1 h",
+    "periods": 50,
+    "zone": "Europe/Berlin",
+}
 SOME = {"name": "E", "kind": "subset", "of": "Q", "binder": "q", "where": "hour(q) >= 6"}
 
 CONDITIONS = [

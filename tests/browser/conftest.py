@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import ViewportSize
 
-from engiagent.bench.figures import to_html
-from engiagent.bench.suite import Cell, Measured
-from engiagent.problems import corpus_root
+from engiagent.agents.bench.figures import to_html
+from engiagent.agents.bench.suite import Cell, Measured
+from engiagent.agents.runs import run_problem, solve_blueprint
 from engiagent.report import compare, write_batch
-from engiagent.runs import run_problem, solve_blueprint
-from engiagent.view import open_view
+from engiagent.report.view import open_view
+from engiagent.text import corpus_root
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 # As root a sandbox needs what a container has not; the rest keeps the browser from calling home.
 FLAGS: Final = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--hide-scrollbars",
+)
 WIDE: Final = ViewportSize(width=1200, height=900)
 MODES: Final[dict[str, tuple[ViewportSize, Literal["light", "dark"], str]]] = {
     # What a page is asked about: everything once, then what light and width can change.

@@ -7,9 +7,13 @@ import pytest
 from tests.browser.conftest import MODES, Open
 
 PAGES = (
-    "report_merchant_day", "report_missing_efficiency", "report_cold_snap", "batch", "bench",
+    "report_merchant_day",
+    "report_missing_efficiency",
+    "report_cold_snap",
+    "batch",
+    "bench",
     "compare",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,8 +10,7 @@ from tests.browser.conftest import MODES, Open, outside, words_of
 
 
 @pytest.mark.parametrize(
-    ("name", "path"),
-    [("list", "/"), ("run", "/runs/merchant_day"), ("error", "/nothing")],
+    ("name", "path"), [("list", "/"), ("run", "/runs/merchant_day"), ("error", "/nothing")]
 )
 def test_a_page_of_the_viewer_is_sound(name: str, path: str, home: str, visit: Open) -> None:
     opened = visit(home + path)
@@ -77,9 +76,13 @@ def test_a_run_is_followed_while_it_goes(
     folder = runs / "under_way"
     folder.mkdir()
     record = {
-        "schema": "engiagent-run/1", "problem": "slow", "state": "running", "stage": "solve",
-        "pid": os.getpid(), "started": "2026-01-01T00:00:00+00:00",
-    }  # fmt: skip
+        "schema": "engiagent-run/1",
+        "problem": "slow",
+        "state": "running",
+        "stage": "solve",
+        "pid": os.getpid(),
+        "started": "2026-01-01T00:00:00+00:00",
+    }
 
     def write(**changes: object) -> None:
         (folder / "new").write_text(json.dumps(record | changes))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.charts import (
+from engiagent.errors import InputError
+from engiagent.report.charts import (
     Axis,
     Band,
     Bar,
@@ -23,9 +24,8 @@ from engiagent.charts import (
     document,
     draw,
 )
-from engiagent.charts.palette import DARK, LIGHT, style
-from engiagent.charts.panels import stacked
-from engiagent.errors import InputError
+from engiagent.report.charts.palette import DARK, LIGHT, style
+from engiagent.report.charts.panels import stacked
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.charts.thinning import thin
-from engiagent.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
+from engiagent.report.charts.thinning import thin
+from engiagent.report.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -78,8 +78,14 @@ def test_the_hour_that_does_not_exist_has_no_tick() -> None:
 
 def test_clock_ticks_run_past_midnight() -> None:
     assert [t for _, t in clock_ticks(18 * 3600, 30 * 3600, 6)] == [
-        "18:00", "20:00", "22:00", "00:00", "02:00", "04:00", "06:00",
-    ]  # fmt: skip
+        "18:00",
+        "20:00",
+        "22:00",
+        "00:00",
+        "02:00",
+        "04:00",
+        "06:00",
+    ]
 
 
 @pytest.mark.parametrize(

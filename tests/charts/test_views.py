@@ -9,7 +9,10 @@ import xarray
 
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.charts import (
+from engiagent.errors import EngiagentError
+from engiagent.notebook.blueprint import Blueprint
+from engiagent.plant.site import Site
+from engiagent.report.charts import (
     Chart,
     Panel,
     Span,
@@ -20,10 +23,7 @@ from engiagent.charts import (
     plotly_figure,
     route_chart,
 )
-from engiagent.charts.panels import stacked, styled
-from engiagent.errors import EngiagentError
-from engiagent.modelling import Site
-from engiagent.notebook import Blueprint
+from engiagent.report.charts.panels import stacked, styled
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,15 @@ def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
             "modeling_context": {"problem_essence": "drawn"},
             "core_model_elements": {
                 "objective_function": {
-                    "name": "nothing", "sense": "minimize", "expression": "0", "unit": "1",
+                    "name": "nothing",
+                    "sense": "minimize",
+                    "expression": "0",
+                    "unit": "1",
                 },
                 **core,
             },
         }
-    )  # fmt: skip
+    )
     data = {}
     for item in core["decision_variables"]:
         dims = [text.split(" in ")[-1] for text in item["index"]]
@@ -78,12 +81,15 @@ def dispatch() -> Drawn:
         ],
         "constraints": [
             {
-                "constraint_id": "B", "name": "bus", "forall": ["t in T"], "hard": True,
+                "constraint_id": "B",
+                "name": "bus",
+                "forall": ["t in T"],
+                "hard": True,
                 "expression": "sum(P[g, t] for g in G) - sold[t] == load[t]",
                 "category": "Supply-Demand Balance",
             }
         ],
-    }  # fmt: skip
+    }
     values = {"P": [[2000, 2500, 3000], [1500, 2500, 2000]], "sold": [0.5, 1.0, 0.0]}
     return plan_of(core, values)
 
@@ -111,12 +117,15 @@ def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
         ],
         "constraints": [
             {
-                "constraint_id": "B", "name": "house", "forall": ["h in H", "t in T"], "hard": True,
+                "constraint_id": "B",
+                "name": "house",
+                "forall": ["h in H", "t in T"],
+                "hard": True,
                 "expression": "sun[h, t] + bought[h, t] == used[h, t]",
                 "category": "Supply-Demand Balance",
             }
         ],
-    }  # fmt: skip
+    }
     nothing, some = [0.0] * 3, [1.0, 2.0, 1.0]
     values = {"sun": [some, nothing], "bought": [some, some], "used": [[2, 4, 2], some]}
     north, south = plan_panels(plan_of(core, values))[:2]
@@ -146,11 +155,18 @@ def zone(high: list[float]) -> Panel:
         "sets": [TIME, {"name": "I", "kind": "instants", "of": "T"}],
         "parameters": [{"name": "top", "index": ["I"], "value": high, "unit": "degC"}],
         "decision_variables": [
-            variable("temperature", ["i in I"], "degC", lower=20.0, upper="top[i]",
-                     quantity="room.temperature", role="state")
+            variable(
+                "temperature",
+                ["i in I"],
+                "degC",
+                lower=20.0,
+                upper="top[i]",
+                quantity="room.temperature",
+                role="state",
+            )
         ],
         "constraints": [],
-    }  # fmt: skip
+    }
     return plan_panels(plan_of(core, {"temperature": [20.5, 21.0, 22.0, 21.5]}))[0]
 
 
@@ -177,11 +193,17 @@ def feeder() -> Drawn:
         ],
         "parameters": [],
         "decision_variables": [
-            variable("v", ["n in N", "t in T"], "kV**2", lower=81.0, upper=121.0,
-                     quantity="node.squared_voltage")
+            variable(
+                "v",
+                ["n in N", "t in T"],
+                "kV**2",
+                lower=81.0,
+                upper=121.0,
+                quantity="node.squared_voltage",
+            )
         ],
         "constraints": [],
-    }  # fmt: skip
+    }
     values = [[100.0] * 3, [81.0, 90.25, 96.04], [94.09] * 3, [110.25, 100.0, 102.01]]
     return plan_of(core, {"v": values})
 
@@ -228,13 +250,21 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
 
 ROUTES: list[dict[str, Any]] = [
     {"event": "stage", "stage": "load"},
-    {"event": "route", "target": "analyzer", "decided_by": "main way",
-     "outcome": {"status": "done", "summary": "the text is complete", "faults": []}},
-    {"event": "route", "target": "modeler", "decided_by": "main way",
-     "outcome": {"status": "fault", "summary": "2 <findings>", "faults": [{"kind": "units"}]}},
+    {
+        "event": "route",
+        "target": "analyzer",
+        "decided_by": "main way",
+        "outcome": {"status": "done", "summary": "the text is complete", "faults": []},
+    },
+    {
+        "event": "route",
+        "target": "modeler",
+        "decided_by": "main way",
+        "outcome": {"status": "fault", "summary": "2 <findings>", "faults": [{"kind": "units"}]},
+    },
     {"event": "route", "target": "analyzer", "decided_by": "taxonomy", "outcome": None},
     {"event": "route", "target": None, "decided_by": "end"},
-]  # fmt: skip
+]
 
 
 def test_the_turns_of_a_run_are_told_in_order() -> None:

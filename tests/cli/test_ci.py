@@ -57,16 +57,28 @@ def test_every_form_says_the_same(corpus: Path, monkeypatch: pytest.MonkeyPatch)
     page = corpus / "page.md"
     page.write_text("before\n", "utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    result = check("problems", "--github", "--sarif", "s.sarif", "--junit", "j.xml", "--summary",
-                   "t.md", "--json")  # fmt: skip
+    result = check(
+        "problems",
+        "--github",
+        "--sarif",
+        "s.sarif",
+        "--junit",
+        "j.xml",
+        "--summary",
+        "t.md",
+        "--json",
+    )
     assert result.exit_code != 0
     json.loads(result.stdout)  # annotations do not get into it
 
     shown = [line for line in result.stderr.splitlines() if line.startswith("::error ")]
     assert len(shown) == 2
     answer = "problems/planning/rooftop_pv/expert/answer.json"
-    line = next(i for i, text in enumerate(Path(answer).read_text("utf-8").splitlines(), 1)
-                if '"objective"' in text)  # fmt: skip
+    line = next(
+        i
+        for i, text in enumerate(Path(answer).read_text("utf-8").splitlines(), 1)
+        if '"objective"' in text
+    )
     assert f"::error file={answer},line={line}," in "\n".join(shown)
     assert "problems/battery/market_hall_infeasible/expert/blueprint.json,line=" in "\n".join(shown)
 

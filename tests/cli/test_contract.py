@@ -188,9 +188,10 @@ def test_doctor_lists_every_backend_with_its_version_or_how_to_install_it(
     monkeypatch.setattr(
         adapters, "distribution_version", lambda name: None if name == "scs" else there(name)
     )
-    listed = {entry["backend"]: entry for entry in json.loads(invoke("doctor", "--json").stdout)[
-        "solvers"
-    ]}  # fmt: skip
+    listed = {
+        entry["backend"]: entry
+        for entry in json.loads(invoke("doctor", "--json").stdout)["solvers"]
+    }
     assert list(listed) == list(BACKENDS)
     for backend, entry in listed.items():
         gone = bool(adapter(backend).missing())

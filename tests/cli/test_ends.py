@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.runfolder import read_record
-from engiagent.runs import solve_blueprint
-from engiagent.solvers import Progress, load_solution
+from engiagent.agents.runs import solve_blueprint
+from engiagent.run.folder import read_record
+from engiagent.solvers.result import Progress
+from engiagent.solvers.solution import load_solution
 from tests.cli import blueprints
 from tests.cli.asking import answer, invoke, linux
 

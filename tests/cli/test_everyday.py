@@ -15,16 +15,33 @@ from engiagent.cli.app import app
 from engiagent.cli.config import taken
 from engiagent.cli.dressing import tree
 from engiagent.cli.examples import EXAMPLES
-from engiagent.config import SETTINGS, effective, project_file, strangers
+from engiagent.cli.settings import SETTINGS, effective, project_file, strangers
 from engiagent.errors import InputError
 from tests.cli.asking import invoke
 
 COMMANDS = {" ".join(path): command for path, command in tree(app)}
 HEAVY = (
-    "numpy", "scipy", "pandas", "xarray", "pyomo", "highspy", "casadi", "pint", "pydantic", "rich",
-    "jsonschema", "jinja2", "ruamel", "mcp", "anthropic", "netCDF4", "pyarrow", "tomllib",
-    "sqlite3", "asyncio",
-)  # fmt: skip
+    "numpy",
+    "scipy",
+    "pandas",
+    "xarray",
+    "pyomo",
+    "highspy",
+    "casadi",
+    "pint",
+    "pydantic",
+    "rich",
+    "jsonschema",
+    "jinja2",
+    "ruamel",
+    "mcp",
+    "anthropic",
+    "netCDF4",
+    "pyarrow",
+    "tomllib",
+    "sqlite3",
+    "asyncio",
+)
 
 
 def test_every_command_teaches_by_examples() -> None:
@@ -158,14 +175,16 @@ def test_a_setting_stands_for_options_without_a_default_of_their_own() -> None:
         ("[solver]\nthreads = 1.5\n", "expected a whole number"),
         ("[solver]\nthreads = true\n", "expected a whole number"),
         ("[output]\nquiet = 1\n", "expected true or false"),
-        ("[solver]\n\ntimelimit = 3\n", "engiagent.toml:3: there is no setting solver.timelimit; "
-         "expected solver.time_limit"),
+        (
+            "[solver]\n\ntimelimit = 3\n",
+            "engiagent.toml:3: there is no setting solver.timelimit; expected solver.time_limit",
+        ),
         ("[budget]\ngap = 3\n", "expected solver.gap"),
         ("gap = 3\n", "engiagent.toml:1: 'gap' stands outside a section"),
         ("[engine]\nbase_url = 'http://evil.example'\n", "may not be set by a project"),
         ("[solver\n", "engiagent.toml:1:8: this is no TOML"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_in_a_file_is_told_with_its_place(place: Path, text: str, said: str) -> None:
     (place / "project/engiagent.toml").write_text(text)
     found = invoke("problems", "show", "battery/merchant_day")

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from engiagent.cli.app import app
 from engiagent.cli.dressing import tree
 from engiagent.errors import InputError
-from engiagent.schemas import PRINTED, STORED, schema_of
-from engiagent.schemas.page import page
+from engiagent.tools.schemas import PRINTED, STORED, schema_of
+from engiagent.tools.schemas.page import page
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "problems/battery/merchant_day"
@@ -46,8 +46,11 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("finance annuity", "finance annuity 1000 --rate 0.05 --years 10"),
     ("finance npv", "finance npv --rate 0.05 -1000 600 600"),
     ("finance irr", "finance irr -1000 600 600"),
-    ("finance battery", "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
-     "--unit EUR/MWh --step 4"),
+    (
+        "finance battery",
+        "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
+        "--unit EUR/MWh --step 4",
+    ),
     ("sandbox probe", "sandbox probe"),
     ("config show", "config show --all"),
     ("runs list", "runs list"),
@@ -58,7 +61,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("new", "new battery fresh"),
     ("new", "new --list"),
     ("accept", "accept runs/a"),
-)  # fmt: skip
+)
 ELSEWHERE = {
     "view": "serves until it is stopped; tests/view",
     "pareto": "prints what sweep prints, by the same function",
@@ -139,7 +142,7 @@ def test_a_form_is_found_by_name_and_by_id_and_a_slip_is_told() -> None:
 
 def test_the_page_is_what_the_schemas_say() -> None:
     text = (ROOT / "docs/json-schemas.md").read_text("utf-8")
-    assert text == page(), "python -m engiagent.schemas.page > docs/json-schemas.md"
+    assert text == page(), "python -m engiagent.tools.schemas.page > docs/json-schemas.md"
 
 
 def test_the_command_prints_each_of_them() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint.explanations import explanations
 from engiagent.cli.app import app
-from engiagent.jsonplaces import JsonPlaces
-from engiagent.jsontext import dumps_canonical
+from engiagent.io.jsonplaces import JsonPlaces
+from engiagent.io.jsontext import dumps_canonical
 from tests.blueprints import DAY, constraint, document, variable
 
 ROOT = Path(__file__).parents[2]
@@ -151,12 +151,17 @@ def test_what_expansion_moves_and_adds_is_found_where_it_was_written(tmp_path: P
     core = CLEAN | {
         "components": [
             {"name": "house", "model": "load", "connections": {"bus": "site"}, "parameters": parts},
-            {"name": "pack", "model": "battery", "index": "T", "connections": {"bus": "site"},
-             "parameters": store | {"initial_energy": 0, "minimum_energy": 5}},
+            {
+                "name": "pack",
+                "model": "battery",
+                "index": "T",
+                "connections": {"bus": "site"},
+                "parameters": store | {"initial_energy": 0, "minimum_energy": 5},
+            },
             {"name": "mains", "model": "grid", "connections": {"bus": "site"}, "parameters": {}},
         ],
         "expressions": [{"name": "own", "index": ["t in T"], "expression": "x[t] + s[t]"}],
-    }  # fmt: skip
+    }
     path = write(tmp_path / "b.json", core)
     assert pointed_at(path, finding(path, "EB005")["region"]) == "s"
     path = write(tmp_path / "b.json", core | {"expressions": []})
@@ -199,11 +204,14 @@ def test_a_blueprint_of_definitions_is_analysed_as_such(tmp_path: Path) -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(json_values, st.sampled_from([None, 0, 3]), st.booleans())

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engiagent.cli.app import app
-from engiagent.problems import Problem
-from engiagent.scaffold import fill, templates
+from engiagent.cli.scaffold import fill, templates
+from engiagent.text import Problem
 
 
 def invoke(*args: object, input: str | None = None) -> Result:
@@ -44,13 +44,21 @@ def test_what_is_written_runs_to_a_certificate_and_checks(name: str, place: Path
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("battery", {"capacity": "750.5", "day": "2027-02-01", "currency": "USD",
-                     "zone": "America/Los_Angeles", "title": "Depot North"}),
+        (
+            "battery",
+            {
+                "capacity": "750.5",
+                "day": "2027-02-01",
+                "currency": "USD",
+                "zone": "America/Los_Angeles",
+                "title": "Depot North",
+            },
+        ),
         ("thermal", {"heat_capacity": "14", "power": "6", "day": "2026-12-24"}),
         ("hvac", {"cop": "3.9", "capacity": "1200", "currency": "GBP"}),
         ("der", {"gas": "55", "least": "150"}),
     ],
-)  # fmt: skip
+)
 def test_own_values_are_understood_as_well(name: str, given: dict[str, str], place: Path) -> None:
     settings = [word for item in given.items() for word in ("--set", "=".join(item))]
     assert invoke("new", name, "mine", *settings).exit_code == 0

@@ -8,8 +8,8 @@ import pytest
 
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.protocol import Answer, Board, Question, Usage
-from engiagent.problems import Problem
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
 from tests.cli.asking import answer, invoke
 
 

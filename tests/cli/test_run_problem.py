@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.problems import corpus_root
-from engiagent.runfolder import read_record
+from engiagent.run.folder import read_record
+from engiagent.text import corpus_root
 from tests.cli.asking import answer, invoke
 
 DAY = corpus_root() / "battery/merchant_day"

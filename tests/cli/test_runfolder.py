@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.runfolder import RunFolder, StageEvent, is_run_folder, read_record, read_trace
+from engiagent.run.folder import RunFolder, StageEvent, is_run_folder, read_record, read_trace
 
 
 def create(path: Path | None, force: bool = False) -> RunFolder:

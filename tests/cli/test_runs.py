@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engiagent.problems import corpus_root
-from engiagent.runfolder import read_record
-from engiagent.solvers import load_solution
+from engiagent.run.folder import read_record
+from engiagent.solvers.solution import load_solution
+from engiagent.text import corpus_root
 from tests.cli import blueprints
 from tests.cli.asking import answer, invoke, linux
 
@@ -189,8 +189,7 @@ def test_data_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     path = blueprints.products(
-        inner / "b.json",
-        parameters=[{"name": "p", "data": "../secret.csv#p", "unit": "1"}],
+        inner / "b.json", parameters=[{"name": "p", "data": "../secret.csv#p", "unit": "1"}]
     )
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 2
@@ -236,7 +235,7 @@ def test_a_run_of_a_blueprint_alone_checks_again(tmp_path: Path) -> None:
 
 
 def test_a_schedule_that_was_changed_afterwards_is_caught(merchant: Path, tmp_path: Path) -> None:
-    from engiagent.solvers import save_solution
+    from engiagent.solvers.solution import save_solution
 
     folder = copied(merchant, tmp_path / "changed")
     data = load_solution(folder / "solution.nc")

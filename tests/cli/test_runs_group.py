@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engiagent.comparison import changes, compare_runs
+from engiagent.run.comparison import changes, compare_runs
 from tests.cli.asking import invoke
 
 TEXT = Path(__file__).parents[2] / "problems/battery/merchant_day"

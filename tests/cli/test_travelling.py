@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from engiagent.cli.app import app
-from engiagent.jsontext import dumps_canonical
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.verify.certificate import seal_of
 from engiagent.verify.schema import SEAL, certificate_schema
 

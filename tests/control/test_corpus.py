@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engiagent.problems
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.control import RecedingHorizon
 from engiagent.formulations.expansion import expand
-from engiagent.problems.problem import Problem
+from engiagent.text import corpus_root
+from engiagent.text.problem import Problem
 
-CORPUS = Path(engiagent.problems.__file__).parent
+CORPUS = corpus_root()
 CASES: tuple[tuple[str, dict[str, str], int], ...] = (
     ("battery/merchant_day", {"battery.state_of_charge": "E_start"}, 4),
     ("battery/behind_the_meter_shop", {"battery.state_of_charge": "E_start"}, 4),
@@ -33,9 +33,11 @@ def series_of(blueprint: Blueprint, folder: Path) -> dict[str, Any]:
     return {
         p.name: elaboration.table(p.name).values
         for p in blueprint.core.parameters
-        if p.index and not isinstance(p.value, str) and (p.type or "number") == "number"
+        if p.index
+        and not isinstance(p.value, str)
+        and (p.type or "number") == "number"
         and {"T", "I"} & set(elaboration.symbols[p.name].dims)
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(("problem", "state", "steps"), CASES, ids=[c[0] for c in CASES])

@@ -10,7 +10,7 @@ import xarray
 from engiagent.blueprint.document import Blueprint
 from engiagent.control import ControlError, RecedingHorizon, battery_plant, thermal_plant
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 from engiagent.solvers.session import Session
@@ -23,10 +23,16 @@ PRICES = 60 + 40 * np.sin(np.arange(60) / 3.0)
 
 def day(periods: int = HOURS) -> list[dict[str, Any]]:
     return [
-        {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h",
-         "periods": periods, "zone": "UTC"},
+        {
+            "name": "T",
+            "kind": "time",
+            "start": "2025-07-01T00:00",
+            "step": "1 h",
+            "periods": periods,
+            "zone": "UTC",
+        },
         {"name": "I", "kind": "instants", "of": "T"},
-    ]  # fmt: skip
+    ]
 
 
 def battery(**objective: str) -> Blueprint:
@@ -38,23 +44,42 @@ def battery(**objective: str) -> Blueprint:
             parameter("now", 50, "kWh"),
         ],
         decision_variables=[
-            variable("energy", I, unit="kWh", lower=10, upper=100, role="state",
-                     quantity="battery.state_of_charge"),
+            variable(
+                "energy",
+                I,
+                unit="kWh",
+                lower=10,
+                upper=100,
+                role="state",
+                quantity="battery.state_of_charge",
+            ),
             variable("into", T, upper=25, quantity="battery.charge"),
             variable("out", T, upper=25, quantity="battery.discharge"),
         ],
         expressions=[
-            {"name": "bill", "index": [T], "expression": "price[t]*(into[t] - out[t])*dt(t)",
-             "unit": "EUR"},
+            {
+                "name": "bill",
+                "index": [T],
+                "expression": "price[t]*(into[t] - out[t])*dt(t)",
+                "unit": "EUR",
+            }
         ],
         constraints=[
             constraint("energy[first(I)] == now", constraint_id="start"),
-            constraint("energy[t+1] == energy[t] + (0.95*into[t] - out[t]/0.95)*dt(t)", T,
-                       constraint_id="store"),
+            constraint(
+                "energy[t+1] == energy[t] + (0.95*into[t] - out[t]/0.95)*dt(t)",
+                T,
+                constraint_id="store",
+            ),
         ],
-        objective_function={"name": "cost", "sense": "minimize", "unit": "EUR",
-                            "expression": "sum(bill[t] for t in T)"} | objective,
-    )  # fmt: skip
+        objective_function={
+            "name": "cost",
+            "sense": "minimize",
+            "unit": "EUR",
+            "expression": "sum(bill[t] for t in T)",
+        }
+        | objective,
+    )
 
 
 BATTERY = Battery(energy_capacity=100.0, charge_efficiency=0.95, discharge_efficiency=0.95)
@@ -80,13 +105,20 @@ def zone(**more: Any) -> Blueprint:
             constraint("room[first(I)] == now", constraint_id="start"),
             constraint(
                 f"room[t+1] - outside[t] == {decay}*(room[t] - outside[t])"
-                f" + {1 - decay}*5[K/kW]*heat[t]", T, constraint_id="wall"),
+                f" + {1 - decay}*5[K/kW]*heat[t]",
+                T,
+                constraint_id="wall",
+            ),
             constraint("room[i] >= least[i]", I, constraint_id="comfort"),
         ],
-        objective_function={"name": "energy", "sense": "minimize", "unit": "kWh",
-                            "expression": "sum(heat[t]*dt(t) for t in T)"},
+        objective_function={
+            "name": "energy",
+            "sense": "minimize",
+            "unit": "kWh",
+            "expression": "sum(heat[t]*dt(t) for t in T)",
+        },
         **more,
-    )  # fmt: skip
+    )
 
 
 ROOM = ThermalNetwork((ThermalZone(name="room", capacitance=2.0, resistance=5.0),))
@@ -191,8 +223,12 @@ def test_a_state_below_its_bound_recovers_monotonically(measured: float) -> None
 def test_a_cold_room_heats_with_all_it_has_and_reports_each_degree() -> None:
     runner = RecedingHorizon(zone(), state={"room": "now"}, forecasts=COLD, plant=HOUSE)
     outside = np.full(60, -5.0)
-    loop = runner.run(6, {"now": 18.0}, disturbances={"outside": outside},
-                      forecast=lambda _: {"outside": np.full(HOURS, -5.0)})  # fmt: skip
+    loop = runner.run(
+        6,
+        {"now": 18.0},
+        disturbances={"outside": outside},
+        forecast=lambda _: {"outside": np.full(HOURS, -5.0)},
+    )
     first = loop.controls[0]
     assert first.outcome == "relaxed"
     assert {r.limit for r in first.relaxations} == {"comfort"}
@@ -291,9 +327,12 @@ def test_a_heat_pump_with_a_curved_characteristic() -> None:
         {"name": "draw", "index": [T], "unit": "kW", "lower": 0, "upper": 2, "role": "decision"}
     )
     core["constraints"].append(
-        {"constraint_id": "pump", "forall": [T],
-         "expression": "heat[t] == 3*draw[t] - draw[t]**2*0.1[1/kW]"}
-    )  # fmt: skip
+        {
+            "constraint_id": "pump",
+            "forall": [T],
+            "expression": "heat[t] == 3*draw[t] - draw[t]**2*0.1[1/kW]",
+        }
+    )
     core["objective_function"]["expression"] = "sum(draw[t]*dt(t) for t in T)"
     runner = RecedingHorizon(
         Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=HOUSE
@@ -423,12 +462,20 @@ def test_several_zones_share_a_parameter_by_label() -> None:
         ],
         constraints=[
             constraint("room[z, first(I)] == now[z]", "z in Z", constraint_id="start"),
-            constraint("room[z, t+1] - 0[degC] == 0.9*(room[z, t] - 0[degC]) + heat[t, z]*1[K/kW]",
-                       "z in Z", T, constraint_id="wall"),
+            constraint(
+                "room[z, t+1] - 0[degC] == 0.9*(room[z, t] - 0[degC]) + heat[t, z]*1[K/kW]",
+                "z in Z",
+                T,
+                constraint_id="wall",
+            ),
         ],
-        objective_function={"name": "energy", "sense": "minimize", "unit": "kWh",
-                            "expression": "sum(heat[t, z]*dt(t) for t in T for z in Z)"},
-    )  # fmt: skip
+        objective_function={
+            "name": "energy",
+            "sense": "minimize",
+            "unit": "kWh",
+            "expression": "sum(heat[t, z]*dt(t) for t in T for z in Z)",
+        },
+    )
     loop = RecedingHorizon(given, state={"room": "now"}).run(3, {"now": [21.0, 18.0]})
     assert loop.log["heat"].dims == ("step", "Z")
     assert loop.log["heat"].values[0] == pytest.approx([0.0, 1.8], abs=1e-6)

@@ -15,8 +15,10 @@ from click.testing import CliRunner
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.solvers import save_solution, solve, to_dataset
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers.solution import save_solution, to_dataset
+from engiagent.solvers.solving import solve
 
 ROOT = Path(__file__).parents[2] / "problems"
 ROOF, FIELD, HALL, UNKNOWN, MARKET = (
@@ -58,12 +60,15 @@ def removed(name: str, problem: str, file: str, said: str) -> Damage:
 DAMAGES = (
     # the text
     replaced("number of the text", ROOF, TEXT, "50 000 kWh/yr", "55 000 kWh/yr", "50 000"),
-    replaced("quotation of the text", FIELD, TEXT,
-             "4 MW in, 4 MW out", "4 MW im, 4 MW out", "4 MW in"),
-    replaced("cell of a table", ROOF, TEXT,
-             "| 0.330 | 1.94 | 155 |", "| 0.330 | 1.94 | 165 |", "155"),
-    replaced("unit in the text", FIELD, TEXT,
-             "takes at most 16 MW", "takes at most 16 kW", "16 MW"),
+    replaced(
+        "quotation of the text", FIELD, TEXT, "4 MW in, 4 MW out", "4 MW im, 4 MW out", "4 MW in"
+    ),
+    replaced(
+        "cell of a table", ROOF, TEXT, "| 0.330 | 1.94 | 155 |", "| 0.330 | 1.94 | 165 |", "155"
+    ),
+    replaced(
+        "unit in the text", FIELD, TEXT, "takes at most 16 MW", "takes at most 16 kW", "16 MW"
+    ),
     replaced("words moved", HALL, TEXT, "The market hall", "This market hall", "the quote"),
     removed("no text", ROOF, TEXT, "problem"),
     # the data
@@ -72,37 +77,70 @@ DAMAGES = (
     replaced("column renamed", FIELD, "blocks.csv", "price_eur_mwh", "price", "price_eur_mwh"),
     removed("data file missing", FIELD, "field.csv", "field.csv"),
     # the blueprint
-    replaced("number of the blueprint", ROOF, BLUEPRINT,
-             '"value": 50000', '"value": 45000', "45000"),
+    replaced(
+        "number of the blueprint", ROOF, BLUEPRINT, '"value": 50000', '"value": 45000', "45000"
+    ),
     replaced("unit of the blueprint", FIELD, BLUEPRINT, '"MWh"', '"kWh"', "MWh"),
     replaced("span of the blueprint", FIELD, BLUEPRINT, '"span": [', '"span": [1', "quote"),
-    replaced("field that the schema does not know", ROOF, BLUEPRINT,
-             '"param_id"', '"paramid"', "paramid"),
-    replaced("name used twice", FIELD, BLUEPRINT,
-             '"name": "E_end"', '"name": "E_start"', "E_start"),
+    replaced(
+        "field that the schema does not know", ROOF, BLUEPRINT, '"param_id"', '"paramid"', "paramid"
+    ),
+    replaced(
+        "name used twice", FIELD, BLUEPRINT, '"name": "E_end"', '"name": "E_start"', "E_start"
+    ),
     replaced("JSON broken", ROOF, BLUEPRINT, '"schema":', '"schema"', "JSON"),
     # the requirements
-    replaced("quotation of a requirement", ROOF, REQUIREMENTS,
-             "more than this usable", "less than this usable", "less than this usable"),
+    replaced(
+        "quotation of a requirement",
+        ROOF,
+        REQUIREMENTS,
+        "more than this usable",
+        "less than this usable",
+        "less than this usable",
+    ),
     replaced("requirement tightened", ROOF, REQUIREMENTS, "<= 420[m2]", "<= 20[m2]", "R3"),
-    replaced("requirement loosened", ROOF, REQUIREMENTS,
-             ">= 50000[kWh/yr]", ">= 40000[kWh/yr]", "40000 kWh/yr is no number of the text"),
-    replaced("requirement dropped", FIELD, REQUIREMENTS,
-             LAST, "", "a requirement may be missing or too loose"),
+    replaced(
+        "requirement loosened",
+        ROOF,
+        REQUIREMENTS,
+        ">= 50000[kWh/yr]",
+        ">= 40000[kWh/yr]",
+        "40000 kWh/yr is no number of the text",
+    ),
+    replaced(
+        "requirement dropped",
+        FIELD,
+        REQUIREMENTS,
+        LAST,
+        "",
+        "a requirement may be missing or too loose",
+    ),
     replaced("id of a requirement used twice", ROOF, REQUIREMENTS, "id: R2", "id: R1", "R1"),
     replaced("unit of a requirement", ROOF, REQUIREMENTS, "<= 420[m2]", "<= 420[kWh]", "kWh"),
-    replaced("dynamics changed", FIELD, REQUIREMENTS,
-             "charge_efficiency: eta_in", "charge_efficiency: 0.85", "physics"),
+    replaced(
+        "dynamics changed",
+        FIELD,
+        REQUIREMENTS,
+        "charge_efficiency: eta_in",
+        "charge_efficiency: 0.85",
+        "physics",
+    ),
     removed("requirements missing", ROOF, REQUIREMENTS, "requirements.yaml"),
     # the answer
     replaced("objective of the answer", ROOF, ANSWER, "16200", "16000", "objective"),
     replaced("verdict of the answer", HALL, ANSWER, "proven infeasible", "certified", "verdict"),
     replaced("sense of the answer", ROOF, ANSWER, "minimize", "maximize", "sense"),
     replaced("unit of the answer", ROOF, ANSWER, '"EUR"', '"kWh"', "kWh"),
-    replaced("missing data of the answer", UNKNOWN, ANSWER,
-             '"battery.charge_efficiency", ', "", "missing"),
+    replaced(
+        "missing data of the answer",
+        UNKNOWN,
+        ANSWER,
+        '"battery.charge_efficiency", ',
+        "",
+        "missing",
+    ),
     removed("answer missing", ROOF, ANSWER, "answer.json"),
-)  # fmt: skip
+)
 
 
 def check(*arguments: object) -> dict[str, Any]:

@@ -16,10 +16,12 @@ from engiagent.blueprint.document import Blueprint, thaw
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
-from engiagent.problems import Problem
-from engiagent.runinputs import slots_of
-from engiagent.solvers import SolverResult, solve, to_dataset
-from engiagent.verify import check
+from engiagent.run.inputs import slots_of
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.verify.checking import check
 from engiagent.verify.requirements import load_requirements, quote_findings
 
 FOLDERS = sorted(p.parents[1] for p in Path(__file__).parents[2].glob("problems/*/*/expert/*.yaml"))

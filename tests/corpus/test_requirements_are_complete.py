@@ -19,7 +19,8 @@ from engiagent.blueprint.document import (
     VariableDef,
 )
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.solvers import SolverResult, solve
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.solving import solve
 from engiagent.verify.requirements import Requirements, load_requirements
 
 PROBLEMS = Path(__file__).parents[2] / "problems"

@@ -80,12 +80,17 @@ def test_coupled_zones_follow_the_matrix_exponential(scheme: str) -> None:
         ],
         "equations": [
             {
-                "name": "x", "index": ["z in Z", "t in T"], "instants": "I", "unit": "K",
-                "rate": "k*sum(x[y, t] - x[z, t] for y in Z) + 1[K/h]", "initial": "start[z]",
-                "scheme": scheme, "step": "3 min",
+                "name": "x",
+                "index": ["z in Z", "t in T"],
+                "instants": "I",
+                "unit": "K",
+                "rate": "k*sum(x[y, t] - x[z, t] for y in Z) + 1[K/h]",
+                "initial": "start[z]",
+                "scheme": scheme,
+                "step": "3 min",
             }
         ],
-    }  # fmt: skip
+    }
     matrix = np.array([[-0.4, 0.4, 1], [0.4, -0.4, 1], [0, 0, 0]])
     wanted = [(expm(matrix * hour) @ [10, 30, 1])[:2] for hour in range(7)]
     np.testing.assert_allclose(run(core)["x"], np.transpose(wanted), rtol=1e-8)
@@ -102,16 +107,20 @@ def test_two_recursions_that_need_one_another_are_a_forecast_with_level_and_tren
         ],
         "definitions": [
             {
-                "name": "level", "index": ["m in M"], "unit": "MWh",
+                "name": "level",
+                "index": ["m in M"],
+                "unit": "MWh",
                 "expression": "a*sales[m] + (1 - a)*(prev(level[m], 12[MWh]) + prev(trend[m], 0))",
             },
             {
-                "name": "trend", "index": ["m in M"], "unit": "MWh",
+                "name": "trend",
+                "index": ["m in M"],
+                "unit": "MWh",
                 "expression": "b*(level[m] - prev(level[m], 12[MWh])) + (1 - b)*prev(trend[m], 0)",
             },
             {"name": "next", "expression": "level[last(M)] + trend[last(M)]"},
         ],
-    }  # fmt: skip
+    }
     level, trend = 12.0, 0.0
     for value in sales:
         before = level
@@ -139,10 +148,7 @@ def test_first_index_is_the_position_and_the_length_of_the_set_where_there_is_no
 DISTRIBUTIONS: dict[str, tuple[dict[str, Any], Any]] = {
     "normal": ({"mean": 3, "standard_deviation": 2}, stats.norm(3, 2)),
     "uniform": ({"lower": -1, "upper": 4}, stats.uniform(-1, 5)),
-    "lognormal": (
-        {"median": 2, "log_standard_deviation": 0.5},
-        stats.lognorm(0.5, scale=2),
-    ),
+    "lognormal": ({"median": 2, "log_standard_deviation": 0.5}, stats.lognorm(0.5, scale=2)),
     "exponential": ({"mean": 4}, stats.expon(scale=4)),
     "triangular": ({"lower": 0, "mode": 1, "upper": 4}, stats.triang(0.25, 0, 4)),
     "weibull": ({"scale": 8, "shape": 2}, stats.weibull_min(2, scale=8)),
@@ -151,9 +157,14 @@ DISTRIBUTIONS: dict[str, tuple[dict[str, Any], Any]] = {
 
 def drawn(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
     draw = {
-        "name": "x", "index": ["s in S"], "distribution": distribution, "arguments": arguments,
-        "generator": "PCG64", "seed": 7, **more,
-    }  # fmt: skip
+        "name": "x",
+        "index": ["s in S"],
+        "distribution": distribution,
+        "arguments": arguments,
+        "generator": "PCG64",
+        "seed": 7,
+        **more,
+    }
     return {
         "sets": [
             {"name": "S", "kind": "range", "start": 1, "stop": 4000},

@@ -59,25 +59,20 @@ WRONG_DEFINITIONS = {
         "within one step: ",
     ),
     "no time": (
-        defined(
-            {"name": "x", "index": ["g in G"], "unit": "1", "expression": "x[g] + 1"},
-        ),
+        defined({"name": "x", "index": ["g in G"], "unit": "1", "expression": "x[g] + 1"}),
         "runs over no time",
     ),
-    "no start": (
-        one("x[t-1] + 1", unit="1"),
-        "EB004",
-    ),
+    "no start": (one("x[t-1] + 1", unit="1"), "EB004"),
     "future": (
         one("0 if t == last(T) else x[t+1]", unit="1"),
-        "EB043 definitions[0].expression \"x\", column 24: x is not known yet at t = 00:00; use",
+        'EB043 definitions[0].expression "x", column 24: x is not known yet at t = 00:00; use',
     ),
     "condition": (one("where(P[t], 1, 0)"), "EB010"),
     "first_index of two": (
         defined({"name": "x", "expression": "first_index(P[t] > 0 for t in T for g in G)"}),
         "first_index runs over one set",
     ),
-}  # fmt: skip
+}
 
 
 def flow(**change: Any) -> dict[str, Any]:
@@ -117,16 +112,22 @@ WRONG_EQUATIONS = {
 
 def drawn(distribution: str, arguments: dict[str, Any], **change: Any) -> dict[str, Any]:
     draw = {
-        "name": "x", "index": ["t in T"], "distribution": distribution, "unit": "kW",
-        "arguments": arguments, "generator": "PCG64", "seed": 1, **change,
-    }  # fmt: skip
+        "name": "x",
+        "index": ["t in T"],
+        "distribution": distribution,
+        "unit": "kW",
+        "arguments": arguments,
+        "generator": "PCG64",
+        "seed": 1,
+        **change,
+    }
     return {**defined(), "draws": [draw]}
 
 
 WRONG_DRAWS = {
     "missing argument": (
         drawn("normal", {"mean": 1}),
-        "EB044 draws[0].arguments \"x\": normal takes mean, standard_deviation; here are mean",
+        'EB044 draws[0].arguments "x": normal takes mean, standard_deviation; here are mean',
     ),
     "negative": (
         drawn("normal", {"mean": 1, "standard_deviation": -1}),
@@ -150,9 +151,9 @@ WRONG_DRAWS = {
     ),
     "hash": (
         drawn("uniform", {"lower": 1, "upper": 3}, sha256="0" * 64),
-        "EB044 draws[0].sha256 \"x\": the samples have the hash",
+        'EB044 draws[0].sha256 "x": the samples have the hash',
     ),
-}  # fmt: skip
+}
 
 
 def chosen(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -238,11 +239,15 @@ def test_nothing_of_a_hostile_size_is_allocated() -> None:
         "sets": [{"name": "S", "kind": "range", "start": 1, "stop": 1_000_000}],
         "draws": [
             {
-                "name": "x", "index": ["a in S", "b in S"], "distribution": "uniform",
-                "arguments": {"lower": 0, "upper": 1}, "generator": "PCG64", "seed": 1,
+                "name": "x",
+                "index": ["a in S", "b in S"],
+                "distribution": "uniform",
+                "arguments": {"lower": 0, "upper": 1},
+                "generator": "PCG64",
+                "seed": 1,
             }
         ],
-    }  # fmt: skip
+    }
     assert "EB047 draws[0]" in said(core)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from engiagent.blueprint.definitions import Results, evaluate_definitions
 from engiagent.blueprint.document import Blueprint, thaw
-from engiagent.problems import Problem
+from engiagent.text import Problem
 from engiagent.verify.definitions import reproduce
 from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
 
@@ -37,11 +37,13 @@ def tank(scheme: str = "rk4", step: str | None = None, **claim: Any) -> dict[str
     core["equations"][0]["source_reference"] = quoted("A tank at 90 degC")
     core["claims"] = [
         {
-            "claim_id": "K1", "expression": "tank[last(I)] == 29.47[degC]",
+            "claim_id": "K1",
+            "expression": "tank[last(I)] == 29.47[degC]",
             "tolerance": "0.005[K]",
-            "source_reference": quoted("After 10 h the tank is at 29.47 degC"), **claim,
+            "source_reference": quoted("After 10 h the tank is at 29.47 degC"),
+            **claim,
         }
-    ]  # fmt: skip
+    ]
     return core
 
 
@@ -127,15 +129,21 @@ def sampled(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[s
         ],
         "draws": [
             {
-                "name": "x", "index": ["s in S"], "distribution": distribution, "unit": "kW",
-                "arguments": arguments, "generator": "Philox", "seed": 3, **more,
+                "name": "x",
+                "index": ["s in S"],
+                "distribution": distribution,
+                "unit": "kW",
+                "arguments": arguments,
+                "generator": "Philox",
+                "seed": 3,
+                **more,
             }
         ],
         "definitions": [
             {"name": "mean", "expression": "sum(x[s] for s in S)/len(S)"},
             {"name": "used", "expression": "sum(v[k]*p[k] for k in K)"},
         ],
-    }  # fmt: skip
+    }
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -152,14 +160,18 @@ FUNCTIONS: dict[str, Any] = {
     ],
     "definitions": [
         {"name": "fee", "index": ["t in T"], "expression": "piecewise(load[t], xs, ys)"},
-        {"name": "tax", "index": ["t in T"], "unit": "EUR",
-         "expression": "piecewise(load[t], (0, 30, 60), (1[EUR], 2[EUR], 5[EUR]))"},
+        {
+            "name": "tax",
+            "index": ["t in T"],
+            "unit": "EUR",
+            "expression": "piecewise(load[t], (0, 30, 60), (1[EUR], 2[EUR], 5[EUR]))",
+        },
         {"name": "power", "expression": "sumsq(load[t] for t in T)"},
         {"name": "mean", "expression": "expect(yield_[w] for w in W)"},
         {"name": "late", "expression": "first_index(load[t] > 20[kW] for t in T if pos(t) > 1)"},
         {"name": "least", "expression": "min(load[t] for t in T) if first(T) != last(T) else 0"},
     ],
-}  # fmt: skip
+}
 
 CASES: dict[str, dict[str, Any]] = {
     "functions": FUNCTIONS,
@@ -180,13 +192,17 @@ CASES: dict[str, dict[str, Any]] = {
         **cooling("exact"),
         "draws": [
             {
-                "name": "ambient_noise", "index": ["t in T"], "distribution": "normal",
-                "unit": "degC", "generator": "SFC64", "seed": 1,
+                "name": "ambient_noise",
+                "index": ["t in T"],
+                "distribution": "normal",
+                "unit": "degC",
+                "generator": "SFC64",
+                "seed": 1,
                 "arguments": {"mean": "ambient", "standard_deviation": "2[K]"},
             }
         ],
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -226,9 +242,12 @@ def designed(**more: Any) -> Blueprint:
         "definitions": [{"name": "cost", "expression": "k*a + q/a", "unit": "EUR"}],
         "design": {
             "choices": [{"name": "a", "values": [0.5, 1, 2, 3, 4], "unit": "m2"}],
-            "sense": "minimize", "merit": "cost", "unit": "EUR", **more,
+            "sense": "minimize",
+            "merit": "cost",
+            "unit": "EUR",
+            **more,
         },
-    }  # fmt: skip
+    }
     return assumed(core)
 
 
@@ -314,11 +333,13 @@ def test_a_claim_for_every_period_names_the_worst_place(tmp_path: Path) -> None:
         "definitions": [{"name": "twice", "index": ["t in T"], "expression": "2*E[t]"}],
         "claims": [
             {
-                "claim_id": "K", "forall": ["t in T"], "expression": "twice[t] <= 12[kWh]",
+                "claim_id": "K",
+                "forall": ["t in T"],
+                "expression": "twice[t] <= 12[kWh]",
                 "tolerance": "0.5[kWh]",
             }
         ],
-    }  # fmt: skip
+    }
     certificate = reproduce(bare(tmp_path), None, assumed(core))
     (violation,) = certificate.violations
     assert violation["where"] == {"t": "01:00"}
@@ -330,7 +351,7 @@ import json, sys
 from pathlib import Path
 from engiagent.blueprint.document import Blueprint, thaw
 from engiagent.blueprint.definitions import evaluate_definitions
-from engiagent.problems import Problem
+from engiagent.text import Problem
 from engiagent.verify.definitions import reproduce
 plan = Blueprint.from_dict(json.loads(sys.stdin.read()))
 print(reproduce(Problem.load(Path(sys.argv[1])), None, plan).to_json())
@@ -343,11 +364,14 @@ def test_the_certificate_has_the_same_bytes_under_every_hash_seed(tmp_path: Path
     outputs = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT, str(tmp_path)],
-            input=text, capture_output=True, text=True, check=True,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("0", "1", "77")
-    }  # fmt: skip
+    }
     assert len(outputs) == 1
     assert '"verdict": "reproduced"' in outputs.pop()
 
@@ -377,9 +401,14 @@ def test_a_simulation_is_traced_to_its_text(tmp_path: Path) -> None:
         ],
         draws=[
             {
-                "name": "wind", "index": ["s in S"], "distribution": "weibull", "unit": "m/s",
-                "arguments": {"scale": "scale", "shape": "shape"}, "generator": "PCG64",
-                "seed": 42, "source_reference": words("generator PCG64 and seed 42"),
+                "name": "wind",
+                "index": ["s in S"],
+                "distribution": "weibull",
+                "unit": "m/s",
+                "arguments": {"scale": "scale", "shape": "shape"},
+                "generator": "PCG64",
+                "seed": 42,
+                "source_reference": words("generator PCG64 and seed 42"),
             }
         ],
         definitions=[
@@ -387,11 +416,13 @@ def test_a_simulation_is_traced_to_its_text(tmp_path: Path) -> None:
         ],
         claims=[
             {
-                "claim_id": "K", "expression": "still == 10.5[%]", "tolerance": "4[%]",
+                "claim_id": "K",
+                "expression": "still == 10.5[%]",
+                "tolerance": "4[%]",
                 "source_reference": words("The turbine stands still in about 10.5 %"),
             }
         ],
-    )  # fmt: skip
+    )
     certificate = reproduce(Problem.load(tmp_path), None, plan)
     assert certificate.verdict == "reproduced", certificate.to_json()
     assert certificate.levels["data"]["status"] == "pass"

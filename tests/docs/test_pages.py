@@ -16,8 +16,11 @@ MADE = {"physics": "physics.md", "certificate": "certificate.md", "drawing": "pa
 def test_a_page_made_from_the_code_is_up_to_date(script: str) -> None:
     done = subprocess.run(
         [sys.executable, f"docs/_ext/{script}.py"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     kept = (ROOT / "docs" / MADE[script]).read_text("utf-8")
     assert done.stdout == kept, "run make pages"

@@ -12,10 +12,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADING = {
-    "audio": "src", "embed": "src", "iframe": "src", "image": "href", "img": "src", "input": "src",
-    "link": "href", "object": "data", "script": "src", "source": "src", "track": "src",
-    "use": "href", "video": "src",
-}  # fmt: skip
+    "audio": "src",
+    "embed": "src",
+    "iframe": "src",
+    "image": "href",
+    "img": "src",
+    "input": "src",
+    "link": "href",
+    "object": "data",
+    "script": "src",
+    "source": "src",
+    "track": "src",
+    "use": "href",
+    "video": "src",
+}
 """Elements whose attribute a browser fetches by itself."""
 
 
@@ -56,10 +66,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     trees = tmp_path_factory.mktemp("doctrees")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html",
-         "-d", trees, "docs", out],
-        cwd=ROOT, capture_output=True, text=True, timeout=180,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "-b",
+            "html",
+            "-d",
+            trees,
+            "docs",
+            out,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
     assert done.returncode == 0, done.stderr
     return out
 
@@ -99,8 +124,9 @@ def test_every_link_inside_leads_to_a_page_and_a_heading_of_it(site: Path) -> No
             assert goal.is_file(), (page.name, target)
             if found.fragment and goal.suffix == ".html":
                 assert unquote(found.fragment) in parsed(goal.resolve()).anchors, (
-                    page.name, target,
-                )  # fmt: skip
+                    page.name,
+                    target,
+                )
 
 
 def test_formulas_are_drawn_by_the_browser_itself(tmp_path: Path) -> None:
@@ -109,8 +135,8 @@ def test_formulas_are_drawn_by_the_browser_itself(tmp_path: Path) -> None:
     )
     build = [sys.executable, "-m", "sphinx", "-W", "-q", "-c", str(ROOT / "docs")]
     done = subprocess.run(
-        [*build, str(tmp_path), str(tmp_path / "out")], capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        [*build, str(tmp_path), str(tmp_path / "out")], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "out/index.html").read_text("utf-8")
     assert text.count("<math") == 2

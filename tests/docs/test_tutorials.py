@@ -4,8 +4,8 @@ import re
 from html import unescape
 from pathlib import Path
 
-from engiagent.problems import locate
-from engiagent.runs import run_problem
+from engiagent.agents.runs import run_problem
+from engiagent.text import locate
 
 ROOT = Path(__file__).resolve().parents[2]
 

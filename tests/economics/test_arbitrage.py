@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engiagent.cli.finance import finance
-from engiagent.economics import annuity_factor, internal_rates
-from engiagent.economics.arbitrage import Storage, arbitrage
-from engiagent.economics.prices import read_prices
 from engiagent.errors import InputError
+from engiagent.study.economics import annuity_factor, internal_rates
+from engiagent.study.economics.arbitrage import Storage, arbitrage
+from engiagent.study.economics.prices import read_prices
 
 
 def test_one_cycle_by_hand() -> None:
@@ -86,8 +86,18 @@ def write_prices(folder: Path, years: tuple[int, ...]) -> Path:
 
 def test_what_a_battery_may_cost(tmp_path: Path) -> None:
     path = write_prices(tmp_path, (2023, 2024))
-    asked = [f"{path}#price", "--hours", "4", "--round-trip", "0.81", "--target", "0.13",
-             "--years", "15", "--json"]  # fmt: skip
+    asked = [
+        f"{path}#price",
+        "--hours",
+        "4",
+        "--round-trip",
+        "0.81",
+        "--target",
+        "0.13",
+        "--years",
+        "15",
+        "--json",
+    ]
     ran = CliRunner().invoke(finance, ["battery", *asked], catch_exceptions=False)
     record = json.loads(ran.stdout)
     # 3.6 kWh out of 4 kWh stored a day at most; in four hours only 4 kWh can go in, which give

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.economics import (
+from engiagent.errors import InputError
+from engiagent.study.economics import (
     annuity_factor,
     annuity_payment,
     break_even_capital,
@@ -15,7 +16,6 @@ from engiagent.economics import (
     levelised_cost,
     net_present_value,
 )
-from engiagent.errors import InputError
 
 RATES = st.floats(-0.5, 2.0)
 

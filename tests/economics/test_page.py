@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.formulations import compile_blueprint
-from engiagent.solvers import solve
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.solvers.solving import solve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "economics.md").read_text(encoding="utf-8")
 

@@ -11,11 +11,9 @@ from click.testing import CliRunner
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.cli.finance import finance
-from engiagent.economics.tariffs import meter_times, read_urdb, with_tariff
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.modelling import Site
 from engiagent.models.tariffs import (
     BillHistory,
     DemandCharge,
@@ -33,7 +31,9 @@ from engiagent.models.tariffs import (
     Tax,
     bill,
 )
-from engiagent.solvers import solve
+from engiagent.plant.site import Site
+from engiagent.solvers.solving import solve
+from engiagent.study.economics.tariffs import meter_times, read_urdb, with_tariff
 from tests.blueprints import blueprint, variable
 
 PEAK = Schedule.of(Rule(period=1, start_hour=16, end_hour=21, days="weekday"))
@@ -50,9 +50,17 @@ def shop(start: str = "2026-03-27T00:00", step: str = "1 h", periods: int = DAYS
     site.add("load", "load", bus="home", power=load)
     sun = 20 * np.maximum(np.sin((hour - 6) / 12 * np.pi), 0)
     site.add("pv", "generator_profile", bus="home", available_power=sun)
-    site.add("battery", "battery", bus="home", energy_capacity=20, charge_power_max=8,
-             discharge_power_max=8, charge_efficiency=0.95, discharge_efficiency=0.95,
-             initial_energy=5)  # fmt: skip
+    site.add(
+        "battery",
+        "battery",
+        bus="home",
+        energy_capacity=20,
+        charge_power_max=8,
+        discharge_power_max=8,
+        charge_efficiency=0.95,
+        discharge_efficiency=0.95,
+        initial_energy=5,
+    )
     return site.blueprint()
 
 
@@ -83,31 +91,50 @@ RISING = (
 CREDIT = NetBilling(credit=EnergyCharge.flat(0.06, name="credit"))
 TARIFFS = {
     "time of use": Tariff(
-        energy=(EnergyCharge.time_of_use((0.2, 0.35), PEAK),), export=CREDIT,
+        energy=(EnergyCharge.time_of_use((0.2, 0.35), PEAK),),
+        export=CREDIT,
         fixed=(FixedCharge(per_month=12.0, per_day=0.3),),
     ),
     "a series of prices": Tariff(
         energy=(PriceSeries(prices=np.sin(np.arange(DAYS * 24)) * 0.1 + 0.15),), export=CREDIT
     ),
     "rising tiers": Tariff(energy=(EnergyCharge(periods=(RISING,)),)),
-    "tiers by day": Tariff(energy=(EnergyCharge(
-        periods=((EnergyTier(price=0.1, limit=100.0, unit="kWh/day"), EnergyTier(price=0.3)),),
-        tiers_reset="day"),)),
-    "tiers of two periods": Tariff(energy=(EnergyCharge(
-        periods=(RISING, (EnergyTier(price=0.2, limit=20), EnergyTier(price=0.5))), schedule=PEAK),
-    )),
+    "tiers by day": Tariff(
+        energy=(
+            EnergyCharge(
+                periods=(
+                    (EnergyTier(price=0.1, limit=100.0, unit="kWh/day"), EnergyTier(price=0.3)),
+                ),
+                tiers_reset="day",
+            ),
+        )
+    ),
+    "tiers of two periods": Tariff(
+        energy=(
+            EnergyCharge(
+                periods=(RISING, (EnergyTier(price=0.2, limit=20), EnergyTier(price=0.5))),
+                schedule=PEAK,
+            ),
+        )
+    ),
     "demand": Tariff(energy=(EnergyCharge.flat(0.2),), demand=(DemandCharge.flat(9.0),)),
     "demand in windows of the day": Tariff(
         energy=(EnergyCharge.flat(0.2),),
-        demand=(DemandCharge(periods=((DemandTier(price=2.0),), (DemandTier(price=11.0),)),
-                             schedule=PEAK),),
-        taxes=(Tax(rate=0.19, on=("energy", "demand")),), export=CREDIT,
+        demand=(
+            DemandCharge(
+                periods=((DemandTier(price=2.0),), (DemandTier(price=11.0),)), schedule=PEAK
+            ),
+        ),
+        taxes=(Tax(rate=0.19, on=("energy", "demand")),),
+        export=CREDIT,
     ),
     "demand of two hours": Tariff(
         energy=(EnergyCharge.flat(0.2),), demand=(DemandCharge.flat(9.0),), demand_window_hours=2.0
     ),
     "sliding demand": Tariff(
-        energy=(EnergyCharge.flat(0.2),), demand=(DemandCharge.flat(9.0),), demand_window_hours=3.0,
+        energy=(EnergyCharge.flat(0.2),),
+        demand=(DemandCharge.flat(9.0),),
+        demand_window_hours=3.0,
         demand_sliding=True,
     ),
     "a ratchet": Tariff(
@@ -120,10 +147,14 @@ TARIFFS = {
     ),
     "tiers of demand": Tariff(
         energy=(EnergyCharge.flat(0.2),),
-        demand=(DemandCharge(periods=((DemandTier(price=3.0, limit=6.0), DemandTier(price=14.0)),),
-                             minimum_demand=4.0),),
+        demand=(
+            DemandCharge(
+                periods=((DemandTier(price=3.0, limit=6.0), DemandTier(price=14.0)),),
+                minimum_demand=4.0,
+            ),
+        ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TARIFFS)
@@ -157,13 +188,25 @@ def test_what_happened_before_the_horizon_counts() -> None:
 def free(need: float, hours: int) -> Blueprint:
     """Energy that may be bought in any hour of a month's last and another's first hours."""
     return blueprint(
-        sets=[{"name": "T", "kind": "time", "start": "2026-03-31T20:00", "step": "1 h",
-               "periods": hours, "zone": "Europe/Berlin"}],
+        sets=[
+            {
+                "name": "T",
+                "kind": "time",
+                "start": "2026-03-31T20:00",
+                "step": "1 h",
+                "periods": hours,
+                "zone": "Europe/Berlin",
+            }
+        ],
         decision_variables=[variable("grid_import", "t in T", upper=100)],
-        constraints=[{"constraint_id": "need", "expression":
-                      f"sum(grid_import[t]*dt(t) for t in T) >= {need}[kWh]"}],
+        constraints=[
+            {
+                "constraint_id": "need",
+                "expression": f"sum(grid_import[t]*dt(t) for t in T) >= {need}[kWh]",
+            }
+        ],
         objective_function={"sense": "minimize", "expression": "0[EUR]", "unit": "EUR"},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,12 +235,24 @@ def test_falling_prices_fill_their_tiers_in_order(need: float, best: float) -> N
         (Tariff(export=NetMetering()), "net metering cannot be planned with"),
         (Tariff(minimum_per_month=5.0), "minimum bills"),
         (Tariff(demand=(DemandCharge.flat(-1.0),)), "below 0"),
-        (Tariff(energy=(EnergyCharge(periods=(
-            (EnergyTier(price=1.0, limit=2.0, unit="kWh/kW"), EnergyTier(price=2.0)),)),)),
-         "depend on the peak"),
+        (
+            Tariff(
+                energy=(
+                    EnergyCharge(
+                        periods=(
+                            (
+                                EnergyTier(price=1.0, limit=2.0, unit="kWh/kW"),
+                                EnergyTier(price=2.0),
+                            ),
+                        )
+                    ),
+                )
+            ),
+            "depend on the peak",
+        ),
         (Tariff(export=CREDIT), "name the variable"),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_exact_form_is_refused(tariff: Tariff, words: str) -> None:
     with pytest.raises(InputError, match=words):
         with_tariff(free(1.0, 8), tariff)
@@ -217,14 +272,21 @@ def test_a_rate_of_the_database_in_a_blueprint(tmp_path: Path) -> None:
     evening = [0] * 16 + [1] * 5 + [0] * 3
     rate = {
         "energyratestructure": [[{"rate": 0.1}], [{"rate": 0.3}]],
-        "energyweekdayschedule": [evening] * 12, "energyweekendschedule": [[0] * 24] * 12,
-        "flatdemandstructure": [[{"rate": 7.0}]], "flatdemandmonths": [0] * 12,
+        "energyweekdayschedule": [evening] * 12,
+        "energyweekendschedule": [[0] * 24] * 12,
+        "flatdemandstructure": [[{"rate": 7.0}]],
+        "flatdemandmonths": [0] * 12,
         "fixedchargefirstmeter": 15.0,
-    }  # fmt: skip
+    }
     (tmp_path / "rate.json").write_text(json.dumps(rate), encoding="utf-8")
     (tmp_path / "study.json").write_text(study.to_json(), encoding="utf-8")
-    asked = ["tariff", str(tmp_path / "study.json"), str(tmp_path / "rate.json"),
-             "--output", str(tmp_path / "full.json")]  # fmt: skip
+    asked = [
+        "tariff",
+        str(tmp_path / "study.json"),
+        str(tmp_path / "rate.json"),
+        "--output",
+        str(tmp_path / "full.json"),
+    ]
     ran = CliRunner().invoke(finance, asked, catch_exceptions=False)
     assert ran.exit_code == 0
     full = Blueprint.load(tmp_path / "full.json")

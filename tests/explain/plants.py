@@ -7,9 +7,13 @@ from engiagent.blueprint.document import Blueprint
 from tests.blueprints import blueprint, constraint, parameter, variable
 
 HOURS: dict[str, Any] = {
-    "name": "T", "kind": "time", "start": "2026-11-11T00:00", "step": "1 h", "periods": 12,
+    "name": "T",
+    "kind": "time",
+    "start": "2026-11-11T00:00",
+    "step": "1 h",
+    "periods": 12,
     "zone": "Europe/Berlin",
-}  # fmt: skip
+}
 EDGES: dict[str, Any] = {"name": "I", "kind": "instants", "of": "T"}
 LAW = "Physical Laws"
 
@@ -41,16 +45,21 @@ def room(power: float = 5.0, unit: str = "kW", **more: Any) -> Blueprint:
         "constraints": [
             constraint("th[first(I)] == theta_0", constraint_id="begin", category=LAW),
             constraint(
-                "th[i] >= theta_min", "i in I", constraint_id="warm", name="warm by seven",
-                where="hour(i) >= 7", source_reference={"kind": "text", "span": [4, 9],
-                                                        "quote": "20 °C by seven"},
+                "th[i] >= theta_min",
+                "i in I",
+                constraint_id="warm",
+                name="warm by seven",
+                where="hour(i) >= 7",
+                source_reference={"kind": "text", "span": [4, 9], "quote": "20 °C by seven"},
             ),
             constraint(
                 "4[kWh/K]*(th[t+1] - th[t]) == (q[t] - (th[t] - outside)/4[K/kW])*dt(t)",
-                "t in T", constraint_id="heat", category=LAW,
+                "t in T",
+                constraint_id="heat",
+                category=LAW,
             ),
         ],
-    }  # fmt: skip
+    }
     return blueprint(**(core | more))
 
 
@@ -67,12 +76,14 @@ def cistern(most: float = 60.0) -> Blueprint:
         constraints=[
             constraint("vol[first(I)] == 20[m3]", constraint_id="vol_0", category=LAW),
             constraint(
-                "vol[t+1] == vol[t] + (inlet[t] - draw[t])*dt(t)", "t in T",
-                constraint_id="mass", category=LAW,
+                "vol[t+1] == vol[t] + (inlet[t] - draw[t])*dt(t)",
+                "t in T",
+                constraint_id="mass",
+                category=LAW,
             ),
             constraint("vol[last(I)] >= 10[m3]", constraint_id="vol_end", name="reserve"),
         ],
-    )  # fmt: skip
+    )
 
 
 def units(load: Sequence[float]) -> Blueprint:
@@ -90,19 +101,29 @@ def units(load: Sequence[float]) -> Blueprint:
         ],
         constraints=[
             constraint(
-                "p[g,t] <= top[g]*on[g,t]", "g in G", "t in T", constraint_id="cap",
-                name="rated output", category="Resource Capacity",
+                "p[g,t] <= top[g]*on[g,t]",
+                "g in G",
+                "t in T",
+                constraint_id="cap",
+                name="rated output",
+                category="Resource Capacity",
             ),
             constraint(
-                "p[g,t] >= least[g]*on[g,t]", "g in G", "t in T", constraint_id="min",
-                name="least output", category="Operational Logic",
+                "p[g,t] >= least[g]*on[g,t]",
+                "g in G",
+                "t in T",
+                constraint_id="min",
+                name="least output",
+                category="Operational Logic",
             ),
             constraint(
-                "sum(p[g,t] for g in G) == need[t]", "t in T", constraint_id="bal",
+                "sum(p[g,t] for g in G) == need[t]",
+                "t in T",
+                constraint_id="bal",
                 category="Supply-Demand Balance",
             ),
         ],
-    )  # fmt: skip
+    )
 
 
 TOO_MUCH = [70, 70, 80, 120, 150, 170, 165, 150, 90, 70, 70, 70]
@@ -115,11 +136,13 @@ def store(whole: bool = False, price: list[float] | None = None) -> Blueprint:
     constraints = [
         constraint("e[first(I)] == 10[kWh]", constraint_id="e_0", category=LAW),
         constraint(
-            "e[t+1] == e[t] + (0.95*c[t] - d[t]/0.9)*dt(t)", "t in T", constraint_id="dyn",
+            "e[t+1] == e[t] + (0.95*c[t] - d[t]/0.9)*dt(t)",
+            "t in T",
+            constraint_id="dyn",
             category=LAW,
         ),
         constraint("e[last(I)] >= 11[kWh]", constraint_id="e_n", name="fuller at the end"),
-    ]  # fmt: skip
+    ]
     variables = [
         variable("c", "t in T", upper="P", quantity="cell.charge"),
         variable("d", "t in T", upper="P", quantity="cell.discharge"),

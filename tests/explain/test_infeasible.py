@@ -11,11 +11,13 @@ from engiagent.explain import Explanation, explain
 from engiagent.explain.elastic import demands_of
 from engiagent.explain.explanation import Proposal
 from engiagent.explain.relaxed import without_gaps
-from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, solve
 from engiagent.solvers.iis import families_of, irreducible_set, placed
 from engiagent.solvers.narrowing import narrowed
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint, constraint, parameter, variable
 from tests.explain.plants import LAW, TOO_LITTLE, TOO_MUCH, cistern, room, units
 
@@ -190,9 +192,11 @@ def test_two_clashes_at_once_need_two_changes_at_least() -> None:
 def test_what_only_laws_forbid_is_said_to_be_a_wrong_number() -> None:
     given = blueprint(
         decision_variables=[variable("x", lower=0, upper=1e9)],
-        constraints=[constraint("x + 3[kW] == 0[kW]", constraint_id="L", category=LAW),
-                     constraint("2*x - x == x - 1[kW]", constraint_id="M", category=LAW)],
-    )  # fmt: skip
+        constraints=[
+            constraint("x + 3[kW] == 0[kW]", constraint_id="L", category=LAW),
+            constraint("2*x - x == x - 1[kW]", constraint_id="M", category=LAW),
+        ],
+    )
     found = explain(given)
     assert found.kind == "infeasible"
     assert not any(change.name == "M" for p in found.proposals for change in p.changes)

@@ -16,8 +16,10 @@ from engiagent.cli.app import app
 from engiagent.explain import Explanation, Given, explain, explain_result
 from engiagent.explain.plans import one_price
 from engiagent.explain.unbounded import is_ray
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.solvers import SolveOptions, solve
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint, constraint, parameter, variable
 from tests.explain.plants import HOURS, goal, room, store
 
@@ -117,14 +119,25 @@ def endless(**more: Any) -> Blueprint:
         parameters=[parameter("tariff", 0.08, "EUR/kWh")],
         decision_variables=[
             {"name": "sold", "index": ["t in T"], "lower": 0, "unit": "MW"} | more,
-            {"name": "made", "index": ["t in T"], "lower": 0, "unit": "kW",
-             "quantity": "roof.power"},
+            {
+                "name": "made",
+                "index": ["t in T"],
+                "lower": 0,
+                "unit": "kW",
+                "quantity": "roof.power",
+            },
             variable("own", "t in T", upper=3),
         ],
-        constraints=[constraint("made[t] == sold[t] + own[t]", "t in T", constraint_id="bus",
-                                category="Supply-Demand Balance")],
+        constraints=[
+            constraint(
+                "made[t] == sold[t] + own[t]",
+                "t in T",
+                constraint_id="bus",
+                category="Supply-Demand Balance",
+            )
+        ],
         objective_function=goal("sum(tariff*sold[t]*dt(t) for t in T)", sense="maximize"),
-    )  # fmt: skip
+    )
 
 
 def test_an_endless_objective_is_told_by_what_grows_and_what_would_end_it() -> None:
@@ -164,9 +177,14 @@ def test_a_solve_without_an_end_names_the_numbers_that_stand_out() -> None:
     program = compile_blueprint(wide, None)
     result = solve(program, SolveOptions(), isolate=False)
     stopped = type(result)(
-        status="limit", reason="the time limit was reached", is_mip=True, solver="s",
-        solver_version="1", seconds=3.0, nodes=7,
-    )  # fmt: skip
+        status="limit",
+        reason="the time limit was reached",
+        is_mip=True,
+        solver="s",
+        solver_version="1",
+        seconds=3.0,
+        nodes=7,
+    )
     found = explain_result(Given(blueprint=wide, folder=None), program, stopped, seconds=1.0)
     assert found.kind == "stopped"
     trouble = found.trouble
@@ -208,8 +226,11 @@ def test_the_command_and_the_run_folder_say_the_same(
     assert again.exit_code == code
     assert json.loads(again.stdout)["kind"] == kind
     page = (run / "report.html").read_text("utf-8")
-    title = {"infeasible": "Why there is no plan", "unbounded": "What has no limit",
-             "plan": "What holds it back"}[kind]  # fmt: skip
+    title = {
+        "infeasible": "Why there is no plan",
+        "unbounded": "What has no limit",
+        "plan": "What holds it back",
+    }[kind]
     assert title in page
 
 
@@ -225,11 +246,13 @@ def test_an_explanation_that_is_damaged_costs_no_report(tmp_path: Path) -> None:
 def test_what_is_held_at_nothing_is_a_capacity_of_nothing() -> None:
     given = blueprint(
         parameters=[parameter("feed_in", 0, "kW")],
-        decision_variables=[variable("out", upper="feed_in", quantity="meter.export"),
-                            variable("sun", lower=4, upper=4)],
+        decision_variables=[
+            variable("out", upper="feed_in", quantity="meter.export"),
+            variable("sun", lower=4, upper=4),
+        ],
         constraints=[constraint("out <= sun")],
         objective_function=goal("0.05[EUR/kWh]*out*1[h]", sense="maximize"),
-    )  # fmt: skip
+    )
     (item,) = [t for t in explain(given).tight if t.name == "out"]
     assert item.side == "upper"
     assert item.worth == pytest.approx(0.05)
@@ -244,12 +267,17 @@ def test_rows_that_count_starts_are_no_limits() -> None:
             variable("begun", "t in T", unit="1", upper=1),
         ],
         constraints=[
-            constraint("begun[t] >= on[t] - on[t-1]", "t in T", where="pos(t) > 0",
-                       constraint_id="count", category="Operational Logic"),
+            constraint(
+                "begun[t] >= on[t] - on[t-1]",
+                "t in T",
+                where="pos(t) > 0",
+                constraint_id="count",
+                category="Operational Logic",
+            ),
             constraint("on[t] == pos(t) % 2", "t in T", constraint_id="plan"),
         ],
         objective_function=goal("sum(begun[t]*1[EUR] for t in T)"),
-    )  # fmt: skip
+    )
     found = explain(given)
     assert found.kind == "plan"
     assert "count" not in {item.name for item in found.tight}

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.blueprint.grammar import Compare, parse
-from engiagent.blueprint.units import parse_unit
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Block, Program
 from engiagent.formulations.pyomo_script import emit_pyomo
-from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
 from tests.blueprints import DAY, blueprint, constraint, parameter, variable
@@ -159,9 +160,11 @@ def check_checker(document: Blueprint, program: Program, x: np.ndarray[Any, Any]
     if value.bare:
         factor = 1.0
     assert_close(
-        program.objective_at(x), float(value.data[0]) / factor,
-        float(value.size[0]) / factor, f"{objective.expression} in the checker",
-    )  # fmt: skip
+        program.objective_at(x),
+        float(value.data[0]) / factor,
+        float(value.size[0]) / factor,
+        f"{objective.expression} in the checker",
+    )
     for block in program.expressions:
         if block.positions is None:
             found = own.evaluator.environment.symbol(block.name).value
@@ -171,9 +174,13 @@ def check_checker(document: Blueprint, program: Program, x: np.ndarray[Any, Any]
 
 
 @settings(
-    max_examples=100, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 @given(blueprints(), st.integers(0, 2**32 - 1))
 def test_matrices_script_and_checker_agree_on_random_blueprints(
     document: Blueprint, seed: int
@@ -225,10 +232,7 @@ def test_script_agrees_where_they_once_differed(expression: str, forall: str, wh
     assert "as compiled rows" not in emit_pyomo(document)  # once, not twice
 
 
-@pytest.mark.parametrize(
-    ("expression", "forall"),
-    FOUND,
-)
+@pytest.mark.parametrize(("expression", "forall"), FOUND)
 def test_checker_agrees_where_they_once_differed(expression: str, forall: str) -> None:
     document = _found(expression, forall, "pos(t) > 0")
     program = compile_blueprint(document)
@@ -284,7 +288,9 @@ CASES: dict[str, dict[str, Any]] = {
         ],
         "decision_variables": [variable("n", "g in G", unit="1", type="integer", upper=3)],
         "objective_function": {
-            "sense": "maximize", "expression": "sum(worth[g]*n[g] for g in G) - 2", "unit": "EUR",
+            "sense": "maximize",
+            "expression": "sum(worth[g]*n[g] for g in G) - 2",
+            "unit": "EUR",
         },
         "constraints": [constraint("sum(weight[g]*n[g] for g in G) <= 9000[g]")],
     },
@@ -303,7 +309,7 @@ CASES: dict[str, dict[str, Any]] = {
             constraint("room[t] <= 19", "t in T", constraint_id="C2"),
         ],
     },
-}  # fmt: skip
+}
 
 
 def run_script(document: Blueprint, folder: Path) -> tuple[str, float | None]:
@@ -311,8 +317,12 @@ def run_script(document: Blueprint, folder: Path) -> tuple[str, float | None]:
     (folder / "model.py").write_text(emit_pyomo(document), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-I", "model.py", "out.csv"],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert "Traceback" not in done.stderr, done.stderr
     lines = dict(line.split(": ") for line in done.stdout.splitlines())
     return lines["status"], float(lines["objective"]) if "objective" in lines else None

@@ -15,7 +15,8 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
-from engiagent.solvers import solve, to_dataset
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 
 Json = dict[str, Any]
 
@@ -48,11 +49,7 @@ def blueprint(
                 "parameters": parameters or [],
                 "decision_variables": [],
                 "components": components,
-                "objective_function": {
-                    "sense": "minimize",
-                    "expression": objective,
-                    "unit": "EUR",
-                },
+                "objective_function": {"sense": "minimize", "expression": objective, "unit": "EUR"},
                 "constraints": rows,
             },
         }
@@ -251,9 +248,12 @@ def test_every_bus_is_balanced_in_a_solution() -> None:
     data = solved(site())
     supply = data.grid_import + data.pv_power + data.battery_discharge
     demand = (
-        data.grid_export + data.house_power + data.battery_charge
-        + data.heater_electric_power + data.cooler_electric_power
-    )  # fmt: skip
+        data.grid_export
+        + data.house_power
+        + data.battery_charge
+        + data.heater_electric_power
+        + data.cooler_electric_power
+    )
     np.testing.assert_allclose(supply, demand, atol=1e-7)
     np.testing.assert_allclose(data.zone_heating, 3 * data.heater_electric_power, atol=1e-7)
     np.testing.assert_allclose(data.zone_cooling, 3 * data.cooler_electric_power, atol=1e-7)
@@ -330,15 +330,24 @@ def test_zone_temperatures_are_those_of_the_simulation(
     zone = {**ZONE, "gains": gains, "heating_power_max": 10}
     document = blueprint(
         [
-            component("a", "thermal_zone", {**zone, "capacitance": first, "resistance": r1},
-                      options={"scheme": scheme}, **neighbours),
-            component("b", "thermal_zone", {**zone, "capacitance": second, "resistance": r2},
-                      options={"scheme": scheme}),
+            component(
+                "a",
+                "thermal_zone",
+                {**zone, "capacitance": first, "resistance": r1},
+                options={"scheme": scheme},
+                **neighbours,
+            ),
+            component(
+                "b",
+                "thermal_zone",
+                {**zone, "capacitance": second, "resistance": r2},
+                options={"scheme": scheme},
+            ),
         ],
         [OUTDOOR, series("qa", heat[:3], "kW"), series("qb", heat[3:], "kW")],
         constraints=["a_heating[t] == qa[t]", "b_heating[t] == qb[t]"],
         step=step,
-    )  # fmt: skip
+    )
     data = solved(document)
     network = ThermalNetwork(
         (
@@ -518,10 +527,15 @@ def test_a_surplus_that_nobody_can_take_is_infeasible_by_its_balance() -> None:
     document = blueprint(
         [
             component("g", "grid", {"export_power_max": 1}, **bus),
-            component("pv", "generator_profile", {"available_power": 5}, **bus,
-                      options={"curtailable": False}),
-        ],
-    )  # fmt: skip
+            component(
+                "pv",
+                "generator_profile",
+                {"available_power": 5},
+                **bus,
+                options={"curtailable": False},
+            ),
+        ]
+    )
     result = solve(compile_blueprint(document, None), isolate=False)
     assert result.status == "infeasible"
     assert result.farkas is not None
@@ -572,8 +586,11 @@ WRONG = [
     ),
     (
         "big-M without a limit",
-        [component("b", "battery", without(BATTERY, "charge_power_max"),
-                   options={"exclusive_on": "T"})],
+        [
+            component(
+                "b", "battery", without(BATTERY, "charge_power_max"), options={"exclusive_on": "T"}
+            )
+        ],
         "exclusive_on needs charge_power_max",
     ),
     (
@@ -642,7 +659,7 @@ WRONG = [
         ],
         "its scheme differs from that of b",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

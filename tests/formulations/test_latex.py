@@ -96,8 +96,10 @@ def test_any_blueprint(drawn: Blueprint) -> None:
         ("2[degC]", r"2\,\text{\textdegree{}C}"),
         ("b % 2 == 1", r"b \bmod 2 = 1"),
         ("b // 2", r"\left\lfloor\frac{b}{2}\right\rfloor"),
-        ("sum(x[i, j] for i in I for j in J if i != j)",
-         r"\sum_{\substack{i \in I \\ j \in J \\ i \ne j}} x_{i,j}"),
+        (
+            "sum(x[i, j] for i in I for j in J if i != j)",
+            r"\sum_{\substack{i \in I \\ j \in J \\ i \ne j}} x_{i,j}",
+        ),
         ("sum(b[i] for i in I) * c", r"\left(\sum_{i \in I} b_{i}\right) \cdot c"),
         ("max(b[i] for i in I)", r"\max_{i \in I} b_{i}"),
         ("sumsq(b[i] for i in I)", r"\sum_{i \in I} \left(b_{i}\right)^2"),
@@ -107,16 +109,17 @@ def test_any_blueprint(drawn: Blueprint) -> None:
         ("implies(b, c <= 3)", r"b \;\Rightarrow\; c \le 3"),
         ("complements(b >= 0, c >= 0)", r"b \ge 0 \;\perp\; c \ge 0"),
         ("either(b <= 1, c <= 1)", r"b \le 1 \;\lor\; c \le 1"),
-        ("b if i in (1, 2) else c",
-         r"\begin{cases} b & \text{if } i \in \{1, 2\} \\ c & \text{otherwise} \end{cases}"),
+        (
+            "b if i in (1, 2) else c",
+            r"\begin{cases} b & \text{if } i \in \{1, 2\} \\ c & \text{otherwise} \end{cases}",
+        ),
         ("not (i == 1 and j == 2) or k == 3", r"\lnot \left(i = 1 \land j = 2\right) \lor k = 3"),
         ('g == "G1 & 50%"', r"g = \text{``G1 \& 50\%''}"),
         ("battery.charge[t]", r"\mathit{battery}.\mathit{charge}_{t}"),
-        ("eta_charge * P_max_in[t]",
-         r"\eta_{\mathrm{charge}} \cdot P_{\mathrm{max\ in},t}"),
+        ("eta_charge * P_max_in[t]", r"\eta_{\mathrm{charge}} \cdot P_{\mathrm{max\ in},t}"),
         ("0 <= b <= 5", r"0 \le b \le 5"),
     ],
-)  # fmt: skip
+)
 def test_expressions(expression: str, wanted: str) -> None:
     assert Printer({"a": "aa"}).text(expression) == wanted
 
@@ -173,8 +176,14 @@ def document() -> dict[str, Any]:
     return {
         "sets": [DAY, EDGES, UNITS],
         "parameters": [
-            parameter("price", [30.0, 80.5, -5.0, 1e-6], "EUR/MWh", "T", description="50 % & more",
-                      source_reference={"kind": "text", "span": [0, 5], "quote": "30 €/MWh"}),
+            parameter(
+                "price",
+                [30.0, 80.5, -5.0, 1e-6],
+                "EUR/MWh",
+                "T",
+                description="50 % & more",
+                source_reference={"kind": "text", "span": [0, 5], "quote": "30 €/MWh"},
+            ),
             parameter("E_max", 200, "kWh", symbol=r"\bar{E}"),
         ],
         "decision_variables": [
@@ -184,18 +193,28 @@ def document() -> dict[str, Any]:
             {"name": "starts", "index": ["g in G"], "type": "integer", "lower": 0, "unit": "1"},
         ],
         "expressions": [
-            {"name": "stored", "index": ["t in T"], "expression": "soc[t+1] - soc[t]",
-             "unit": "kWh"},
+            {
+                "name": "stored",
+                "index": ["t in T"],
+                "expression": "soc[t+1] - soc[t]",
+                "unit": "kWh",
+            }
         ],
         "constraints": [
-            constraint("stored[t] == 0.9*charge[t]*dt(t)", "t in T", name="balance_1",
-                       category="Physical Laws"),
+            constraint(
+                "stored[t] == 0.9*charge[t]*dt(t)",
+                "t in T",
+                name="balance_1",
+                category="Physical Laws",
+            )
         ],
         "objective_function": {
-            "name": "cost", "sense": "minimize", "unit": "EUR",
+            "name": "cost",
+            "sense": "minimize",
+            "unit": "EUR",
             "expression": "sum(price[t]*charge[t]*dt(t) for t in T)",
         },
-    }  # fmt: skip
+    }
 
 
 def test_a_document_says_everything() -> None:
@@ -232,12 +251,17 @@ def test_computed_answers() -> None:
 def test_latex_itself_sets_it_without_an_error(tmp_path: Path) -> None:
     core = document()
     core["decision_variables"].append(
-        variable("P_x", "t in T", symbol=r"\hat{P}_{x}^{in}",
-                 description="η ≥ 3 °C \\ { } ~ ^ 中 € ü “q” % # $ & _")
-    )  # fmt: skip
+        variable(
+            "P_x",
+            "t in T",
+            symbol=r"\hat{P}_{x}^{in}",
+            description="η ≥ 3 °C \\ { } ~ ^ 中 € ü “q” % # $ & _",
+        )
+    )
     for name, text in {
-        "programme": emit_latex(blueprint(**core)), "computed": emit_latex(computed(**shortfall()))
-    }.items():  # fmt: skip
+        "programme": emit_latex(blueprint(**core)),
+        "computed": emit_latex(computed(**shortfall())),
+    }.items():
         (tmp_path / f"{name}.tex").write_text(text, encoding="utf-8")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
@@ -247,22 +271,37 @@ def test_latex_itself_sets_it_without_an_error(tmp_path: Path) -> None:
 
 def test_goals_risks_and_soft_limits_are_named() -> None:
     core = document() | {
-        "sets": [*document()["sets"],
-                 {"name": "S", "kind": "scenario", "elements": ["wet", "dry"]}],
+        "sets": [
+            *document()["sets"],
+            {"name": "S", "kind": "scenario", "elements": ["wet", "dry"]},
+        ],
         "objective_function": {
-            "sense": "minimize", "combination": "lexicographic",
+            "sense": "minimize",
+            "combination": "lexicographic",
             "terms": [
-                {"name": "cost", "expression": "sum(price[t]*charge[t]*dt(t) for t in T)",
-                 "unit": "EUR", "tolerance": "2[EUR]"},
-                {"name": "wear", "expression": "sum(charge[t] for t in T)", "unit": "kW",
-                 "sense": "maximize"},
+                {
+                    "name": "cost",
+                    "expression": "sum(price[t]*charge[t]*dt(t) for t in T)",
+                    "unit": "EUR",
+                    "tolerance": "2[EUR]",
+                },
+                {
+                    "name": "wear",
+                    "expression": "sum(charge[t] for t in T)",
+                    "unit": "kW",
+                    "sense": "maximize",
+                },
             ],
         },
         "constraints": [
-            constraint("charge[t] <= 20[kW]", "t in T", hard=False,
-                       penalty={"weight": "5[EUR/kW]", "form": "quadratic"}),
+            constraint(
+                "charge[t] <= 20[kW]",
+                "t in T",
+                hard=False,
+                penalty={"weight": "5[EUR/kW]", "form": "quadratic"},
+            )
         ],
-    }  # fmt: skip
+    }
     text = emit_latex(blueprint(**core))
     sound(text)
     for part in ("lexicographic", "tolerance 2[EUR]", r"\max \quad", "soft; penalty 5[EUR/kW]"):

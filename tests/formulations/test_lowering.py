@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.solvers import solve
+from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint as core_blueprint
 from tests.blueprints import constraint, variable
 

@@ -56,7 +56,9 @@ def test_a_store_over_two_hours() -> None:
                 name="storage",
             ),
             constraint("soc[first(I)] == 0.005[MWh]", constraint_id="C2"),
-            constraint("2 <= soc[i] <= 0.008[MWh]", "i in I", where="i != first(I)", constraint_id="C3"),
+            constraint(
+                "2 <= soc[i] <= 0.008[MWh]", "i in I", where="i != first(I)", constraint_id="C3"
+            ),
         ],
         objective_function={
             "name": "profit",
@@ -64,12 +66,15 @@ def test_a_store_over_two_hours() -> None:
             "unit": "EUR",
             "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T) - 3",
         },
-    )  # fmt: skip
+    )
     step: list[float] = [-0.9, 0, 1250, 0, -1, 1, 0]
     wanted: list[list[float]] = [
-        step, [0, -0.9, 0, 1250, 0, -1, 1], [0, 0, 0, 0, 1, 0, 0],
-        [0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 1],
-    ]  # fmt: skip
+        step,
+        [0, -0.9, 0, 1250, 0, -1, 1],
+        [0, 0, 0, 0, 1, 0, 0],
+        [0, 0, 0, 0, 0, 1, 0],
+        [0, 0, 0, 0, 0, 0, 1],
+    ]
     assert np.allclose(dense(program), wanted)
     assert bounds(program) == [(0, 0), (0, 0), (5, 5), (2, 8), (2, 8)]
     assert [layout(b) for b in program.columns] == [
@@ -86,7 +91,11 @@ def test_a_store_over_two_hours() -> None:
     assert program.rows[2].positions.tolist() == [1, 2]
     assert np.allclose(program.cost, [-0.05, 0.01, 50, -10, 0, 0, 0])
     # The bare 3 stands beside EUR/MWh*MW*h, which are EUR.
-    assert (program.sense, program.objective_unit, program.objective_name) == ("maximize", "EUR", "profit")  # fmt: skip
+    assert (program.sense, program.objective_unit, program.objective_name) == (
+        "maximize",
+        "EUR",
+        "profit",
+    )
     assert program.offset == pytest.approx(-3)
     assert program.column_upper.tolist() == [10, 10, 0.02, 0.02, 9, 9, 9]
 
@@ -119,32 +128,63 @@ def test_comparisons_and_chains_become_rows_with_their_bounds() -> None:
         ],
     )
     assert [(b.constraint_id, b.start) for b in program.rows] == [
-        ("ge", 0), ("eq", 1), ("range", 2), ("turned", 3), ("chain__1", 4), ("chain__2", 5),
-        ("both__1", 6), ("both__2", 7), ("mixed__1", 8), ("mixed__2", 9),
-    ]  # fmt: skip
+        ("ge", 0),
+        ("eq", 1),
+        ("range", 2),
+        ("turned", 3),
+        ("chain__1", 4),
+        ("chain__2", 5),
+        ("both__1", 6),
+        ("both__2", 7),
+        ("mixed__1", 8),
+        ("mixed__2", 9),
+    ]
     assert dense(program) == [
-        [1, -1, 0], [-1, -1, 0], [1, -1, 0], [1, 0, 0], [1, -1, 0], [0, 1, -1],
-        [-1, 0, 0], [1, 0, 0], [-1, 0, 0], [1, 0, 0],
-    ]  # fmt: skip
+        [1, -1, 0],
+        [-1, -1, 0],
+        [1, -1, 0],
+        [1, 0, 0],
+        [1, -1, 0],
+        [0, 1, -1],
+        [-1, 0, 0],
+        [1, 0, 0],
+        [-1, 0, 0],
+        [1, 0, 0],
+    ]
     assert bounds(program) == [
-        (-1, INF), (-5, -5), (-1, 7), (1, 9), (-INF, 0), (-INF, 0),
-        (-2, -2), (3, 3), (-9, INF), (-INF, 3),
-    ]  # fmt: skip
+        (-1, INF),
+        (-5, -5),
+        (-1, 7),
+        (1, 9),
+        (-INF, 0),
+        (-INF, 0),
+        (-2, -2),
+        (3, 3),
+        (-9, INF),
+        (-INF, 3),
+    ]
 
 
 def test_filtered_variables_have_columns_only_where_they_exist() -> None:
     program = compiled(
         sets=[DAY, UNITS],
-        parameters=[parameter("on", {"G1": [1, 0, 0, 1], "G2": 0, "G3": [0, 1, 0, 0]}, "1", "G", "T")],
+        parameters=[
+            parameter("on", {"G1": [1, 0, 0, 1], "G2": 0, "G3": [0, 1, 0, 0]}, "1", "G", "T")
+        ],
         decision_variables=[
             variable("p", "g in G", "t in T", where="on[g, t] > 0", upper="10[kW]*(1 + pos(t))")
         ],
         constraints=[
             constraint("sum(p[g, t] for g in G if on[g, t] > 0) <= 5", "t in T"),
-            constraint("p[g, t] <= 2*pos(t)*1[kW]", "g in G", "t in T", where="on[g, t] == 1",
-                       constraint_id="C2"),
+            constraint(
+                "p[g, t] <= 2*pos(t)*1[kW]",
+                "g in G",
+                "t in T",
+                where="on[g, t] == 1",
+                constraint_id="C2",
+            ),
         ],
-    )  # fmt: skip
+    )
     block = program.columns[0]
     assert (block.size, block.shape) == (3, (3, 4))
     assert block.positions is not None
@@ -159,8 +199,12 @@ def test_variables_over_tuples_and_subsets() -> None:
     program = compiled(
         sets=[
             UNITS,
-            {"name": "A", "kind": "tuples", "of": ["G", "G"],
-             "elements": [["G1", "G2"], ["G2", "G3"], ["G1", "G3"]]},
+            {
+                "name": "A",
+                "kind": "tuples",
+                "of": ["G", "G"],
+                "elements": [["G1", "G2"], ["G2", "G3"], ["G1", "G3"]],
+            },
             {"name": "F", "kind": "subset", "of": "G", "elements": ["G3", "G1"]},
         ],
         decision_variables=[variable("f", "(i, j) in A"), variable("y", "g in F")],
@@ -171,7 +215,7 @@ def test_variables_over_tuples_and_subsets() -> None:
                 "g in G",
             )
         ],
-    )  # fmt: skip
+    )
     # columns: f[G1,G2], f[G2,G3], f[G1,G3], y[G3], y[G1]
     assert dense(program) == [[-1, 0, -1, 0, -1], [1, -1, 0, 0, 0], [0, 1, 1, -1, 0]]
     assert program.coordinates["A"].values.tolist() == ["G1,G2", "G2,G3", "G1,G3"]
@@ -209,12 +253,22 @@ def test_named_expressions_are_reported_with_their_matrices() -> None:
         sets=[SHORT],
         decision_variables=[variable("x", "t in T"), variable("y")],
         expressions=[
-            {"name": "net", "index": ["t in T"], "expression": "x[t] - 2*y + 5", "unit": "MW",
-             "quantity": "site.net"},
-            {"name": "rise", "index": ["t in T"], "where": "pos(t) > 0", "expression": "x[t] - x[t-1]"},
+            {
+                "name": "net",
+                "index": ["t in T"],
+                "expression": "x[t] - 2*y + 5",
+                "unit": "MW",
+                "quantity": "site.net",
+            },
+            {
+                "name": "rise",
+                "index": ["t in T"],
+                "where": "pos(t) > 0",
+                "expression": "x[t] - x[t-1]",
+            },
         ],
         constraints=[constraint("net[t] <= 3[kW]", "t in T")],
-    )  # fmt: skip
+    )
     point = np.array([4.0, 6.0, 1.0])
     net = program.expression_block("net")
     assert net.evaluate(point).tolist() == pytest.approx([0.007, 0.009])
@@ -246,8 +300,9 @@ def test_coordinates_carry_time_in_utc_with_its_zone() -> None:
     coordinate = program.coordinates["T"]
     assert coordinate.zone == "Europe/Berlin"
     assert coordinate.values.astype("M8[m]").astype(str).tolist() == [
-        "2025-03-30T00:00", "2025-03-30T01:00",
-    ]  # fmt: skip
+        "2025-03-30T00:00",
+        "2025-03-30T01:00",
+    ]
 
 
 def test_an_empty_blueprint_is_an_empty_program() -> None:
@@ -260,9 +315,11 @@ def test_an_empty_sum_is_zero_and_an_empty_filter_no_row() -> None:
         sets=[DAY],
         decision_variables=[variable("x", "t in T")],
         constraints=[
-            constraint("x[t] + sum(x[s] for s in T if pos(s) > 9) <= 3", "t in T", where="pos(t) > 2"),
+            constraint(
+                "x[t] + sum(x[s] for s in T if pos(s) > 9) <= 3", "t in T", where="pos(t) > 2"
+            ),
             constraint("x[t] <= 3", "t in T", where="pos(t) > 9", constraint_id="C2"),
         ],
-    )  # fmt: skip
+    )
     assert dense(program) == [[0, 0, 0, 1]]
     assert program.row_block("C2").size == 0

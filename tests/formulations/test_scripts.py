@@ -16,7 +16,7 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.pyomo_script import emit_pyomo
 from engiagent.formulations.scripts.casadi_script import emit_casadi
 from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
-from engiagent.solvers import solve
+from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint, constraint, parameter, variable
 from tests.language.building import blueprint_of, read_case
 from tests.sample import blueprints
@@ -149,24 +149,26 @@ TWO_GOALS = {
     "decision_variables": [variable("cheap"), variable("clean")],
     "constraints": [constraint("cheap + clean >= 8")],
     "objective_function": {
-        "sense": "minimize", "combination": "frontier",
+        "sense": "minimize",
+        "combination": "frontier",
         "terms": [
             {"name": "cost", "expression": "cheap + 3*clean", "unit": "kW"},
             {"name": "soot", "expression": "2*cheap", "unit": "kW"},
         ],
     },
-}  # fmt: skip
+}
 UNBOUNDED = {
     "decision_variables": [
         variable("on", type="binary", unit="1", upper=1),
-        {"name": "x", "unit": "kW", "lower": 0}, variable("y", lower=-9),
+        {"name": "x", "unit": "kW", "lower": 0},
+        variable("y", lower=-9),
     ],
     "constraints": [
         constraint("implies(on, x <= 3)"),
         constraint("complements(x >= 0, y + 2 >= 0)", constraint_id="C2"),
     ],
     "objective_function": {"sense": "maximize", "expression": "x - y + 20[kW]*on", "unit": "kW"},
-}  # fmt: skip
+}
 RESERVED = {
     "sets": [{"name": "index", "kind": "labels", "elements": ["a", "b"]}],
     "parameters": [parameter("write", [1.0, 2.0], "kW", "index")],
@@ -176,10 +178,11 @@ RESERVED = {
         constraint("max(flat, best) >= 4", constraint_id="model"),
     ],
     "objective_function": {
-        "sense": "minimize", "expression": "sum(name[k] for k in index) + flat + 2*best",
+        "sense": "minimize",
+        "expression": "sum(name[k] for k in index) + flat + 2*best",
         "unit": "kW",
     },
-}  # fmt: skip
+}
 POWERS = {
     "decision_variables": [variable("x", unit="1", lower=1), variable("y", unit="1")],
     "constraints": [constraint("x*y >= 4"), constraint("2**2**3 <= 300*x", constraint_id="C2")],
@@ -215,12 +218,14 @@ def test_a_script_says_what_the_blueprint_says_beside_compiled_rows() -> None:
 
 def test_a_script_reads_like_the_model() -> None:
     text = blueprint(
-        sets=[{"name": "T", "kind": "periods", "periods": 3},
-              {"name": "I", "kind": "instants", "of": "T"}],
+        sets=[
+            {"name": "T", "kind": "periods", "periods": 3},
+            {"name": "I", "kind": "instants", "of": "T"},
+        ],
         decision_variables=[variable("charge", "t in T"), variable("soc", "i in I", unit="kW")],
         constraints=[constraint("soc[t+1] == soc[t] + 0.5*charge[t]", "t in T")],
         objective_function={"sense": "maximize", "unit": "kW", "expression": "soc[last(I)]"},
-    )  # fmt: skip
+    )
     for emit in (emit_cvxpy, emit_casadi):
         assert "-0.5 * charge - soc[0:3] + soc[1:4]" in emit(text, Path())
 

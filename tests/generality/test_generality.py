@@ -14,7 +14,8 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolverResult, solve
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.solving import solve
 
 FOLDER = Path(__file__).parent / "blueprints"
 Json = dict[str, Any]
@@ -177,9 +178,13 @@ def hybrid_vehicle() -> float:
     for _ in range(20):
         begin = rng.uniform(-60, 60, len(demand))
         found = minimize(
-            fuel, begin, bounds=[(-120, 120)] * len(demand), constraints=limits, method="SLSQP",
+            fuel,
+            begin,
+            bounds=[(-120, 120)] * len(demand),
+            constraints=limits,
+            method="SLSQP",
             options={"maxiter": 400, "ftol": 1e-12},
-        )  # fmt: skip
+        )
         if found.success:
             best = min(best, float(found.fun))
     return best

@@ -20,9 +20,9 @@ import xarray as xr
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint
-from engiagent.problems import Problem
-from engiagent.solvers import load_solution
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.solvers.solution import load_solution
+from engiagent.text import Problem
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ("engiagent", "models", "formulations", "solvers", "problems", "verify")
@@ -43,16 +43,24 @@ def soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def blueprint(expression: str = "x[t] <= 5", **core: Any) -> dict[str, Any]:
     variable = {"name": "x", "index": ["t in T"], "lower": 0, "upper": 9, "unit": "kW"}
     return {
-        "schema": "engiagent-blueprint/1", "kind": "programme",
+        "schema": "engiagent-blueprint/1",
+        "kind": "programme",
         "modeling_context": {"problem_essence": "hostile"},
         "core_model_elements": {
             "sets": [{"name": "T", "kind": "range", "start": 0, "stop": 3}],
-            "parameters": [], "decision_variables": [variable],
-            "constraints": [{"constraint_id": "C1", "forall": ["t in T"],
-                             "expression": expression, "category": "Physical Laws"}],
+            "parameters": [],
+            "decision_variables": [variable],
+            "constraints": [
+                {
+                    "constraint_id": "C1",
+                    "forall": ["t in T"],
+                    "expression": expression,
+                    "category": "Physical Laws",
+                }
+            ],
             **core,
         },
-    }  # fmt: skip
+    }
 
 
 def errors(document: dict[str, Any], folder: Path) -> list[str]:
@@ -127,10 +135,13 @@ FAMILY = ["t in T", "u in T", "v in T", "w in T"]
 
 def test_a_family_of_a_million_millions_is_refused_before_it_is_built(tmp_path: Path) -> None:
     sets = [{"name": "T", "kind": "range", "start": 0, "stop": 999}]
-    variable = {"name": "x", "index": FAMILY, "lower": 0, "upper": 1,
-                "unit": "kW"}  # fmt: skip
-    constraint = {"constraint_id": "C1", "forall": FAMILY,
-                  "expression": "x[t, u, v, w] <= 1", "category": "Physical Laws"}  # fmt: skip
+    variable = {"name": "x", "index": FAMILY, "lower": 0, "upper": 1, "unit": "kW"}
+    constraint = {
+        "constraint_id": "C1",
+        "forall": FAMILY,
+        "expression": "x[t, u, v, w] <= 1",
+        "category": "Physical Laws",
+    }
     document = blueprint(sets=sets, decision_variables=[variable], constraints=[constraint])
     assert errors(document, tmp_path)
     total = blueprint("x[t] <= sum(1 for a in T for b in T for c in T for d in T)*1[kW]", sets=sets)
@@ -165,7 +176,7 @@ def test_a_small_file_of_large_arrays_is_refused(tmp_path: Path) -> None:
 
 CALLS = {"eval", "exec", "compile", "__import__", "sympify", "unsafe_load"}
 HELD = {
-    "engiagent/sandbox/child.py",  # runs scripts, confined
+    "engiagent/run/sandbox/child.py",  # runs scripts, confined
     "engiagent/tools/planning.py",  # a tool called compile
 }
 MODULES = {"pickle", "marshal", "shelve", "sympy", "lark", "yaml", "dill", "cloudpickle"}

@@ -7,12 +7,41 @@ from ruamel.yaml import YAML
 
 Json = dict[str, Any]
 
-KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
-        "objective", "report", "definitions", "equations", "draws", "design", "claims", "files",
-        "expect", "xfail"}  # fmt: skip
-EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "convexity",
-          "optimum", "solution", "status", "computed", "chosen", "diagnostics",
-          "refused"}  # fmt: skip
+KEYS = {
+    "about",
+    "sets",
+    "parameters",
+    "variables",
+    "expressions",
+    "components",
+    "constraints",
+    "objective",
+    "report",
+    "definitions",
+    "equations",
+    "draws",
+    "design",
+    "claims",
+    "files",
+    "expect",
+    "xfail",
+}
+EXPECT = {
+    "elements",
+    "values",
+    "matrix",
+    "bounds",
+    "objective",
+    "class",
+    "convexity",
+    "optimum",
+    "solution",
+    "status",
+    "computed",
+    "chosen",
+    "diagnostics",
+    "refused",
+}
 
 
 def read_case(path: Path) -> Json:

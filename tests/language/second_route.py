@@ -6,9 +6,9 @@ import numpy as np
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.grammar import Compare, parse
-from engiagent.blueprint.units import parse_unit
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
+from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.robust import swung

@@ -13,11 +13,12 @@ from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingD
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint, expand
 from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, solve
-from engiagent.solvers.result import SolverResult
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
 from tests.language.building import blueprint_of, read_case
 from tests.language.rows import (
     column_names,

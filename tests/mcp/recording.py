@@ -87,7 +87,7 @@ def differences(one: Any, two: Any, place: str = "$") -> Iterator[str]:
 
 async def main() -> None:
     """Record the session."""
-    from engiagent.mcp import make_server
+    from engiagent.tools.mcp import make_server
 
     with tempfile.TemporaryDirectory() as folder:
         async with Client(make_server(workspace(Path(folder)))) as client:

@@ -13,9 +13,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceLink, TextContent
 
 from engiagent.errors import InputError
-from engiagent.mcp import Address, make_server
-from engiagent.mcp.transport import application, read_token, security
 from engiagent.tools import Observation, tools
+from engiagent.tools.mcp import Address, make_server
+from engiagent.tools.mcp.transport import application, read_token, security
 from engiagent.tools.registry import Outcome, State, Tool, Watch
 from tests.mcp.recording import RECORD, workspace
 
@@ -45,8 +45,12 @@ def test_every_tool_is_offered_with_hints_and_schemas(tmp_path: Path) -> None:
             assert schema["type"] == "object"
             Draft202012Validator.check_schema(schema)
         hints = tool.annotations
-        flags = (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint,
-                 hints.open_world_hint)  # fmt: skip
+        flags = (
+            hints.read_only_hint,
+            hints.destructive_hint,
+            hints.idempotent_hint,
+            hints.open_world_hint,
+        )
         assert all(isinstance(flag, bool) for flag in flags)
         assert hints.read_only_hint == (tools()[tool.name].access == "read")
         assert not hints.open_world_hint
@@ -162,11 +166,21 @@ def test_resources_show_problems_runs_and_the_language_and_nothing_else(tmp_path
         assert "piecewise" in text_of(page)
         packaged = "engiagent://packaged/battery/merchant_day/"
         assert (await client.read_resource(packaged + "day_ahead.csv")).contents
-        for bad in ("problems/.env", "problems/notes.csv", "problems/brewery/expert/answer.json",
-                    "problems/link.md", "problems/../out.md", "problems/%2e%2e/out.md",
-                    "runs/brewery/problem.md", "runs/run.json", "language/../grammar.py",
-                    "sessions/nobody/calls.json", "nothing/x", "problems/brewery",
-                    "packaged/battery/merchant_day/expert/answer.json"):  # fmt: skip
+        for bad in (
+            "problems/.env",
+            "problems/notes.csv",
+            "problems/brewery/expert/answer.json",
+            "problems/link.md",
+            "problems/../out.md",
+            "problems/%2e%2e/out.md",
+            "runs/brewery/problem.md",
+            "runs/run.json",
+            "language/../grammar.py",
+            "sessions/nobody/calls.json",
+            "nothing/x",
+            "problems/brewery",
+            "packaged/battery/merchant_day/expert/answer.json",
+        ):
             with pytest.raises(MCPError):
                 await client.read_resource(f"engiagent://{bad}")
         for bad in ("file:///etc/passwd", "engiagent://problems/brewery/problem.md?x=1"):
@@ -318,8 +332,11 @@ def test_a_token_is_long_and_nobody_else_can_read_it(tmp_path: Path) -> None:
     file = tmp_path / "token"
     with pytest.raises(InputError, match="cannot read"):
         read_token(file)
-    for text, mode, said in (("short", 0o600, "no token"), ("x y" * 20, 0o600, "no token"),
-                             ("x" * 40, 0o644, "others can read")):  # fmt: skip
+    for text, mode, said in (
+        ("short", 0o600, "no token"),
+        ("x y" * 20, 0o600, "no token"),
+        ("x" * 40, 0o644, "others can read"),
+    ):
         file.write_text(text)
         file.chmod(mode)
         with pytest.raises(InputError, match=said):
@@ -329,7 +346,7 @@ def test_a_token_is_long_and_nobody_else_can_read_it(tmp_path: Path) -> None:
 
 
 def test_a_blocked_call_says_what_to_call(tmp_path: Path) -> None:
-    from engiagent.mcp.offers import answered
+    from engiagent.tools.mcp.offers import answered
 
     seen = Observation("x", "blocked", {"advice": "call y", "missing": ["z"], "first": "y"})
     answer = answered(seen)

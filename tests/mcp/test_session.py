@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from engiagent.mcp import make_server
+from engiagent.tools.mcp import make_server
 from tests.mcp.recording import RECORD, differences, played, workspace
 
 TOKEN: Final = "a-token-that-nobody-can-guess"
@@ -58,8 +58,17 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[str]:
     """Run the server over HTTP in a process of its own and give its URL."""
-    command = [sys.executable, "-m", "engiagent", "mcp", "--http", "127.0.0.1:0",
-               "--workspace", str(folder), *options]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "engiagent",
+        "mcp",
+        "--http",
+        "127.0.0.1:0",
+        "--workspace",
+        str(folder),
+        *options,
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -100,9 +109,16 @@ async def _over_http(url: str) -> list[dict[str, Any]]:
 
 def refused(url: str, **headers: str) -> int | None:
     """Return the status with which a request is turned away, None where it is let in."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}}}  # fmt: skip
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
     accept = {"accept": "application/json, text/event-stream"}
     answer = httpx2.post(url, json=body, headers={**accept, **headers}, timeout=10)
     return None if answer.status_code == 200 else answer.status_code

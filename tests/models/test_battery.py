@@ -20,9 +20,12 @@ def test_decay_without_power_is_exponential_whatever_the_step() -> None:
 
 def test_five_fifteen_and_sixty_minutes_agree_under_hourly_powers() -> None:
     battery = Battery(
-        energy_capacity=500.0, self_discharge=0.02, charge_efficiency=0.93,
-        discharge_efficiency=0.96, initial_energy=100.0,
-    )  # fmt: skip
+        energy_capacity=500.0,
+        self_discharge=0.02,
+        charge_efficiency=0.93,
+        discharge_efficiency=0.96,
+        initial_energy=100.0,
+    )
     rng = np.random.default_rng(1)
     charge, discharge = rng.uniform(0, 20, (2, 24))
     hourly = battery.simulate(charge, discharge, 1.0)
@@ -63,9 +66,11 @@ def test_the_vectorised_recursion_is_the_loop(
     count = len(charge)
     discharge, steps = rng.uniform(0, 50, count), rng.uniform(0.05, 2.0, count)
     battery = Battery(
-        energy_capacity=1e6, charge_efficiency=efficiency, discharge_efficiency=efficiency,
+        energy_capacity=1e6,
+        charge_efficiency=efficiency,
+        discharge_efficiency=efficiency,
         self_discharge=rate,
-    )  # fmt: skip
+    )
     energy = battery.simulate(charge, discharge, steps, initial_energy=1000.0)
     expected = [1000.0]
     for k in range(count):

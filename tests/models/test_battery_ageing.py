@@ -76,8 +76,9 @@ def test_long_series_of_every_kind_equal_the_package(shape: str) -> None:
         "nested": sign * np.abs(np.arange(n) - n // 2),
     }[shape]
     cycles = rainflow(values)
-    theirs = np.array([(size, mean, count) for size, mean, count, _, _ in
-                       reference.extract_cycles(values)])  # fmt: skip
+    theirs = np.array(
+        [(size, mean, count) for size, mean, count, _, _ in reference.extract_cycles(values)]
+    )
     ours = np.column_stack((cycles.range, cycles.mean, cycles.count))
     assert ours[np.lexsort(ours.T)] == pytest.approx(theirs[np.lexsort(theirs.T)], abs=1e-9)
 
@@ -138,9 +139,12 @@ def test_a_year_of_rest_loses_what_sam_says(
     temperature: float, charge: list[float], capacity: list[float]
 ) -> None:
     calendar = CalendarAgeing(
-        rate=0.0033143, activation_temperature=3191.0, charge_stress=389.7,
-        reference_temperature=22.85, reference_charge=1.0,
-    )  # fmt: skip
+        rate=0.0033143,
+        activation_temperature=3191.0,
+        charge_stress=389.7,
+        reference_temperature=22.85,
+        reference_charge=1.0,
+    )
     places = np.linspace(0, 8759, 7).astype(int)
     soc = np.interp(np.arange(8760) ** 0.5, places**0.5, charge)
     ours = 99.9 - 100 * calendar.loss(soc, temperature, 1.0)[1:]

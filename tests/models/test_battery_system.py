@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from engiagent.models import Battery
-from engiagent.models.battery_losses import (
-    ConverterLoss,
-    Direction,
-    PiecewiseLoss,
-    QuadraticLoss,
-)
+from engiagent.models.battery_losses import ConverterLoss, Direction, PiecewiseLoss, QuadraticLoss
 from engiagent.models.battery_system import BatteryState, BatterySystem, Derating
 from engiagent.models.ranges import ParameterError
 
@@ -61,9 +56,11 @@ def test_constant_efficiencies_are_the_plain_battery() -> None:
         energy_capacity=200.0, charge_efficiency=0.93, discharge_efficiency=0.9, self_discharge=0.01
     )
     system = BatterySystem(
-        energy_capacity=200.0, self_discharge=0.01,
-        charge_loss=linear(0.93, "charge"), discharge_loss=linear(0.9, "discharge"),
-    )  # fmt: skip
+        energy_capacity=200.0,
+        self_discharge=0.01,
+        charge_loss=linear(0.93, "charge"),
+        discharge_loss=linear(0.9, "discharge"),
+    )
     ours = system.simulate(charge, discharge, 0.25, BatteryState(energy=100.0)).energy
     assert ours == pytest.approx(plain.simulate(charge, discharge, 0.25, 100.0), rel=1e-12)
 
@@ -88,15 +85,21 @@ def test_part_load_costs_what_a_constant_efficiency_hides() -> None:
 
 def random_system(rng: np.random.Generator, units: int) -> BatterySystem:
     loss = QuadraticLoss(
-        rated_power=rng.uniform(20, 60, units), no_load=rng.uniform(0, 1, units),
-        proportional=rng.uniform(0, 0.1, units), quadratic=rng.uniform(0, 0.1, units),
+        rated_power=rng.uniform(20, 60, units),
+        no_load=rng.uniform(0, 1, units),
+        proportional=rng.uniform(0, 0.1, units),
+        quadratic=rng.uniform(0, 0.1, units),
         standby=rng.uniform(0, 0.2, units),
-    )  # fmt: skip
+    )
     return BatterySystem(
-        energy_capacity=rng.uniform(50, 500, units), charge_loss=loss, discharge_loss=loss,
-        self_discharge=rng.choice([0.0, 0.02], units), heat_capacity=rng.uniform(0.02, 0.2, units),
-        heat_transfer=rng.choice([0.0, 0.01, 0.05], units), heat_fraction=rng.uniform(0, 1, units),
-    )  # fmt: skip
+        energy_capacity=rng.uniform(50, 500, units),
+        charge_loss=loss,
+        discharge_loss=loss,
+        self_discharge=rng.choice([0.0, 0.02], units),
+        heat_capacity=rng.uniform(0.02, 0.2, units),
+        heat_transfer=rng.choice([0.0, 0.01, 0.05], units),
+        heat_fraction=rng.uniform(0, 1, units),
+    )
 
 
 @settings(deadline=None, max_examples=40)
@@ -137,9 +140,14 @@ def test_steps_one_by_one_are_the_path() -> None:
 
 def test_scipy_integrates_to_the_same_energy_and_temperature() -> None:
     system = BatterySystem(
-        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, self_discharge=0.05,
-        heat_capacity=0.05, heat_transfer=0.02, heat_fraction=0.5,
-    )  # fmt: skip
+        energy_capacity=100.0,
+        charge_loss=LOSS,
+        discharge_loss=LOSS,
+        self_discharge=0.05,
+        heat_capacity=0.05,
+        heat_transfer=0.02,
+        heat_fraction=0.5,
+    )
     path = system.simulate([20.0], [0.0], 0.01, BatteryState(energy=60.0, temperature=30.0), 10.0)
     loss = float(LOSS.loss(20.0))
 
@@ -156,15 +164,27 @@ def test_scipy_integrates_to_the_same_energy_and_temperature() -> None:
 def test_the_cell_warms_as_in_sam() -> None:
     # PySAM BatteryStateful 7.1.1.post1, LFP default with 10 A through 0.01 ohm, h = 20 W/(m² K),
     # room at 10 degC, steps of 10 min: mean temperature of steps 2 to 11.
-    sam = [10.003703882172099, 10.005940227287402, 10.00800278290918, 10.009905054461017,
-           10.011659497841219, 10.013277600982885, 10.014769959075842, 10.01614634394295,
-           10.017415768025108, 10.018586543393882]  # fmt: skip
+    sam = [
+        10.003703882172099,
+        10.005940227287402,
+        10.00800278290918,
+        10.009905054461017,
+        10.011659497841219,
+        10.013277600982885,
+        10.014769959075842,
+        10.01614634394295,
+        10.017415768025108,
+        10.018586543393882,
+    ]
     transfer, capacity = 20.0 * 1.53934 / 1000, 152.227 * 1500 / 3.6e6
     watt = PiecewiseLoss(power=(0.0, 1.0), losses=(0.001, 0.001))
     system = BatterySystem(
-        energy_capacity=10.0, charge_loss=watt, discharge_loss=watt, heat_capacity=capacity,
+        energy_capacity=10.0,
+        charge_loss=watt,
+        discharge_loss=watt,
+        heat_capacity=capacity,
         heat_transfer=transfer,
-    )  # fmt: skip
+    )
     path = system.simulate(
         np.zeros(11), np.ones(11), 1 / 6, BatteryState(energy=9.0, temperature=10.0), 10.0
     )
@@ -174,12 +194,17 @@ def test_the_cell_warms_as_in_sam() -> None:
 
 def test_cold_locks_energy_without_losing_it_and_derates_power() -> None:
     system = BatterySystem(
-        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, charge_power_max=50.0,
-        discharge_power_max=50.0, minimum_charge=0.1, maximum_charge=0.9,
+        energy_capacity=100.0,
+        charge_loss=LOSS,
+        discharge_loss=LOSS,
+        charge_power_max=50.0,
+        discharge_power_max=50.0,
+        minimum_charge=0.1,
+        maximum_charge=0.9,
         capacity_by_temperature=Derating(at=(-20.0, 20.0), factor=(0.5, 1.0)),
         charge_by_temperature=Derating(at=(0.0, 10.0), factor=(0.0, 1.0)),
         discharge_by_charge=Derating(at=(0.1, 0.3), factor=(0.2, 1.0)),
-    )  # fmt: skip
+    )
     cold, warm = (
         system.limits(BatteryState(energy=60.0, temperature=t), 1.0) for t in (-20.0, 20.0)
     )
@@ -197,10 +222,15 @@ def test_powers_at_the_limits_reach_no_further_than_the_energy_limits(
     energy: float, hours: float, loss: ConverterLoss, leaks: bool
 ) -> None:
     system = BatterySystem(
-        energy_capacity=100.0, charge_loss=loss, discharge_loss=loss, charge_power_max=40.0,
-        discharge_power_max=45.0, minimum_charge=0.1, maximum_charge=0.8,
+        energy_capacity=100.0,
+        charge_loss=loss,
+        discharge_loss=loss,
+        charge_power_max=40.0,
+        discharge_power_max=45.0,
+        minimum_charge=0.1,
+        maximum_charge=0.8,
         self_discharge=0.01 if leaks else 0.0,
-    )  # fmt: skip
+    )
     state = BatteryState(energy=energy)
     limits = system.limits(state, hours)
     full = np.asarray(system.step(state, limits.charge_max, 0.0, hours).state.energy)
@@ -217,9 +247,12 @@ def test_powers_at_the_limits_reach_no_further_than_the_energy_limits(
 
 def test_excess_says_where_a_plan_leaves_the_limits() -> None:
     system = BatterySystem(
-        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, charge_power_max=30.0,
+        energy_capacity=100.0,
+        charge_loss=LOSS,
+        discharge_loss=LOSS,
+        charge_power_max=30.0,
         discharge_power_max=30.0,
-    )  # fmt: skip
+    )
     charge, discharge = [40.0, 5.0, 0.0], [0.0, 2.0, 90.0]
     path = system.simulate(charge, discharge, 1.0, BatteryState(energy=80.0))
     excess = system.excess(path, charge, discharge)
@@ -241,7 +274,10 @@ def test_excess_says_where_a_plan_leaves_the_limits() -> None:
         (lambda: Derating(at=(0.0, 1.0), factor=(0.5,)), "one for each"),
         (
             lambda: BatterySystem(
-                energy_capacity=1.0, charge_loss=LOSS, discharge_loss=LOSS, minimum_charge=0.9,
+                energy_capacity=1.0,
+                charge_loss=LOSS,
+                discharge_loss=LOSS,
+                minimum_charge=0.9,
                 maximum_charge=0.1,
             ),
             "minimum <= maximum",
@@ -254,7 +290,7 @@ def test_excess_says_where_a_plan_leaves_the_limits() -> None:
             "these shapes do not fit",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

@@ -12,9 +12,7 @@ from engiagent.models.ranges import ParameterError
 
 
 @settings(deadline=None, max_examples=40)
-@given(
-    st.floats(0.001, 1.0), st.floats(25.0, 90.0), st.floats(5.0, 24.0), st.floats(1.0, 1.6)
-)  # fmt: skip
+@given(st.floats(0.001, 1.0), st.floats(25.0, 90.0), st.floats(5.0, 24.0), st.floats(1.0, 1.6))
 def test_a_radiator_gives_what_water_and_characteristic_agree_on(
     flow: float, supply: float, room: float, exponent: float
 ) -> None:
@@ -27,8 +25,13 @@ def test_a_radiator_gives_what_water_and_characteristic_agree_on(
         return float(1.5 * (mean / lm) ** exponent - flow * WATER * (gap - back))
 
     # The logarithm of the return's difference, which may be tiny where little flows.
-    back = float(np.exp(brentq(lambda x: lack(np.exp(x)), np.log(gap) - 600.0,
-                               np.log(gap * (1 - 1e-9)), xtol=1e-14)))  # fmt: skip
+    back = float(
+        np.exp(
+            brentq(
+                lambda x: lack(np.exp(x)), np.log(gap) - 600.0, np.log(gap * (1 - 1e-9)), xtol=1e-14
+            )
+        )
+    )
     result = radiator.emission(flow, supply, room)
     assert result.heat == pytest.approx(flow * WATER * (gap - back), rel=1e-6)
     assert result.return_temperature == pytest.approx(room + back, abs=1e-6)
@@ -63,10 +66,16 @@ def floor() -> PipedFloor:
     foam = Layer(thickness=0.06, conductivity=0.035, density=25.0, specific_heat=1400.0)
     slab = Layer(thickness=0.18, conductivity=2.1, density=2400.0, specific_heat=1000.0)
     return PipedFloor(
-        area=20.0, above=Construction((screed, wood)), below=Construction((slab, foam, screed)),
-        spacing=0.15, outer_diameter=0.017, wall_thickness=0.002, pipe_conductivity=0.35,
-        screed_conductivity=1.4, circuit_length=100.0,
-    )  # fmt: skip
+        area=20.0,
+        above=Construction((screed, wood)),
+        below=Construction((slab, foam, screed)),
+        spacing=0.15,
+        outer_diameter=0.017,
+        wall_thickness=0.002,
+        pipe_conductivity=0.35,
+        screed_conductivity=1.4,
+        circuit_length=100.0,
+    )
 
 
 @settings(deadline=None, max_examples=8)
@@ -77,8 +86,9 @@ def test_a_floor_keeps_its_heat_and_never_returns_water_beyond_its_plane(seed: i
     flow = rng.choice([0.0, 0.02, 0.08], periods)
     hours = rng.choice([0.25, 1.0], periods)
     supply = rng.uniform(15, 45, periods)
-    run = unit.simulate(supply, flow, hours, room=rng.uniform(18, 24, periods), below=12.0,
-                        initial=20.0)  # fmt: skip
+    run = unit.simulate(
+        supply, flow, hours, room=rng.uniform(18, 24, periods), below=12.0, initial=20.0
+    )
     net = hours * (run.heat - run.into_room - run.into_below)
     size = np.abs(run.heat).max() + np.abs(run.into_room).max() + run.stored.max()
     assert np.abs(np.diff(run.stored) - net).max() <= 1e-9 * size
@@ -117,10 +127,16 @@ def test_a_floor_answers_slowly() -> None:
     assert (np.diff(run.into_room) > 0).all()
     with pytest.raises(ParameterError, match="a fifth of the spacing"):
         PipedFloor(
-            area=20.0, above=floor().above, below=floor().below, spacing=0.05, outer_diameter=0.017,
-            wall_thickness=0.002, pipe_conductivity=0.35, screed_conductivity=1.4,
+            area=20.0,
+            above=floor().above,
+            below=floor().below,
+            spacing=0.05,
+            outer_diameter=0.017,
+            wall_thickness=0.002,
+            pipe_conductivity=0.35,
+            screed_conductivity=1.4,
             circuit_length=100.0,
-        )  # fmt: skip
+        )
 
 
 @settings(deadline=None, max_examples=40)
@@ -128,10 +144,14 @@ def test_a_floor_answers_slowly() -> None:
 def test_draws_hold_their_energy_whatever_the_step(seed: int, step: float) -> None:
     rng = np.random.default_rng(seed)
     tappings = [
-        Tapping(start=float(rng.uniform(0, 24)), energy=float(rng.uniform(0.1, 4)),
-                flow=float(rng.uniform(0.02, 0.2)), temperature=float(rng.uniform(25, 55)))
+        Tapping(
+            start=float(rng.uniform(0, 24)),
+            energy=float(rng.uniform(0.1, 4)),
+            flow=float(rng.uniform(0.02, 0.2)),
+            temperature=float(rng.uniform(25, 55)),
+        )
         for _ in range(4)
-    ]  # fmt: skip
+    ]
     periods = round(120 / step)
     draw = draws(tappings, step, periods=periods, first_hour=3.0)
     energy = 5 * sum(t.energy for t in tappings)

@@ -37,9 +37,14 @@ def test_the_sun_stands_where_pvlib_sees_it_in_the_middle_of_the_hour() -> None:
 def test_a_flat_roof_gets_the_global_irradiance_and_walls_their_share(model: str) -> None:
     starts, light = clear_day()
     result = on_surfaces(
-        [0.0, 90.0, 90.0, 90.0], [180.0, 180.0, 90.0, 0.0], starts=starts, step_hours=0.25,
-        model=model, **PLACE, **light,  # type: ignore[arg-type]
-    )  # fmt: skip
+        [0.0, 90.0, 90.0, 90.0],
+        [180.0, 180.0, 90.0, 0.0],
+        starts=starts,
+        step_hours=0.25,
+        model=model,
+        **PLACE,
+        **light,  # type: ignore[arg-type]
+    )
     assert result.total[:, 0] == pytest.approx(light["global_horizontal"], rel=0.01, abs=3.0)
     assert result.total == pytest.approx(result.beam + result.sky + result.ground)
     assert (result.total >= 0).all()
@@ -53,13 +58,18 @@ def test_a_flat_roof_gets_the_global_irradiance_and_walls_their_share(model: str
 
 
 def test_windows_and_walls_take_what_the_formulas_say() -> None:
-    shaded = Window(area=[2.0, 4.0], g_value=0.5, frame_fraction=0.3, shading_factor=0.8,
-                    shade_g_value=0.1)  # fmt: skip
+    shaded = Window(
+        area=[2.0, 4.0], g_value=0.5, frame_fraction=0.3, shading_factor=0.8, shade_g_value=0.1
+    )
     gain = shaded.gain(np.array([[400.0, 400.0], [0.0, 100.0]]), closed=[[0.0, 1.0], [0.5, 0.5]])
     assert gain == pytest.approx(
-        np.array([[2 * 0.7 * 0.9 * 0.8 * 0.5 * 0.4, 4 * 0.7 * 0.9 * 0.8 * 0.1 * 0.4],
-                  [0.0, 4 * 0.7 * 0.9 * 0.8 * 0.3 * 0.1]])
-    )  # fmt: skip
+        np.array(
+            [
+                [2 * 0.7 * 0.9 * 0.8 * 0.5 * 0.4, 4 * 0.7 * 0.9 * 0.8 * 0.1 * 0.4],
+                [0.0, 4 * 0.7 * 0.9 * 0.8 * 0.3 * 0.1],
+            ]
+        )
+    )
     roof = sol_air_temperature(10.0, 0.0, absorptance=0.9, sky_view=1.0)
     assert roof == pytest.approx(10.0 - 11.0 * 4.14 / 24.14)
     with pytest.raises(ParameterError, match="no shade to close"):
@@ -120,10 +130,15 @@ def test_profiles_follow_the_clock_on_the_wall_through_summer_time_and_holidays(
 
 def test_people_devices_and_lights_add_up() -> None:
     use = Use(
-        occupants=20, activity="moderately active office work", equipment_power=2.0,
-        lighting_power=1.0, equipment_heat=0.8, occupancy=office(), equipment=office(),
+        occupants=20,
+        activity="moderately active office work",
+        equipment_power=2.0,
+        lighting_power=1.0,
+        equipment_heat=0.8,
+        occupancy=office(),
+        equipment=office(),
         lighting=WeekProfile(weekday=(0.5,)),
-    )  # fmt: skip
+    )
     gains = use.gains(pd.date_range("2026-02-02 09:00", periods=1, freq="h"), 1.0)
     sensible, latent = ACTIVITIES["moderately active office work"]
     assert gains.sensible == pytest.approx([20 * sensible / 1000 + 1.6 + 0.5])

@@ -43,9 +43,15 @@ def test_another_implementation_of_annex_c_agrees(
 ) -> None:
     flow = 1200 * 7 * 4.9 * 3.1 * 2.0 / 3600 / 1000
     run = office().simulate(
-        [ambient], 1.0, ventilation=flow, initial_mass=before, internal_gains=0.01,
-        solar_gains=solar / 1000, heating_setpoint=20.0, cooling_setpoint=26.0,
-    )  # fmt: skip
+        [ambient],
+        1.0,
+        ventilation=flow,
+        initial_mass=before,
+        internal_gains=0.01,
+        solar_gains=solar / 1000,
+        heating_setpoint=20.0,
+        cooling_setpoint=26.0,
+    )
     assert 1000 * (run.heating - run.cooling) == pytest.approx([need], abs=0.006)
     assert run.mass_mean == pytest.approx([mass], abs=0.006)
 
@@ -76,18 +82,28 @@ def test_heat_balances_and_set_points_hold(seed: int, scheme: Any, controlled: A
     inner, solar = rng.uniform(0, 0.02, (2, periods, zones)) * floor
     hours = rng.choice([0.5, 1.0], periods)
     run = zone.simulate(
-        ambient, hours[:, None], ventilation=flow, initial_mass=rng.uniform(15, 25, zones),
-        supply=supply, internal_gains=inner, solar_gains=solar, heating_setpoint=20.0,
-        cooling_setpoint=26.0, controlled=controlled, scheme=scheme,
-    )  # fmt: skip
+        ambient,
+        hours[:, None],
+        ventilation=flow,
+        initial_mass=rng.uniform(15, 25, zones),
+        supply=supply,
+        internal_gains=inner,
+        solar_gains=solar,
+        heating_setpoint=20.0,
+        cooling_setpoint=26.0,
+        controlled=controlled,
+        scheme=scheme,
+    )
     h_w, h_at = np.asarray(zone.window_conductance), 9.1 * 4.5 * floor / 1000
     gains = inner + solar - h_w / h_at * (0.5 * inner + solar)  # the standard's share that leaves
     net = (
-        gains + run.heating - run.cooling
+        gains
+        + run.heating
+        - run.cooling
         - h_w * (run.surface - ambient)
         - flow * (run.air - supply)
         - zone.outer_conductance * (run.mass_mean - ambient)
-    )  # fmt: skip
+    )
     stored = np.diff(run.mass, axis=0) * np.asarray(zone.mass_capacity)
     size = np.abs(stored).max() + np.abs(gains).max() + run.heating.max() + 1.0
     assert np.abs(stored - hours[:, None] * net).max() <= 1e-9 * size
@@ -123,11 +139,11 @@ def test_the_exact_scheme_is_the_network_of_five_resistances() -> None:
 
 def test_both_schemes_meet_when_the_steps_are_short() -> None:
     runs = [
-        office().simulate(
-            np.full(24 * 20, 5.0), 1 / 20, ventilation=0.05, initial_mass=20.0, scheme=scheme
-        ).mass[-1]
+        office()
+        .simulate(np.full(24 * 20, 5.0), 1 / 20, ventilation=0.05, initial_mass=20.0, scheme=scheme)
+        .mass[-1]
         for scheme in ("standard", "exact")
-    ]  # fmt: skip
+    ]
     assert runs[0] == pytest.approx(runs[1], abs=1e-5)
 
 
@@ -135,20 +151,33 @@ def test_a_year_of_many_zones_side_by_side_is_that_of_each_alone() -> None:
     ambient = 10 + 12 * np.sin(np.arange(400) / 30)
     capacity = np.array([1.0, 2.0, 5.0])
     both = office(mass_capacity=capacity).simulate(
-        ambient[:, None], 1.0, ventilation=0.05, initial_mass=20.0, heating_setpoint=20.0,
+        ambient[:, None],
+        1.0,
+        ventilation=0.05,
+        initial_mass=20.0,
+        heating_setpoint=20.0,
         cooling_setpoint=24.0,
-    )  # fmt: skip
+    )
     for place, one in enumerate(capacity):
         alone = office(mass_capacity=float(one)).simulate(
-            ambient, 1.0, ventilation=0.05, initial_mass=20.0, heating_setpoint=20.0,
+            ambient,
+            1.0,
+            ventilation=0.05,
+            initial_mass=20.0,
+            heating_setpoint=20.0,
             cooling_setpoint=24.0,
-        )  # fmt: skip
+        )
         assert both.heating[:, place] == pytest.approx(alone.heating, abs=1e-12)
         assert both.mass[:, place] == pytest.approx(alone.mass, rel=1e-13)
     after, first = office(mass_capacity=capacity).step(
-        [20.0, 20.0, 20.0], 1.0, ambient=ambient[0], ventilation=0.05, heating_setpoint=20.0,
-        cooling_setpoint=24.0, controlled="air",
-    )  # fmt: skip
+        [20.0, 20.0, 20.0],
+        1.0,
+        ambient=ambient[0],
+        ventilation=0.05,
+        heating_setpoint=20.0,
+        cooling_setpoint=24.0,
+        controlled="air",
+    )
     assert after == pytest.approx(both.mass[1], rel=1e-13)
     assert first.heating[0] == pytest.approx(both.heating[0], abs=1e-12)
 
@@ -160,14 +189,22 @@ def test_wrong_zones_say_what_is_wrong() -> None:
         office(emission=(0.5, 0.0, 0.0))
     with pytest.raises(ParameterError, match="medium"):
         Zone5R1C.from_building(
-            floor_area=1.0, mass_class="stone", window_area=0, window_u=0,  # type: ignore[arg-type]
-            opaque_area=0, opaque_u=0,
-        )  # fmt: skip
+            floor_area=1.0,
+            mass_class="stone",
+            window_area=0,
+            window_u=0,  # type: ignore[arg-type]
+            opaque_area=0,
+            opaque_u=0,
+        )
     with pytest.raises(ParameterError, match="26 degC, lies above the one for cooling, 20 degC"):
         office().simulate(
-            [0.0], 1.0, ventilation=0.0, initial_mass=20.0, heating_setpoint=26.0,
+            [0.0],
+            1.0,
+            ventilation=0.0,
+            initial_mass=20.0,
+            heating_setpoint=26.0,
             cooling_setpoint=20.0,
-        )  # fmt: skip
+        )
     with pytest.raises(ParameterError, match="'guess'"):
         office().simulate(
             [0.0],

@@ -18,13 +18,26 @@ def house(mass: str = "D", second: bool = False) -> HeatNetwork:
     elements = (
         Element(name="wall", area=80.0, resistance=3.0, capacity=250e3, mass=mass),  # type: ignore[arg-type]
         Element(name="window", area=12.0, resistance=0.7),
-        GroundFloor(name="floor", area=60.0, resistance=3.5, capacity=175e3, mass=mass,  # type: ignore[arg-type]
-                    virtual_resistance=2.0),
-    )  # fmt: skip
+        GroundFloor(
+            name="floor",
+            area=60.0,
+            resistance=3.5,
+            capacity=175e3,
+            mass=mass,  # type: ignore[arg-type]
+            virtual_resistance=2.0,
+        ),
+    )
     zones = [Zone(name="one", floor_area=60.0, elements=elements, ventilation=0.02)]
     if second:
-        inner = Element(name="partition", area=20.0, resistance=0.2, capacity=75e3, mass="D",
-                        outside="one.air", outer_coefficient=7.7)  # fmt: skip
+        inner = Element(
+            name="partition",
+            area=20.0,
+            resistance=0.2,
+            capacity=75e3,
+            mass="D",
+            outside="one.air",
+            outer_coefficient=7.7,
+        )
         out = Element(name="wall2", area=30.0, resistance=3.0, capacity=75e3, mass="I")
         zones.append(Zone(name="two", floor_area=20.0, elements=(inner, out)))
     return network(zones, ["ambient", "ground"])
@@ -80,14 +93,16 @@ def test_cells_swing_as_the_exact_solution_of_the_heat_equation_says(
 
 
 def test_a_thick_wall_stores_as_a_half_space_and_a_thin_one_all_it_has() -> None:
-    thick = Construction((Layer(thickness=5.0, conductivity=1.8, density=2400.0,
-                                specific_heat=1000.0),))  # fmt: skip
+    thick = Construction(
+        (Layer(thickness=5.0, conductivity=1.8, density=2400.0, specific_heat=1000.0),)
+    )
     depth = CONCRETE.depth(24.0)
     volumetric = 2400.0 * 1000.0
     assert thick.periodic_capacity()[0] == pytest.approx(volumetric * depth / np.sqrt(2), rel=1e-9)
     # A thin layer between equal swings holds half of its capacity on each side.
-    thin = Construction((Layer(thickness=0.001, conductivity=1.8, density=2400.0,
-                               specific_heat=1000.0),))  # fmt: skip
+    thin = Construction(
+        (Layer(thickness=0.001, conductivity=1.8, density=2400.0, specific_heat=1000.0),)
+    )
     assert thin.periodic_capacity() == pytest.approx((1200.0, 1200.0), rel=1e-6)
 
 
@@ -99,8 +114,14 @@ def test_every_class_holds_its_capacity_and_its_resistance(mass: str) -> None:
     assert sum(1 / link.conductance for link in links) == pytest.approx(
         1000 * (2.0 + 1 / 24.14) / 10.0
     )
-    ground = GroundFloor(name="g", area=10.0, resistance=2.0, capacity=100e3, mass=mass,  # type: ignore[arg-type]
-                         virtual_resistance=1.5)  # fmt: skip
+    ground = GroundFloor(
+        name="g",
+        area=10.0,
+        resistance=2.0,
+        capacity=100e3,
+        mass=mass,  # type: ignore[arg-type]
+        virtual_resistance=1.5,
+    )
     nodes, links = ground.parts()
     assert sum(node.capacity for node in nodes) == pytest.approx((1e6 + 1e7) / 3.6e6)
     assert sum(1 / k.conductance for k in links) == pytest.approx(100 * (1.5 + 0.25 + 2.0))
@@ -112,19 +133,22 @@ def test_the_classes_agree_at_rest_and_differ_on_the_way() -> None:
     rest = {m: steady(net, boundary, heat)[net.index["one.air"]] for m, net in nets.items()}
     assert list(rest.values()) == pytest.approx([rest["D"]] * 5, rel=1e-9)
     after = {
-        m: net.simulate(boundary, np.full(12, 1.0), initial=dict.fromkeys(net.index, 20.0))
-        .temperature[-1, net.index["one.air"]]
+        m: net.simulate(
+            boundary, np.full(12, 1.0), initial=dict.fromkeys(net.index, 20.0)
+        ).temperature[-1, net.index["one.air"]]
         for m, net in nets.items()
-    }  # fmt: skip
+    }
     assert after["E"] < after["D"] < after["I"]  # the nearer the mass, the slower the room cools
 
 
 def test_radiation_between_surfaces_is_weighted_by_area() -> None:
     net, rng = house(), np.random.default_rng(2)
     run = net.simulate(
-        {"ambient": rng.uniform(-5, 5, 20), "ground": 8.0}, 1.0, {"wall.5": 1.0},
+        {"ambient": rng.uniform(-5, 5, 20), "ground": 8.0},
+        1.0,
+        {"wall.5": 1.0},
         initial=dict.fromkeys(net.index, 20.0),
-    )  # fmt: skip
+    )
     areas = {"wall.5": 80.0, "window.2": 12.0, "floor.5": 60.0}
     mean = sum(a * run.temperature[:, net.index[n]] for n, a in areas.items()) / 152.0
     assert run.temperature[:, net.index["one.radiant"]] == pytest.approx(mean, rel=1e-12)
@@ -143,23 +167,30 @@ def test_thermostats_hold_what_their_limits_allow_and_replay_to_the_same_run(see
     periods = 30
     stats = [
         Thermostat(
-            sensor={one.air: 0.5, "one.radiant": 0.5}, emitter={one.air: 0.4, "floor.5": 0.6},
-            heating_setpoint=20.0, cooling_setpoint=rng.uniform(22, 26, periods),
-            heating_power_max=3.0, cooling_power_max=2.0,
+            sensor={one.air: 0.5, "one.radiant": 0.5},
+            emitter={one.air: 0.4, "floor.5": 0.6},
+            heating_setpoint=20.0,
+            cooling_setpoint=rng.uniform(22, 26, periods),
+            heating_power_max=3.0,
+            cooling_power_max=2.0,
         ),
         Thermostat(sensor={two.air: 1.0}, emitter={two.air: 1.0}, heating_setpoint=18.0),
-    ]  # fmt: skip
+    ]
     boundary = {"ambient": rng.uniform(-15, 40, periods), "ground": np.full(periods, 10.0)}
     heat = {"one.air": rng.uniform(0, 2, periods)}
     hours = rng.choice([0.5, 1.0], periods)
     start = dict.fromkeys(net.index, 21.0)
     run = hold(net, stats, boundary, hours, heat, initial=start)
     again = net.simulate(
-        boundary, hours,
-        {"one.air": heat["one.air"] + 0.4 * (run.heating - run.cooling)[:, 0],
-         "floor.5": 0.6 * (run.heating - run.cooling)[:, 0], "two.air": run.heating[:, 1]},
+        boundary,
+        hours,
+        {
+            "one.air": heat["one.air"] + 0.4 * (run.heating - run.cooling)[:, 0],
+            "floor.5": 0.6 * (run.heating - run.cooling)[:, 0],
+            "two.air": run.heating[:, 1],
+        },
         initial=start,
-    )  # fmt: skip
+    )
     assert run.temperature == pytest.approx(again.temperature, abs=1e-7)
     assert run.mean_temperature == pytest.approx(again.mean_temperature, abs=1e-7)
     low, high = (

@@ -182,9 +182,11 @@ def test_the_three_routes_and_the_dense_step_agree(seed: int, count: int) -> Non
             eigen.mean_temperature[k], abs=1e-8
         )
         one = network.step(
-            np.stack((before, before + 1.0)), {b: v[k] for b, v in boundary.items()}, 0.5,
+            np.stack((before, before + 1.0)),
+            {b: v[k] for b, v in boundary.items()},
+            0.5,
             {n: v[k] for n, v in heat.items()},
-        )  # fmt: skip
+        )
         assert one.temperature[0] == pytest.approx(eigen.temperature[k + 1], abs=1e-8)
         assert one.flow[0] == pytest.approx(eigen.flow[k], abs=1e-7)
         assert one.mass[1] - one.mass[0] == pytest.approx(step.transition.sum(axis=1), abs=1e-9)
@@ -272,9 +274,7 @@ def test_wrong_networks_and_inputs_say_what_is_wrong() -> None:
         HeatNetwork(nodes=(node,), links=(Link(one="a", other="b", conductance=1.0),))
     with pytest.raises(ParameterError, match="joins two boundaries"):
         HeatNetwork(
-            nodes=(node,),
-            links=(Link(one="x", other="y", conductance=1.0),),
-            boundaries=("x", "y"),
+            nodes=(node,), links=(Link(one="x", other="y", conductance=1.0),), boundaries=("x", "y")
         )
     with pytest.raises(ParameterError, match="no node has a capacity"):
         HeatNetwork(nodes=(Node(name="a"),), links=())

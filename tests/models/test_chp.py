@@ -11,17 +11,26 @@ from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.ranges import ParameterError
 
 ENGINE = PartLoadChp(
-    rated_power=400.0, load=(0.5, 0.75, 1.0), electric_efficiency=(0.36, 0.39, 0.40),
+    rated_power=400.0,
+    load=(0.5, 0.75, 1.0),
+    electric_efficiency=(0.36, 0.39, 0.40),
     thermal_efficiency=(0.50, 0.47, 0.45),
-)  # fmt: skip
+)
 
 
 def turbine(**change: float) -> ExtractionChp:
-    return ExtractionChp(**{
-        "condensing_power_max": 120.0, "condensing_power_min": 50.0, "power_loss": 0.15,
-        "power_to_heat": 0.55, "fuel_no_load": 20.0, "fuel_slope": 2.1, "fuel_quadratic": 1e-3,
-        **change,
-    })  # fmt: skip
+    return ExtractionChp(
+        **{
+            "condensing_power_max": 120.0,
+            "condensing_power_min": 50.0,
+            "power_loss": 0.15,
+            "power_to_heat": 0.55,
+            "fuel_no_load": 20.0,
+            "fuel_slope": 2.1,
+            "fuel_quadratic": 1e-3,
+            **change,
+        }
+    )
 
 
 def test_an_engine_at_its_points_has_their_efficiencies() -> None:
@@ -45,8 +54,12 @@ def test_an_engine_balances_and_its_fuel_gives_its_power_back(power: float) -> N
 
 def test_an_engine_is_valid_at_rest_and_above_its_least_load() -> None:
     assert ENGINE.valid([0.0, 100.0, 200.0, 400.0, 401.0]).tolist() == [
-        True, False, True, True, False,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_the_turbine_of_oemofs_documentation() -> None:
@@ -63,16 +76,24 @@ def test_the_turbine_of_oemofs_documentation() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.floats(0.01, 0.4), st.floats(0.2, 1.2), st.floats(0.0, 100.0), st.floats(-40.0, 40.0),
-    st.floats(30.0, 400.0), st.booleans(),
-)  # fmt: skip
+    st.floats(0.01, 0.4),
+    st.floats(0.2, 1.2),
+    st.floats(0.0, 100.0),
+    st.floats(-40.0, 40.0),
+    st.floats(30.0, 400.0),
+    st.booleans(),
+)
 def test_the_polygon_is_that_of_scipy(
     loss: float, ratio: float, least: float, offset: float, heat: float, open_heat: bool
 ) -> None:
     chp = turbine(
-        power_loss=loss, power_to_heat=ratio, condensing_power_min=least, fuel_slope=200.0,
-        back_pressure_offset=offset, heat_max=float("inf") if open_heat else heat,
-    )  # fmt: skip
+        power_loss=loss,
+        power_to_heat=ratio,
+        condensing_power_min=least,
+        fuel_slope=200.0,
+        back_pressure_offset=offset,
+        heat_max=float("inf") if open_heat else heat,
+    )
     matrix, limit = chp.halfplanes()
     norm = np.linalg.norm(matrix, axis=1)
     inner = linprog(
@@ -123,23 +144,32 @@ def test_heat_costs_less_fuel_than_a_boiler() -> None:
         (lambda: turbine(condensing_power_min=130.0), "at most 120"),
         (lambda: turbine(power_loss=0.0, power_to_heat=0.0), "give heat_max"),
         (
-            lambda: PartLoadChp(rated_power=1.0, load=(0.5, 1.0), electric_efficiency=(0.4, 0.4),
-                                thermal_efficiency=(0.5, 0.7)),
+            lambda: PartLoadChp(
+                rated_power=1.0,
+                load=(0.5, 1.0),
+                electric_efficiency=(0.4, 0.4),
+                thermal_efficiency=(0.5, 0.7),
+            ),
             "total efficiency is 1.1",
         ),
         (
-            lambda: PartLoadChp(rated_power=1.0, load=(0.5,), electric_efficiency=(0.4,),
-                                thermal_efficiency=(0.5,)),
+            lambda: PartLoadChp(
+                rated_power=1.0, load=(0.5,), electric_efficiency=(0.4,), thermal_efficiency=(0.5,)
+            ),
             "up to 1",
         ),
         (
-            lambda: PartLoadChp(rated_power=1.0, load=(0.9, 1.0), electric_efficiency=(0.3, 0.4),
-                                thermal_efficiency=(0.5, 0.5)),
+            lambda: PartLoadChp(
+                rated_power=1.0,
+                load=(0.9, 1.0),
+                electric_efficiency=(0.3, 0.4),
+                thermal_efficiency=(0.5, 0.5),
+            ),
             "rise less",
         ),
         (lambda: ENGINE.output(-1.0), "at least 0 kW"),
     ],
-)  # fmt: skip
+)
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

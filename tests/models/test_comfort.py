@@ -39,9 +39,13 @@ def test_the_table_of_the_standard_comes_out() -> None:
 def random_people(seed: int, count: int) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(seed)
     return (
-        rng.uniform(10, 30, count), rng.uniform(10, 40, count), rng.uniform(0, 1, count),
-        rng.uniform(5, 60, count), rng.uniform(0.8, 3.5, count), rng.uniform(0, 2, count),
-    )  # fmt: skip
+        rng.uniform(10, 30, count),
+        rng.uniform(10, 40, count),
+        rng.uniform(0, 1, count),
+        rng.uniform(5, 60, count),
+        rng.uniform(0.8, 3.5, count),
+        rng.uniform(0, 2, count),
+    )
 
 
 @settings(deadline=None, max_examples=20)
@@ -89,12 +93,7 @@ def test_adaptive_limits_are_those_of_another_implementation() -> None:
             ("III", other.tmp_cmf_cat_iii_low, other.tmp_cmf_cat_iii_up),
         ]
         for category, low, high in rows:
-            ours = comfort.adaptive(
-                mean,
-                category=category,
-                speed=speed,
-                operative=26.0,
-            )
+            ours = comfort.adaptive(mean, category=category, speed=speed, operative=26.0)
             assert ours.low == pytest.approx(np.asarray(low), abs=1e-9)
             assert ours.high == pytest.approx(np.asarray(high), abs=1e-9)
             assert ours.valid.all()

@@ -29,11 +29,17 @@ def random_sessions(rng: np.random.Generator, vehicles: int, horizon: float) -> 
 
 
 def fleet(**change: npt.ArrayLike) -> EvFleet:
-    return EvFleet(**{
-        "energy_capacity": [50.0, 60.0, 40.0], "charge_power_max": [11.0, 22.0, 7.4],
-        "discharge_power_max": [11.0, 0.0, 5.0], "charge_efficiency": 0.93,
-        "discharge_efficiency": 0.9, "minimum_energy": 5.0, **change,
-    })  # fmt: skip
+    return EvFleet(
+        **{
+            "energy_capacity": [50.0, 60.0, 40.0],
+            "charge_power_max": [11.0, 22.0, 7.4],
+            "discharge_power_max": [11.0, 0.0, 5.0],
+            "charge_efficiency": 0.93,
+            "discharge_efficiency": 0.9,
+            "minimum_energy": 5.0,
+            **change,
+        }
+    )
 
 
 @settings(deadline=None, max_examples=40)
@@ -70,9 +76,11 @@ def test_every_session_is_a_battery_of_its_own(seed: int) -> None:
         if begin >= count or stop <= 0:
             continue
         energy = battery.simulate(
-            charge[begin:stop, vehicle], discharge[begin:stop, vehicle], step,
+            charge[begin:stop, vehicle],
+            discharge[begin:stop, vehicle],
+            step,
             float(arrived[number]),
-        )  # fmt: skip
+        )
         assert path.energy[begin : stop + 1, vehicle] == pytest.approx(energy, rel=1e-9)
         away[begin : stop + 1, vehicle] = False
         left = path.departure_energy[number]
@@ -102,9 +110,11 @@ def highest_and_lowest(
     found = []
     for sign in (1.0, -1.0):
         result = linprog(
-            sign * rise[at - 1], A_ub=np.concatenate((rise, -rise)),
-            b_ub=np.concatenate((upper, -lower)), bounds=bounds,
-        )  # fmt: skip
+            sign * rise[at - 1],
+            A_ub=np.concatenate((rise, -rise)),
+            b_ub=np.concatenate((upper, -lower)),
+            bounds=bounds,
+        )
         assert result.status == 0
         found.append(start + sign * float(result.fun))
     return found
@@ -117,13 +127,20 @@ def test_flexibility_is_what_a_linear_programme_can_reach(seed: int) -> None:
     n, step = 8, 0.5
     back = float(rng.choice([0.0, 6.0]))
     cars = EvFleet(
-        energy_capacity=[50.0], charge_power_max=11.0, discharge_power_max=back,
-        charge_efficiency=0.93, discharge_efficiency=0.9, minimum_energy=5.0,
-    )  # fmt: skip
+        energy_capacity=[50.0],
+        charge_power_max=11.0,
+        discharge_power_max=back,
+        charge_efficiency=0.93,
+        discharge_efficiency=0.9,
+        minimum_energy=5.0,
+    )
     session = Sessions(
-        vehicle=[0], arrival=[rng.uniform(0, 0.4)], departure=[rng.uniform(3.6, 4.0)],
-        arrival_energy=[rng.uniform(6, 45)], required_energy=[rng.uniform(0, 50)],
-    )  # fmt: skip
+        vehicle=[0],
+        arrival=[rng.uniform(0, 0.4)],
+        departure=[rng.uniform(3.6, 4.0)],
+        arrival_energy=[rng.uniform(6, 45)],
+        required_energy=[rng.uniform(0, 50)],
+    )
     bounds = flexibility(cars, session, n, step)
     reachable = float(cars.deliverable(session)[0]) >= float(np.asarray(session.required_energy)[0])
     assert bool((bounds.lowest <= bounds.highest + 1e-9).all()) == reachable
@@ -137,9 +154,12 @@ def test_flexibility_is_what_a_linear_programme_can_reach(seed: int) -> None:
 def test_excess_says_who_leaves_too_empty_and_who_charges_while_away() -> None:
     cars = EvFleet(energy_capacity=[50.0, 40.0], charge_power_max=10.0)
     sessions = Sessions(
-        vehicle=[0, 1], arrival=[0.0, 1.5], departure=[2.0, 4.0], arrival_energy=[20.0, 35.0],
+        vehicle=[0, 1],
+        arrival=[0.0, 1.5],
+        departure=[2.0, 4.0],
+        arrival_energy=[20.0, 35.0],
         required_energy=[45.0, 38.0],
-    )  # fmt: skip
+    )
     charge = [[10.0, 4.0], [12.0, 6.0], [0.0, 5.0], [1.0, 0.0]]
     excess = cars.excess(sessions, charge, 0.0, 1.0)
     assert excess.shortfall.tolist() == [3.0, 0.0]
@@ -185,8 +205,9 @@ def test_driving_takes_what_the_distance_needs(seed: int) -> None:
             "later departure",
         ),
         (
-            lambda: Sessions(vehicle=[0, 0], arrival=[0.0, 1.0], departure=[2.0, 3.0],
-                             arrival_energy=[1.0, 1.0]),
+            lambda: Sessions(
+                vehicle=[0, 0], arrival=[0.0, 1.0], departure=[2.0, 3.0], arrival_energy=[1.0, 1.0]
+            ),
             "sessions 0 and 1 of vehicle 0 overlap",
         ),
         (
@@ -194,12 +215,13 @@ def test_driving_takes_what_the_distance_needs(seed: int) -> None:
             "not a whole number",
         ),
         (
-            lambda: Sessions(vehicle=[0, 1], arrival=[0.0, 1.0], departure=[2.0],
-                             arrival_energy=[1.0]),
+            lambda: Sessions(
+                vehicle=[0, 1], arrival=[0.0, 1.0], departure=[2.0], arrival_energy=[1.0]
+            ),
             "departure has the shape",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

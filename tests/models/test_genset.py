@@ -8,19 +8,22 @@ from engiagent.models.ranges import Floats, ParameterError
 
 # Approximate diesel fuel consumption chart of Diesel Service & Supply: gallons per hour at 1/4,
 # 1/2, 3/4 and full load, by rated power in kW.
-CHART = {
-    100: (2.6, 4.1, 5.8, 7.4),
-    250: (5.7, 9.5, 13.6, 18.0),
-    1000: (21.6, 36.4, 52.1, 71.1),
-}
+CHART = {100: (2.6, 4.1, 5.8, 7.4), 250: (5.7, 9.5, 13.6, 18.0), 1000: (21.6, 36.4, 52.1, 71.1)}
 LITRES = 3.785411784
 
 
 def diesel(**change: float) -> Genset:
-    return Genset(**{
-        "rated_power": 100.0, "fuel_no_load": 4.0, "fuel_slope": 0.2, "fuel_quadratic": 4e-4,
-        "heating_value": 9.96, "emission_factor": 2.64, **change,
-    })  # fmt: skip
+    return Genset(
+        **{
+            "rated_power": 100.0,
+            "fuel_no_load": 4.0,
+            "fuel_slope": 0.2,
+            "fuel_quadratic": 4e-4,
+            "heating_value": 9.96,
+            "emission_factor": 2.64,
+            **change,
+        }
+    )
 
 
 @pytest.mark.parametrize("rated", CHART)
@@ -29,9 +32,12 @@ def test_the_published_consumption_chart(rated: int) -> None:
     litres = LITRES * np.array(CHART[rated])
     none, slope, square = Genset.fuel_curve(power, litres, quadratic=True)
     genset = Genset(
-        rated_power=rated, fuel_no_load=none, fuel_slope=slope, fuel_quadratic=square,
+        rated_power=rated,
+        fuel_no_load=none,
+        fuel_slope=slope,
+        fuel_quadratic=square,
         heating_value=9.96,
-    )  # fmt: skip
+    )
     # Four points and three coefficients: within 1 % of a chart rounded to a tenth of a gallon.
     missed = np.abs(genset.fuel_rate(power, True) - litres)
     assert (missed <= 0.05 * LITRES + 0.01 * litres).all()
@@ -92,9 +98,8 @@ def test_no_energy_comes_out_that_did_not_go_in() -> None:
 
 def test_excess_names_every_limit_that_is_left() -> None:
     genset = diesel(
-        minimum_load=0.3, ramp_up=40.0, ramp_down=60.0, minimum_up_hours=2.0,
-        minimum_down_hours=3.0,
-    )  # fmt: skip
+        minimum_load=0.3, ramp_up=40.0, ramp_down=60.0, minimum_up_hours=2.0, minimum_down_hours=3.0
+    )
     power = [20.0, 70.0, 110.0, 0.0, 0.0, 50.0, 0.0, 5.0]
     on = [1, 1, 1, 0, 0, 1, 0, 0]
     excess = genset.excess(power, on, 1.0)

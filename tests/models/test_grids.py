@@ -23,14 +23,80 @@ BRANCHES = """
 """
 TIES = "21 8 2 2; 9 15 2 2; 12 22 2 2; 18 33 .5 .5; 25 29 .5 .5"
 # Demand of the buses 1 to 33. [kW], [kvar]
-ACTIVE = np.array([
-    0, 100, 90, 120, 60, 60, 200, 200, 60, 60, 45, 60, 60, 120, 60, 60, 60, 90,
-    90, 90, 90, 90, 90, 420, 420, 60, 60, 60, 120, 200, 150, 210, 60,
-])  # fmt: skip
-REACTIVE = np.array([
-    0, 60, 40, 80, 30, 20, 100, 100, 20, 20, 30, 35, 35, 80, 10, 20, 20, 40,
-    40, 40, 40, 40, 50, 200, 200, 25, 25, 20, 70, 600, 70, 100, 40,
-])  # fmt: skip
+ACTIVE = np.array(
+    [
+        0,
+        100,
+        90,
+        120,
+        60,
+        60,
+        200,
+        200,
+        60,
+        60,
+        45,
+        60,
+        60,
+        120,
+        60,
+        60,
+        60,
+        90,
+        90,
+        90,
+        90,
+        90,
+        90,
+        420,
+        420,
+        60,
+        60,
+        60,
+        120,
+        200,
+        150,
+        210,
+        60,
+    ]
+)
+REACTIVE = np.array(
+    [
+        0,
+        60,
+        40,
+        80,
+        30,
+        20,
+        100,
+        100,
+        20,
+        20,
+        30,
+        35,
+        35,
+        80,
+        10,
+        20,
+        20,
+        40,
+        40,
+        40,
+        40,
+        40,
+        50,
+        200,
+        200,
+        25,
+        25,
+        20,
+        70,
+        600,
+        70,
+        100,
+        40,
+    ]
+)
 
 
 def baran_wu(ties_closed: bool = False) -> Feeder:
@@ -59,30 +125,55 @@ def village() -> Feeder:
         buses=tuple(Bus(name=name, nominal_voltage=level) for name, level in levels.items()),
         lines=(
             Line.per_kilometre(
-                name="cable", from_bus="hv", to_bus="mv", length=5.0, resistance=0.162,
-                reactance=0.121, susceptance=2 * np.pi * 50 * 0.273, ampacity=360.0,
+                name="cable",
+                from_bus="hv",
+                to_bus="mv",
+                length=5.0,
+                resistance=0.162,
+                reactance=0.121,
+                susceptance=2 * np.pi * 50 * 0.273,
+                ampacity=360.0,
             ),
             Line.per_kilometre(
-                name="feeder", from_bus="board", to_bus="street", length=0.2, resistance=0.206,
-                reactance=0.080, ampacity=270.0,
+                name="feeder",
+                from_bus="board",
+                to_bus="street",
+                length=0.2,
+                resistance=0.206,
+                reactance=0.080,
+                ampacity=270.0,
             ),
             # Given against the flow of supply, which must not matter.
             Line.per_kilometre(
-                name="branch", from_bus="farm", to_bus="street", length=0.35, resistance=0.642,
-                reactance=0.083, ampacity=142.0,
+                name="branch",
+                from_bus="farm",
+                to_bus="street",
+                length=0.35,
+                resistance=0.642,
+                reactance=0.083,
+                ampacity=142.0,
             ),
         ),
         transformers=(
             Transformer(
-                name="station", from_bus="mv", to_bus="board", rated_power=400.0, from_voltage=20.0,
-                to_voltage=0.4, short_circuit_voltage=0.06, load_loss=5.7, no_load_current=0.003375,
-                no_load_loss=1.35, tap=0.975, clock=5,
+                name="station",
+                from_bus="mv",
+                to_bus="board",
+                rated_power=400.0,
+                from_voltage=20.0,
+                to_voltage=0.4,
+                short_circuit_voltage=0.06,
+                load_loss=5.7,
+                no_load_current=0.003375,
+                no_load_loss=1.35,
+                tap=0.975,
+                clock=5,
             ),
         ),
         shunts=(Shunt(bus="street", active_power=4.0, reactive_power=-20.0),),
         source="hv",
         source_voltage=1.02,
-    )  # fmt: skip
+    )
 
 
 VILLAGE_DEMAND = (
@@ -203,23 +294,34 @@ def feeders(draw: st.DrawFn) -> tuple[Feeder, Floats, Floats]:
             levels.append(0.4)
             units.append(
                 Transformer(
-                    name=f"t{child}", from_bus=begin, to_bus=end, rated_power=630.0,
-                    from_voltage=0.4 if turned else 10.5, to_voltage=10.5 if turned else 0.4,
-                    short_circuit_voltage=0.04, load_loss=6.5, no_load_current=0.01,
-                    no_load_loss=rng.uniform(0, 2), tap=rng.uniform(0.95, 1.05),
+                    name=f"t{child}",
+                    from_bus=begin,
+                    to_bus=end,
+                    rated_power=630.0,
+                    from_voltage=0.4 if turned else 10.5,
+                    to_voltage=10.5 if turned else 0.4,
+                    short_circuit_voltage=0.04,
+                    load_loss=6.5,
+                    no_load_current=0.01,
+                    no_load_loss=rng.uniform(0, 2),
+                    tap=rng.uniform(0.95, 1.05),
                     clock=int(rng.integers(12)),
                 )
-            )  # fmt: skip
+            )
             continue
         levels.append(levels[parent])
         length = rng.uniform(0.05, 3.0) if levels[parent] == 10.0 else rng.uniform(0.01, 0.1)
         lines.append(
             Line.per_kilometre(
-                name=f"l{child}", from_bus=begin, to_bus=end, length=length,
-                resistance=rng.uniform(0.1, 0.5), reactance=rng.uniform(0.0, 0.3),
+                name=f"l{child}",
+                from_bus=begin,
+                to_bus=end,
+                length=length,
+                resistance=rng.uniform(0.1, 0.5),
+                reactance=rng.uniform(0.0, 0.3),
                 susceptance=rng.uniform(0, 100),
             )
-        )  # fmt: skip
+        )
         if rng.uniform() < 0.3:
             shunts.append(
                 Shunt(bus=other, active_power=rng.uniform(0, 5), reactive_power=rng.uniform(-9, 9))
@@ -302,27 +404,44 @@ WRONG_PARTS = [
     ),
     (
         lambda: Transformer(
-            name="t", from_bus="a", to_bus="b", rated_power=400, from_voltage=20, to_voltage=0.4,
+            name="t",
+            from_bus="a",
+            to_bus="b",
+            rated_power=400,
+            from_voltage=20,
+            to_voltage=0.4,
             short_circuit_voltage=4.0,
         ),
         "4.0 % is 0.04",
     ),
     (
         lambda: Transformer(
-            name="t", from_bus="a", to_bus="b", rated_power=400, from_voltage=20, to_voltage=0.4,
-            short_circuit_voltage=0.04, load_loss=20.0,
+            name="t",
+            from_bus="a",
+            to_bus="b",
+            rated_power=400,
+            from_voltage=20,
+            to_voltage=0.4,
+            short_circuit_voltage=0.04,
+            load_loss=20.0,
         ),
         "load loss of t, 20.0 kW, is more than its short-circuit voltage allows; give at most 16",
     ),
     (
         lambda: Transformer(
-            name="t", from_bus="a", to_bus="b", rated_power=400, from_voltage=20, to_voltage=0.4,
-            short_circuit_voltage=0.04, tap=102.5,
+            name="t",
+            from_bus="a",
+            to_bus="b",
+            rated_power=400,
+            from_voltage=20,
+            to_voltage=0.4,
+            short_circuit_voltage=0.04,
+            tap=102.5,
         ),
         "tap of t is 102.5; give a ratio near 1",
     ),
     (lambda: Shunt(bus="a", reactive_power=float("nan")), "nan kvar"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("build", "message"), WRONG_PARTS)

@@ -50,8 +50,10 @@ def test_with_charging_above_nominal_voltage_the_true_one_may_be_higher() -> Non
     cable = {"name": "c", "from_bus": "a", "to_bus": "b", "resistance": 0.5, "reactance": 2.0}
     feeder = Feeder(
         buses=tuple(Bus(name=name, nominal_voltage=20.0) for name in "ab"),
-        source="a", source_voltage=1.1, lines=(Line(**cable, susceptance=5000.0),),
-    )  # fmt: skip
+        source="a",
+        source_voltage=1.1,
+        lines=(Line(**cable, susceptance=5000.0),),
+    )
     nothing = np.zeros((1, 2))
     linear, true = lindistflow(feeder, nothing), feeder.flow(nothing).voltage
     assert true[0, 1] > linear[0, 1] + 1e-4  # no power at all, let alone any feed-in
@@ -125,9 +127,13 @@ def test_capacitors_and_charging_raise_the_linear_voltage_as_the_true_one() -> N
     errors = []
     for part in (1.0, 0.5):
         line = Line(
-            name="l", from_bus="a", to_bus="b", resistance=1.0, reactance=2.0,
+            name="l",
+            from_bus="a",
+            to_bus="b",
+            resistance=1.0,
+            reactance=2.0,
             susceptance=400.0 * part,
-        )  # fmt: skip
+        )
         bank = Shunt(bus="b", active_power=10.0 * part, reactive_power=-200.0 * part)
         feeder = Feeder(buses=buses, lines=(line,), shunts=(bank,), source="a")
         linear, true = lindistflow(feeder, [0.0, 0.0]), feeder.flow([0.0, 0.0]).voltage

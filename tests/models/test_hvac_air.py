@@ -56,14 +56,27 @@ def test_limits_of_economisers(control: Control, outdoor: AirStream, more: bool)
 
 
 @given(
-    st.sampled_from(CONTROLS), st.floats(-20.0, 38.0), st.floats(0.05, 1.0), st.floats(18.0, 27.0),
-    st.floats(0.1, 0.9), st.floats(11.0, 32.0), st.floats(0.3, 4.0), st.sampled_from([0, 2676, 63]),
+    st.sampled_from(CONTROLS),
+    st.floats(-20.0, 38.0),
+    st.floats(0.05, 1.0),
+    st.floats(18.0, 27.0),
+    st.floats(0.1, 0.9),
+    st.floats(11.0, 32.0),
+    st.floats(0.3, 4.0),
+    st.sampled_from([0, 2676, 63]),
     st.floats(8e4, 1.04e5),
-)  # fmt: skip
+)
 def test_an_air_handler_keeps_air_water_and_energy_and_its_set_point(
-    control: Control, out: float, rh_out: float, back: float, rh_back: float, supply: float,
-    flow: float, steam: int, p: float,
-) -> None:  # fmt: skip
+    control: Control,
+    out: float,
+    rh_out: float,
+    back: float,
+    rh_back: float,
+    supply: float,
+    flow: float,
+    steam: int,
+    p: float,
+) -> None:
     humidifier = Humidifier(water_enthalpy=steam, feed_enthalpy=42.0) if steam else None
     handler = AirHandler(
         fan=PartLoadFan(rated_flow=4.0, rated_power=6.0),
@@ -170,8 +183,13 @@ def test_the_air_of_zones_keeps_energy_water_and_gas(seed: int) -> None:
     heat, water = rng.uniform(-2, 2, (12, 2)), rng.uniform(0, 1e-4, (12, 2))
     path = zone.simulate(
         ZoneAirState(temperature=22.0, humidity_ratio=0.008, trace=6e-4),
-        streams, step_hours=hours, heat=heat, water=water, trace=1e-6, stream_traces=[6e-4, 7e-4],
-    )  # fmt: skip
+        streams,
+        step_hours=hours,
+        heat=heat,
+        water=water,
+        trace=1e-6,
+        stream_traces=[6e-4, 7e-4],
+    )
     seconds, mass = hours[:, None] * 3600, np.asarray(zone.dry_air)
     total = flows.sum(axis=0)
     enthalpy = moist_air.enthalpy(path.temperature, path.humidity_ratio)
@@ -196,9 +214,13 @@ def test_the_air_of_a_zone_is_cvodes_and_settles_at_its_balance() -> None:
         0.12 * (float(inflow.enthalpy) - h) + 0.8 + 5e-5 * 2568.0, 0.12 * (ratio - w) + 5e-5
     )
     method = casadi.integrator(
-        "s", "cvodes", {"x": casadi.vertcat(h, w), "ode": rate / mass}, 0.0, 1080.0,
+        "s",
+        "cvodes",
+        {"x": casadi.vertcat(h, w), "ode": rate / mass},
+        0.0,
+        1080.0,
         {"abstol": 1e-12, "reltol": 1e-12},
-    )  # fmt: skip
+    )
     end = np.asarray(method(x0=[float(start.enthalpy), 0.011])["xf"]).ravel()
     assert after.enthalpy == pytest.approx(end[0], rel=1e-8)
     assert after.humidity_ratio == pytest.approx(end[1], rel=1e-8)

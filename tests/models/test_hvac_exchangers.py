@@ -72,9 +72,13 @@ def test_an_exchanger_that_cannot_be_built_is_refused() -> None:
 
 
 @given(
-    st.floats(0.0, 50.0), st.floats(0.0, 10.0), st.floats(0.0, 10.0), st.floats(-10.0, 90.0),
-    st.floats(-10.0, 90.0), st.sampled_from(ARRANGEMENTS),
-)  # fmt: skip
+    st.floats(0.0, 50.0),
+    st.floats(0.0, 10.0),
+    st.floats(0.0, 10.0),
+    st.floats(-10.0, 90.0),
+    st.floats(-10.0, 90.0),
+    st.sampled_from(ARRANGEMENTS),
+)
 def test_an_exchanger_keeps_energy_and_the_second_law(
     size: float, hot: float, cold: float, warm: float, cool: float, arrangement: Arrangement
 ) -> None:
@@ -87,9 +91,13 @@ def test_an_exchanger_keeps_energy_and_the_second_law(
 
 
 @given(
-    st.floats(0.1, 20.0), st.floats(2.0, 40.0), st.floats(0.0, 1.0),
-    st.floats(0.0, 5.0), st.floats(1.0, 60.0), st.floats(6e4, 1.05e5),
-)  # fmt: skip
+    st.floats(0.1, 20.0),
+    st.floats(2.0, 40.0),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 5.0),
+    st.floats(1.0, 60.0),
+    st.floats(6e4, 1.05e5),
+)
 def test_a_coil_keeps_energy_and_water(
     flow: float, t: float, rh: float, water: float, inlet: float, p: float
 ) -> None:
@@ -151,9 +159,11 @@ def test_a_coil_above_the_dew_point_is_dry_and_sensible() -> None:
 def test_many_coils_and_hours_at_once_are_each_alone() -> None:
     rng = np.random.default_rng(1)
     coil = Coil(
-        air_conductance=rng.uniform(2, 6, 3), water_conductance=rng.uniform(4, 9, 3),
-        rated_air_flow=2.0, rated_water_flow=1.0,
-    )  # fmt: skip
+        air_conductance=rng.uniform(2, 6, 3),
+        water_conductance=rng.uniform(4, 9, 3),
+        rated_air_flow=2.0,
+        rated_water_flow=1.0,
+    )
     t, flow, inlet = (
         rng.uniform(5, 35, (6, 3)),
         rng.uniform(0, 2, (6, 3)),
@@ -167,16 +177,23 @@ def test_many_coils_and_hours_at_once_are_each_alone() -> None:
         one = Coil(
             air_conductance=np.asarray(coil.air_conductance)[k],
             water_conductance=np.asarray(coil.water_conductance)[k],
-            rated_air_flow=2.0, rated_water_flow=1.0,
+            rated_air_flow=2.0,
+            rated_water_flow=1.0,
         ).operate(
             AirStream(flow=flow[n, k], temperature=t[n, k], humidity_ratio=ratio[n, k]),
-            water_flow=1.0, water_in=inlet[n, k],
-        )  # fmt: skip
+            water_flow=1.0,
+            water_in=inlet[n, k],
+        )
         assert every.heat[n, k] == pytest.approx(float(one.heat), rel=1e-9, abs=1e-12)
 
 
-@given(st.lists(st.tuples(st.floats(0.0, 9.0), st.floats(-30.0, 45.0), st.floats(0.0, 1.0)),
-                min_size=1, max_size=5))  # fmt: skip
+@given(
+    st.lists(
+        st.tuples(st.floats(0.0, 9.0), st.floats(-30.0, 45.0), st.floats(0.0, 1.0)),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_mixing_keeps_air_water_and_energy(parts: list[tuple[float, float, float]]) -> None:
     streams = [
         AirStream(flow=m, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh))

@@ -26,17 +26,19 @@ MCQUAY = Chiller(
     rated_cop=5.89,
     capacity_curve=Biquadratic(
         (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3),
-        x_range=(7.22, 12.78), y_range=(12.78, 26.67),
+        x_range=(7.22, 12.78),
+        y_range=(12.78, 26.67),
     ),
     eir_curve=Biquadratic(
         (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3),
-        x_range=(7.22, 12.78), y_range=(12.78, 26.67),
+        x_range=(7.22, 12.78),
+        y_range=(12.78, 26.67),
     ),
     part_load_curve=Polynomial((2.778889e-1, 2.338363e-1, 4.883748e-1), x_range=(0.10, 1.15)),
     minimum_part_load=0.10,
     minimum_unloading=0.25,
     maximum_part_load=1.15,
-)  # fmt: skip
+)
 
 
 def test_a_published_chiller_is_itself_at_its_reference_point() -> None:
@@ -54,13 +56,21 @@ def as_energyplus(load: float, leaving: float, entering: float) -> tuple[float, 
     """Return power and false load, step by step as the Engineering Reference describes them."""
     x, y = leaving, entering
     cap = 471.2 * (
-        0.2521130 + 0.01324053 * x - 0.008637329 * x * x + 0.08581056 * y - 0.004261176 * y * y
+        0.2521130
+        + 0.01324053 * x
+        - 0.008637329 * x * x
+        + 0.08581056 * y
+        - 0.004261176 * y * y
         + 0.008661899 * x * y
-    )  # fmt: skip
+    )
     eir = (
-        0.4475238 - 0.0258821 * x - 0.001459053 * x * x + 0.04342595 * y - 0.001000651 * y * y
+        0.4475238
+        - 0.0258821 * x
+        - 0.001459053 * x * x
+        + 0.04342595 * y
+        - 0.001000651 * y * y
         + 0.001920106 * x * y
-    )  # fmt: skip
+    )
     load = min(load, 1.15 * cap)
     ratio = load / cap
     on = min(1.0, ratio / 0.10)
@@ -196,14 +206,30 @@ def test_maps_say_where_they_end() -> None:
 def test_a_bicubic_is_that_of_energyplus() -> None:
     # datasets/Boilers.idf, NonCondensingBoilerEff, about 1 where the boiler is rated.
     c = (
-        1.111720116, 0.078614078, -0.400425756, 0.0, -0.000156783, 0.009384599, 0.234257955,
-        1.32927e-06, -0.004446701, -1.22498e-05,
-    )  # fmt: skip
+        1.111720116,
+        0.078614078,
+        -0.400425756,
+        0.0,
+        -0.000156783,
+        0.009384599,
+        0.234257955,
+        1.32927e-06,
+        -0.004446701,
+        -1.22498e-05,
+    )
     x, y = 0.7, 55.0
     by_hand = (
-        c[0] + c[1] * x + c[2] * x**2 + c[3] * y + c[4] * y**2 + c[5] * x * y + c[6] * x**3
-        + c[7] * y**3 + c[8] * x**2 * y + c[9] * x * y**2
-    )  # fmt: skip
+        c[0]
+        + c[1] * x
+        + c[2] * x**2
+        + c[3] * y
+        + c[4] * y**2
+        + c[5] * x * y
+        + c[6] * x**3
+        + c[7] * y**3
+        + c[8] * x**2 * y
+        + c[9] * x * y**2
+    )
     assert Biquadratic(c).at(x, y) == pytest.approx(by_hand, rel=1e-14)
     assert Biquadratic(c).at(1.0, 70.0) == pytest.approx(1.0, abs=0.03)
 
@@ -241,9 +267,13 @@ TOWER = CoolingTower(coefficient=2.0, rated_air_flow=20.0, rated_fan_power=15.0,
 
 
 @given(
-    st.floats(0.0, 1.0), st.floats(2.0, 60.0), st.floats(15.0, 60.0), st.floats(-20.0, 40.0),
-    st.floats(0.05, 1.0), st.floats(8e4, 1.05e5),
-)  # fmt: skip
+    st.floats(0.0, 1.0),
+    st.floats(2.0, 60.0),
+    st.floats(15.0, 60.0),
+    st.floats(-20.0, 40.0),
+    st.floats(0.05, 1.0),
+    st.floats(8e4, 1.05e5),
+)
 def test_a_tower_keeps_air_water_and_energy(
     speed: float, flow: float, hot: float, t: float, rh: float, p: float
 ) -> None:
@@ -307,17 +337,34 @@ def test_the_speed_of_a_tower_reaches_its_set_point_or_says_that_it_cannot() -> 
 def test_york_calc_is_its_published_sum_and_design_point() -> None:
     t, r, m = 20.0, 6.0, 1.3
     published = (
-        -0.359741205 - 0.055053608 * t + 0.0023850432 * t**2 + 0.173926877 * r
-        - 0.0248473764 * t * r + 0.00048430224 * t**2 * r - 0.005589849456 * r**2
-        + 0.0005770079712 * t * r**2 - 0.00001342427256 * t**2 * r**2 + 2.84765801111111 * m
-        - 0.121765149 * t * m + 0.0014599242 * t**2 * m + 1.680428651 * r * m
-        - 0.0166920786 * t * r * m - 0.0007190532 * t**2 * r * m - 0.025485194448 * r**2 * m
-        + 0.0000487491696 * t * r**2 * m + 0.00002719234152 * t**2 * r**2 * m
-        - 0.0653766255555556 * m**2 - 0.002278167 * t * m**2 + 0.0002500254 * t**2 * m**2
-        - 0.0910565458 * r * m**2 + 0.00318176316 * t * r * m**2
-        + 0.000038621772 * t**2 * r * m**2 - 0.0034285382352 * r**2 * m**2
-        + 0.00000856589904 * t * r**2 * m**2 - 0.000001516821552 * t**2 * r**2 * m**2
-    )  # fmt: skip
+        -0.359741205
+        - 0.055053608 * t
+        + 0.0023850432 * t**2
+        + 0.173926877 * r
+        - 0.0248473764 * t * r
+        + 0.00048430224 * t**2 * r
+        - 0.005589849456 * r**2
+        + 0.0005770079712 * t * r**2
+        - 0.00001342427256 * t**2 * r**2
+        + 2.84765801111111 * m
+        - 0.121765149 * t * m
+        + 0.0014599242 * t**2 * m
+        + 1.680428651 * r * m
+        - 0.0166920786 * t * r * m
+        - 0.0007190532 * t**2 * r * m
+        - 0.025485194448 * r**2 * m
+        + 0.0000487491696 * t * r**2 * m
+        + 0.00002719234152 * t**2 * r**2 * m
+        - 0.0653766255555556 * m**2
+        - 0.002278167 * t * m**2
+        + 0.0002500254 * t**2 * m**2
+        - 0.0910565458 * r * m**2
+        + 0.00318176316 * t * r * m**2
+        + 0.000038621772 * t**2 * r * m**2
+        - 0.0034285382352 * r**2 * m**2
+        + 0.00000856589904 * t * r**2 * m**2
+        - 0.000001516821552 * t**2 * r**2 * m**2
+    )
     assert approach(t, r, m) == pytest.approx(published, rel=1e-12)
     # 78 degF wet bulb, 10 degF range and 7 degF approach at rated flows: its design conditions.
     assert approach(25.56, 5.56, 1.0) == pytest.approx(3.89, abs=0.06)
@@ -396,9 +443,13 @@ def test_bad_plant_says_what_to_give() -> None:
     even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     with pytest.raises(ParameterError, match="give minimum <= unloading <= maximum"):
         Chiller(
-            rated_capacity=1.0, rated_cop=3.0, capacity_curve=even, eir_curve=even,
-            minimum_part_load=0.4, minimum_unloading=0.2,
-        )  # fmt: skip
+            rated_capacity=1.0,
+            rated_cop=3.0,
+            capacity_curve=even,
+            eir_curve=even,
+            minimum_part_load=0.4,
+            minimum_unloading=0.2,
+        )
     with pytest.raises(
         ParameterError, match=r"the fraction of Carnot is 1\.2; give a number above 0"
     ):
@@ -406,8 +457,9 @@ def test_bad_plant_says_what_to_give() -> None:
     with pytest.raises(ParameterError, match="the pressure rises with the flow"):
         Turbomachine(
             pressure_curve=Polynomial((100.0, 50.0, -10.0)),
-            efficiency_curve=Polynomial((0.5,)), flow_max=10.0,
-        )  # fmt: skip
+            efficiency_curve=Polynomial((0.5,)),
+            flow_max=10.0,
+        )
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)
     everywhere = replace(MCQUAY, capacity_curve=Biquadratic(MCQUAY.capacity_curve.coefficients))

@@ -124,9 +124,9 @@ def test_water_is_as_iapws_says_within_the_stated_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pressure", "by_ratio", "by_humidity"), [(101_325.0, 0.3, 1.2), (83_523.0, 0.4, 1.9),
-                                              (60_000.0, 0.4, 1.9)],
-)  # fmt: skip
+    ("pressure", "by_ratio", "by_humidity"),
+    [(101_325.0, 0.3, 1.2), (83_523.0, 0.4, 1.9), (60_000.0, 0.4, 1.9)],
+)
 def test_enthalpy_is_near_that_of_real_moist_air_at_any_height(
     pressure: float, by_ratio: float, by_humidity: float
 ) -> None:

@@ -24,9 +24,12 @@ def test_cell_temperature_is_pvlibs_faiman_model() -> None:
 
 def test_powers_are_pvlibs_pvwatts() -> None:
     array = PvArray(
-        dc_capacity=130.0, ac_capacity=90.0, temperature_coefficient=-0.0035, losses=0.1,
+        dc_capacity=130.0,
+        ac_capacity=90.0,
+        temperature_coefficient=-0.0035,
+        losses=0.1,
         inverter_efficiency=0.97,
-    )  # fmt: skip
+    )
     output = array.output(SUN, AIR, WIND)
     cell = pvlib.temperature.faiman(SUN, AIR, WIND)
     dc = pvlib.pvsystem.pvwatts_dc(SUN, cell, 130.0, -0.0035) * 0.9

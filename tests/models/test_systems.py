@@ -44,27 +44,40 @@ COP = 3.0 + 0.05 * AMBIENT
 DEMAND = 0.4 + 0.3 * (HOURS % 5)
 
 BATTERY = Battery(
-    energy_capacity=8.0, charge_power_max=4.0, discharge_power_max=4.0, charge_efficiency=0.94,
-    discharge_efficiency=0.95, self_discharge=0.004, initial_energy=4.0,
-)  # fmt: skip
+    energy_capacity=8.0,
+    charge_power_max=4.0,
+    discharge_power_max=4.0,
+    charge_efficiency=0.94,
+    discharge_efficiency=0.95,
+    self_discharge=0.004,
+    initial_energy=4.0,
+)
 ROOMS = ThermalNetwork(
     (
         ThermalZone(
-            name="living", capacitance=4.0, resistance=6.0, initial_temperature=20.0,
+            name="living",
+            capacitance=4.0,
+            resistance=6.0,
+            initial_temperature=20.0,
             neighbours={"attic": 3.0},
         ),
         ThermalZone(name="attic", capacitance=1.0, resistance=8.0, initial_temperature=15.0),
     )
-)  # fmt: skip
+)
 
 ELECTRIC = Bus(
     name="electric",
     domain="electrical",
     members=(
-        "pv.power", "battery.charge", "battery.discharge", "load.power", "pump.electric_power",
-        "chiller.electric_power", "grid.exchange",
+        "pv.power",
+        "battery.charge",
+        "battery.discharge",
+        "load.power",
+        "pump.electric_power",
+        "chiller.electric_power",
+        "grid.exchange",
     ),
-)  # fmt: skip
+)
 
 
 def house(**changes: object) -> System:
@@ -191,10 +204,11 @@ def test_a_thermostat_keeps_a_house_in_its_band_and_a_battery_rule_uses_the_sun(
     controllers = {
         "thermostat": ThermostatModule(power=3.0, band=1.0),
         "greedy": ControllerModule(
-            reads=units, commands={"charge": "kW", "discharge": "kW"},
+            reads=units,
+            commands={"charge": "kW", "discharge": "kW"},
             rule=greedy,  # type: ignore[arg-type]
         ),
-    }  # fmt: skip
+    }
     links = (
         Link("weather.value", "rooms.ambient"),
         Link("rooms.living.temperature", "thermostat.temperature"),
@@ -208,8 +222,10 @@ def test_a_thermostat_keeps_a_house_in_its_band_and_a_battery_rule_uses_the_sun(
     )
     system = house(modules={**house().modules, **repeated, **controllers}, links=links)
     assert sorted(system.actions) == [
-        "chiller.electric_power", "pv.curtailed", "thermostat.set_point",
-    ]  # fmt: skip
+        "chiller.electric_power",
+        "pv.curtailed",
+        "thermostat.set_point",
+    ]
     record = system.initialize(0.25).replay(
         {"thermostat.set_point": 20.0, "chiller.electric_power": 0.0}, periods=96
     )
@@ -249,10 +265,7 @@ def test_a_pi_controller_settles_without_offset() -> None:
                 members=("heater.electric_power", "grid.exchange"),
             ),
         ),
-        links=(
-            Link("zone.temperature", "pi.reading"),
-            Link("pi.command", "heater.electric_power"),
-        ),
+        links=(Link("zone.temperature", "pi.reading"), Link("pi.command", "heater.electric_power")),
     )
     record = system.initialize(0.1).replay(
         {"pi.set_point": 21.0}, {"zone.ambient": 0.0}, periods=400
@@ -339,11 +352,14 @@ def test_a_plan_with_its_own_import_shows_its_error_on_the_bus() -> None:
     system = house(
         modules={**house().modules, "grid": GridModule(planned=True)},
         buses=(
-            Bus(name="electric", domain="electrical",
-                members=(*members, "grid.import", "grid.export")),
+            Bus(
+                name="electric",
+                domain="electrical",
+                members=(*members, "grid.import", "grid.export"),
+            ),
             *house().buses[1:],
         ),
-    )  # fmt: skip
+    )
     plan = {name: np.zeros(PERIODS) for name in system.actions}
     record = system.initialize(1.0).replay(plan | {"grid.import": DEMAND, "grid.export": SUN})
     assert record.worst_residual() == pytest.approx(0.0, abs=1e-12)

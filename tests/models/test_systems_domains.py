@@ -27,22 +27,34 @@ def test_houses_on_a_feeder_make_a_cluster() -> None:
     feeder = Feeder(
         buses=tuple(FeederBus(name=name, nominal_voltage=0.4) for name in ("station", "h1", "h2")),
         lines=tuple(
-            Line(name=f"c{end}", from_bus=begin, to_bus=end, resistance=0.05, reactance=0.01,
-                 ampacity=100.0)
+            Line(
+                name=f"c{end}",
+                from_bus=begin,
+                to_bus=end,
+                resistance=0.05,
+                reactance=0.01,
+                ampacity=100.0,
+            )
             for begin, end in (("station", "h1"), ("h1", "h2"))
         ),
         source="station",
-    )  # fmt: skip
+    )
     inside = {**house().modules, "grid": MeterModule()}
     cluster = System(
-        modules={"h1": house(modules=inside), "h2": house(modules=inside),
-                 "feeder": FeederModule(feeder)},
+        modules={
+            "h1": house(modules=inside),
+            "h2": house(modules=inside),
+            "feeder": FeederModule(feeder),
+        },
         buses=tuple(
-            Bus(name=f"at_{name}", domain="electrical",
-                members=(f"{name}.grid.import", f"{name}.grid.export", f"feeder.{name}.supply"))
+            Bus(
+                name=f"at_{name}",
+                domain="electrical",
+                members=(f"{name}.grid.import", f"{name}.grid.export", f"feeder.{name}.supply"),
+            )
             for name in ("h1", "h2")
         ),
-    )  # fmt: skip
+    )
     plans = {name: random_plan(seed) for name, seed in (("h1", 1), ("h2", 2))}
     plan = {f"{name}.{key}": v for name, one in plans.items() for key, v in one.items()}
     record = cluster.initialize(1.0).replay(plan)
@@ -68,13 +80,15 @@ def test_water_is_counted_like_energy() -> None:
             "kitchen": WaterUseModule(),
         },
         buses=(
-            Bus(name="pipe", domain="water",
-                members=("mains.flow", "tank.filling", "garden.flow", "kitchen.flow")),
+            Bus(
+                name="pipe",
+                domain="water",
+                members=("mains.flow", "tank.filling", "garden.flow", "kitchen.flow"),
+            ),
         ),
-    )  # fmt: skip
+    )
     record = system.initialize(0.5).replay(
-        {"mains.flow": [1.2, 0.0]},
-        {"garden.flow": [0.2, 0.5], "kitchen.flow": 0.1},
+        {"mains.flow": [1.2, 0.0]}, {"garden.flow": [0.2, 0.5], "kitchen.flow": 0.1}
     )
     assert record["tank.content"] == pytest.approx([1000.0, 2620.0, 1540.0])
     assert record.broken_limits() == {"mains.flow": pytest.approx(0.2)}

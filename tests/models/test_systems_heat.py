@@ -53,10 +53,7 @@ WEATHER = {"house.ground": 10.0, "house.supply": 17.0}
 
 
 def heated(**more: Module) -> System:
-    links = [
-        Link("weather.value", "house.ambient"),
-        Link("weather.value", "pump.source"),
-    ]
+    links = [Link("weather.value", "house.ambient"), Link("weather.value", "pump.source")]
     if "pi" in more:
         links += [Link("house.air.temperature", "pi.reading"), Link("pi.command", "pump.load")]
     return System(
@@ -83,9 +80,11 @@ def test_a_building_with_a_heat_pump_is_what_both_simulate(seed: int, hours: flo
     rng = np.random.default_rng(seed)
     load, gains = rng.uniform(0, 12, PERIODS), rng.uniform(0, 2, PERIODS)
     sink = rng.uniform(30, 50, PERIODS)
-    record = heated().initialize(hours).replay(
-        {"pump.load": load}, {"pump.sink": sink, "house.air.gains": gains, **WEATHER}
-    )  # fmt: skip
+    record = (
+        heated()
+        .initialize(hours)
+        .replay({"pump.load": load}, {"pump.sink": sink, "house.air.gains": gains, **WEATHER})
+    )
     done = PUMP.operate(load, source=AMBIENT, sink=sink)
     assert record["grid.import"] == pytest.approx(done.power, rel=1e-12)
     assert record.violations["pump.unmet"] == pytest.approx(done.unmet, abs=1e-12)
@@ -106,9 +105,11 @@ def test_a_building_with_a_heat_pump_is_what_both_simulate(seed: int, hours: flo
 
 def test_a_pi_controller_holds_a_room_without_mass_by_a_heat_pump() -> None:
     pi = ProportionalIntegralModule(unit="degC", gain=0.5, reset_hours=1.0, maximum=9.0)
-    record = heated(pi=pi).initialize(0.25).replay(
-        {"pi.set_point": 21.0}, {"pump.sink": 35.0, **WEATHER}, periods=PERIODS
-    )  # fmt: skip
+    record = (
+        heated(pi=pi)
+        .initialize(0.25)
+        .replay({"pi.set_point": 21.0}, {"pump.sink": 35.0, **WEATHER}, periods=PERIODS)
+    )
     assert record["house.air.temperature"][16:] == pytest.approx(21.0, abs=0.6)
     assert record.worst_imbalance() <= 1e-9
     assert record.broken_limits() == {}
@@ -118,9 +119,14 @@ def test_a_chiller_is_the_source_of_a_heat_pump() -> None:
     """Over one thermal bus; a boiler helps out."""
     even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     chiller = Chiller(
-        rated_capacity=50.0, rated_cop=5.0, capacity_curve=even, eir_curve=even,
-        part_load_curve=Polynomial((0.2, 0.3, 0.5)), minimum_part_load=0.1, heat_to_condenser=0.9,
-    )  # fmt: skip
+        rated_capacity=50.0,
+        rated_cop=5.0,
+        capacity_curve=even,
+        eir_curve=even,
+        part_load_curve=Polynomial((0.2, 0.3, 0.5)),
+        minimum_part_load=0.1,
+        heat_to_condenser=0.9,
+    )
     system = System(
         modules={
             "chiller": ChillerModule(chiller, condenser_bus=True),
@@ -151,9 +157,15 @@ def test_a_chiller_is_the_source_of_a_heat_pump() -> None:
         ),
     )
     given_ = {
-        "chiller.leaving": 7.0, "chiller.entering": 29.0, "pump.source": 29.0, "pump.sink": 40.0,
-        "boiler.water": 45.0, "hall.ambient": 25.0, "hall.ground": 10.0, "hall.supply": 20.0,
-    }  # fmt: skip
+        "chiller.leaving": 7.0,
+        "chiller.entering": 29.0,
+        "pump.source": 29.0,
+        "pump.sink": 40.0,
+        "boiler.water": 45.0,
+        "hall.ambient": 25.0,
+        "hall.ground": 10.0,
+        "hall.supply": 20.0,
+    }
     loads = {"chiller.load": [10.0, 60.0], "pump.load": [5.0, 9.0], "boiler.load": [3.0, 25.0]}
     record = system.initialize(0.25).replay(loads, given_)
     assert record.worst_imbalance() <= 1e-9

@@ -70,14 +70,20 @@ def test_several_mixed_tanks_are_one_module() -> None:
 def test_a_stratified_tank_with_pipes_and_a_coil(seed: int, scheme: str) -> None:
     rng = np.random.default_rng(seed)
     tank = StratifiedTank(
-        mass=800.0, layers=6, loss_conductance=0.003, ports=(Port(inlet=5, outlet=0),),
+        mass=800.0,
+        layers=6,
+        loss_conductance=0.003,
+        ports=(Port(inlet=5, outlet=0),),
         exchangers=(Immersed(layers=(3, 4, 5), conductance=0.5),),
         scheme=scheme,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
     module = StratifiedTankModule(
-        tank=tank, pipes=("taps",), exchangers=("solar",), heated_layer=1,
+        tank=tank,
+        pipes=("taps",),
+        exchangers=("solar",),
+        heated_layer=1,
         initial=np.linspace(60.0, 40.0, 6),
-    )  # fmt: skip
+    )
     outside = SurroundingsModule(domain="thermal")
     system = System(
         modules={"tank": module, "users": outside, "roof": outside, **SUPPLY},
@@ -93,16 +99,24 @@ def test_a_stratified_tank_with_pipes_and_a_coil(seed: int, scheme: str) -> None
     record = system.initialize(0.25).replay(
         {"heater.electric_power": power},
         {
-            "tank.taps.flow": draw, "tank.taps.inlet": 10.0, "tank.solar.flow": sun,
+            "tank.taps.flow": draw,
+            "tank.taps.inlet": 10.0,
+            "tank.solar.flow": sun,
             "tank.solar.inlet": hot,
         },
-    )  # fmt: skip
+    )
     heat = np.zeros((5, 6))
     heat[:, 1] = power
     path = tank.simulate(
-        np.linspace(60.0, 40.0, 6), step_hours=0.25, periods=5, flows=[draw], inlets=[10.0],
-        exchanger_flows=[sun], exchanger_inlets=[hot], heat=heat,
-    )  # fmt: skip
+        np.linspace(60.0, 40.0, 6),
+        step_hours=0.25,
+        periods=5,
+        flows=[draw],
+        inlets=[10.0],
+        exchanger_flows=[sun],
+        exchanger_inlets=[hot],
+        heat=heat,
+    )
     assert record["tank.temperature"] == pytest.approx(path.temperature, rel=1e-12)
     assert record["tank.taps.outlet"] == pytest.approx(path.outlets[:, 0], rel=1e-12)
     assert record["roof.exchange"] == pytest.approx(path.exchanger_heat[:, 0], abs=1e-12)
@@ -149,9 +163,13 @@ def test_ice_freezes_and_melts() -> None:
 
 def test_ice_on_coils_follows_the_brine() -> None:
     tank = InternalMeltTank(
-        energy_capacity=500.0, tube_length=3000.0, tube_radius=0.008, ice_radius=0.025,
-        tube_resistance=0.05, gain_conductance=0.05,
-    )  # fmt: skip
+        energy_capacity=500.0,
+        tube_length=3000.0,
+        tube_radius=0.008,
+        ice_radius=0.025,
+        tube_resistance=0.05,
+        gain_conductance=0.05,
+    )
     run = cold_store(IceCoilModule(tank, 100.0), ("heat",)).initialize(1.0)
     record = run.replay({"ice.brine_rate": 15.0}, {"ice.brine_in": [-5.0, -5.0, 8.0, 8.0]})
     done = tank.step(100.0, brine_rate=15.0, brine_in=-5.0, step_hours=1.0)

@@ -51,9 +51,14 @@ LOSS = QuadraticLoss(rated_power=50.0, no_load=0.5, proportional=0.02, standby=0
 def test_batteries_behind_converters(seed: int, units: tuple[int, ...], warmth: float) -> None:
     rng = np.random.default_rng(seed)
     battery = BatterySystem(
-        energy_capacity=rng.uniform(50, 100, units), charge_loss=LOSS, discharge_loss=LOSS,
-        self_discharge=0.001, heat_capacity=warmth, heat_transfer=0.02, heat_fraction=0.7,
-    )  # fmt: skip
+        energy_capacity=rng.uniform(50, 100, units),
+        charge_loss=LOSS,
+        discharge_loss=LOSS,
+        self_discharge=0.001,
+        heat_capacity=warmth,
+        heat_transfer=0.02,
+        heat_fraction=0.7,
+    )
     start = BatteryState(energy=40.0, temperature=15.0)
     charge, discharge = rng.uniform(0, 40, (2, 6, *units)) * rng.integers(0, 2, (2, 6, *units))
     ambient = rng.uniform(-5, 30, 6)
@@ -99,9 +104,16 @@ def test_pv_and_wind_follow_the_weather() -> None:
 
 def test_a_generating_set_burns_what_it_simulates() -> None:
     genset = Genset(
-        rated_power=100.0, fuel_no_load=4.0, fuel_slope=0.24, heating_value=9.96, start_fuel=1.0,
-        minimum_load=0.3, ramp_up=80.0, minimum_up_hours=2.0, emission_factor=2.64,
-    )  # fmt: skip
+        rated_power=100.0,
+        fuel_no_load=4.0,
+        fuel_slope=0.24,
+        heating_value=9.96,
+        start_fuel=1.0,
+        minimum_load=0.3,
+        ramp_up=80.0,
+        minimum_up_hours=2.0,
+        emission_factor=2.64,
+    )
     power = np.array([0.0, 60.0, 20.0, 0.0, 50.0, 90.0, 95.0])
     running = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
     run = alone(GensetModule(genset), ("power",)).initialize(0.5)
@@ -137,9 +149,11 @@ def with_heat(module: Module) -> System:
 
 def test_combined_heat_and_power_gives_both() -> None:
     engine = PartLoadChp(
-        rated_power=100.0, load=(0.5, 1.0), electric_efficiency=(0.32, 0.36),
+        rated_power=100.0,
+        load=(0.5, 1.0),
+        electric_efficiency=(0.32, 0.36),
         thermal_efficiency=(0.55, 0.5),
-    )  # fmt: skip
+    )
     power = np.array([0.0, 50.0, 75.0, 100.0, 20.0, 110.0])
     record = with_heat(PartLoadChpModule(engine)).initialize(1.0).replay({"unit.power": power})
     done = engine.output(power)
@@ -149,9 +163,13 @@ def test_combined_heat_and_power_gives_both() -> None:
     assert record.violations["unit.above_rated"].tolist() == [0, 0, 0, 0, 0, 10]
     assert_balanced(record, 100.0)
     turbine = ExtractionChp(
-        condensing_power_max=100.0, condensing_power_min=40.0, power_loss=0.15, power_to_heat=0.6,
-        fuel_slope=2.5, fuel_no_load=20.0,
-    )  # fmt: skip
+        condensing_power_max=100.0,
+        condensing_power_min=40.0,
+        power_loss=0.15,
+        power_to_heat=0.6,
+        fuel_slope=2.5,
+        fuel_no_load=20.0,
+    )
     plan = {"unit.power": [85.0, 50.0, 0.0], "unit.heat": [100.0, 100.0, 0.0]}
     record = with_heat(ExtractionChpModule(turbine)).initialize(1.0).replay(plan)
     assert record["unit.fuel"].tolist() == [270.0, 182.5, 0.0]
@@ -161,9 +179,14 @@ def test_combined_heat_and_power_gives_both() -> None:
 
 def test_vehicles_charge_and_drive() -> None:
     fleet = EvFleet(
-        energy_capacity=[50.0, 60.0], charge_power_max=11.0, discharge_power_max=[0.0, 10.0],
-        charge_efficiency=0.9, discharge_efficiency=0.92, consumption=0.2, minimum_energy=5.0,
-    )  # fmt: skip
+        energy_capacity=[50.0, 60.0],
+        charge_power_max=11.0,
+        discharge_power_max=[0.0, 10.0],
+        charge_efficiency=0.9,
+        discharge_efficiency=0.92,
+        consumption=0.2,
+        minimum_energy=5.0,
+    )
     rng = np.random.default_rng(5)
     charge, discharge = rng.uniform(0, 11, (2, 12, 2)) * rng.integers(0, 2, (2, 12, 2))
     distance = rng.uniform(0, 15, (12, 2))

@@ -48,7 +48,8 @@ def plant() -> System:
         modules={
             "hall": RoomsModule(HALL),
             "rule": ControllerModule(
-                reads={"temperature": "degC"}, commands={"load": "kW"},
+                reads={"temperature": "degC"},
+                commands={"load": "kW"},
                 rule=cool,  # type: ignore[arg-type]
             ),
             "chiller": ChillerModule(CHILLER, condenser_bus=True),
@@ -60,31 +61,39 @@ def plant() -> System:
         buses=(
             Bus(name="cold", domain="thermal", members=("chiller.cooling", "hall.cooling")),
             Bus(name="loop", domain="thermal", members=("chiller.heat_rejected", "tower.heat")),
-            Bus(name="pipe", domain="water",
-                members=("tower.makeup", "tank.filling", "mains.flow")),
-            Bus(name="power", domain="electrical",
-                members=("chiller.electric_power", "tower.electric_power", "grid.exchange")),
+            Bus(
+                name="pipe", domain="water", members=("tower.makeup", "tank.filling", "mains.flow")
+            ),
+            Bus(
+                name="power",
+                domain="electrical",
+                members=("chiller.electric_power", "tower.electric_power", "grid.exchange"),
+            ),
         ),
         links=(
             Link("hall.temperature", "rule.temperature"),
             Link("rule.load", "chiller.load"),
             Link("tower.water", "chiller.entering"),
         ),
-    )  # fmt: skip
+    )
 
 
 def summer(speed: float, periods: int = 6) -> Record:
     hours = np.arange(periods)
-    return plant().initialize(1.0).replay(
-        {"tower.speed": speed, "mains.flow": 0.1},
-        {
-            "hall.ambient": 30.0 + 3.0 * np.sin(hours / 3),
-            "hall.gains": 150.0,
-            "chiller.leaving": 7.0,
-            "tower.air_temperature": 30.0,
-            "tower.humidity_ratio": 0.0135,
-        },
-    )  # fmt: skip
+    return (
+        plant()
+        .initialize(1.0)
+        .replay(
+            {"tower.speed": speed, "mains.flow": 0.1},
+            {
+                "hall.ambient": 30.0 + 3.0 * np.sin(hours / 3),
+                "hall.gains": 150.0,
+                "chiller.leaving": 7.0,
+                "tower.air_temperature": 30.0,
+                "tower.humidity_ratio": 0.0135,
+            },
+        )
+    )
 
 
 def test_a_chiller_plant_closes_over_electricity_heat_and_water() -> None:

@@ -154,12 +154,15 @@ def home() -> System:
 def test_a_system_says_what_it_needs_and_shows() -> None:
     system = home()
     assert {name: port.unit for name, port in system.actions.items()} == {
-        "battery.charge": "kW", "battery.discharge": "kW", "pv.curtailed": "kW",
-    }  # fmt: skip
+        "battery.charge": "kW",
+        "battery.discharge": "kW",
+        "pv.curtailed": "kW",
+    }
     assert list(system.disturbances) == ["load.power"]
     assert {name: state.unit for name, state in system.states.items()} == {
-        "battery.energy": "kWh", "pv.period": "1",
-    }  # fmt: skip
+        "battery.energy": "kWh",
+        "pv.period": "1",
+    }
     assert system.observations["battery.energy"].unit == "kWh"
     assert system.observations["grid.import"].shape == ()
     cluster = System(modules={"a": home(), "b": home()})
@@ -273,10 +276,13 @@ def test_a_bus_of_many_units_balances_each() -> None:
 
 def test_a_module_that_loses_energy_is_found() -> None:
     system = System(
-        modules={"cars": Fleet(2, leak=0.125), "load": LoadModule(Load(power=1.0)),
-                 "grid": GridModule()},
+        modules={
+            "cars": Fleet(2, leak=0.125),
+            "load": LoadModule(Load(power=1.0)),
+            "grid": GridModule(),
+        },
         buses=(bus("cars.charge", "cars.spare", "load.power", "grid.exchange"),),
-    )  # fmt: skip
+    )
     record = system.initialize(1.0).replay({"cars.charge": 1.0}, periods=4)
     assert record.imbalances["cars.energy"] == pytest.approx(0.25)
     assert record.imbalances["load.energy"] == pytest.approx(0.0)

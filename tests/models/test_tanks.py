@@ -136,9 +136,14 @@ def test_a_stratified_tank_is_cvodes_and_implicit_steps_converge(
     rate = derivative(x, flows) * 3600 / (100.0 * HEAT)
     exact = settled(by_cvodes(rate, x, start, 0.4))
     given_ = {
-        "step_hours": 0.4, "flows": flows, "inlets": (10.0, 65.0), "exchanger_flows": (0.1,),
-        "exchanger_inlets": (34.0,), "heat": [0, 0, 0.15, 0, 0, 0, 0, 0], "ambient": 18.0,
-    }  # fmt: skip
+        "step_hours": 0.4,
+        "flows": flows,
+        "inlets": (10.0, 65.0),
+        "exchanger_flows": (0.1,),
+        "exchanger_inlets": (34.0,),
+        "heat": [0, 0, 0.15, 0, 0, 0, 0, 0],
+        "ambient": 18.0,
+    }
     assert TANK.step(start, **given_).temperature == pytest.approx(exact, abs=1e-7)  # type: ignore[arg-type]
     errors = []
     for substeps in (10, 20):
@@ -158,19 +163,28 @@ def test_stratified_tanks_keep_energy(seed: int, scheme: LayerScheme, substeps: 
     count, units = int(rng.integers(1, 9)), 3
     ends = rng.integers(0, count, (2, 2))
     tank = StratifiedTank(
-        mass=rng.uniform(100, 3000, units), layers=count, loss_conductance=0.004,
+        mass=rng.uniform(100, 3000, units),
+        layers=count,
+        loss_conductance=0.004,
         ports=tuple(Port(inlet=int(a), outlet=int(b)) for a, b in ends),
         exchangers=(Immersed(layers=tuple(range(count)), conductance=0.7),),
-        scheme=scheme, substeps=substeps,
-    )  # fmt: skip
+        scheme=scheme,
+        substeps=substeps,
+    )
     start = rng.uniform(10, 90, (units, count))
     heat, flows = rng.uniform(-1, 4, (units, count)), rng.uniform(0, 0.3, (3, units))
     flows *= rng.choice([0.0, 1.0], flows.shape)
     inlets, hours = rng.uniform(5, 90, (3, units)), float(rng.uniform(0.05, 3.0))
     done = tank.step(
-        start, step_hours=hours, flows=list(flows[:2]), inlets=list(inlets[:2]),
-        exchanger_flows=[flows[2]], exchanger_inlets=[inlets[2]], heat=heat, ambient=12.0,
-    )  # fmt: skip
+        start,
+        step_hours=hours,
+        flows=list(flows[:2]),
+        inlets=list(inlets[:2]),
+        exchanger_flows=[flows[2]],
+        exchanger_inlets=[inlets[2]],
+        heat=heat,
+        ambient=12.0,
+    )
     into = heat.sum(axis=-1) + done.port_heat.sum(axis=0) + done.exchanger_heat[0] - done.loss
     stored = tank.energy(done.temperature) - tank.energy(start)
     assert stored == pytest.approx(into * hours, rel=1e-9, abs=1e-9 * float(np.abs(start).sum()))
@@ -201,9 +215,8 @@ def test_one_layer_is_the_mixed_tank() -> None:
     )
     ours = tank.step([55.0], step_hours=1.7, heat=3.0, ambient=15.0, **flows)
     mixed = MixedTank(mass=500.0, loss_conductance=0.004).step(
-        55.0, step_hours=1.7, heat=3.0, ambient=15.0,
-        inflows=[Inflow(flow=0.05, temperature=12.0)],
-    )  # fmt: skip
+        55.0, step_hours=1.7, heat=3.0, ambient=15.0, inflows=[Inflow(flow=0.05, temperature=12.0)]
+    )
     assert ours.temperature[0] == pytest.approx(float(mixed.temperature), rel=1e-12)
     assert ours.outlets[0] == pytest.approx(float(mixed.mean_temperature), rel=1e-12)
 
@@ -261,9 +274,13 @@ def test_bad_tanks_say_what_to_give() -> None:
 
 
 COIL = InternalMeltTank(
-    energy_capacity=500.0, tube_length=3000.0, tube_radius=0.008, ice_radius=0.025,
-    tube_resistance=0.05, gain_conductance=0.01,
-)  # fmt: skip
+    energy_capacity=500.0,
+    tube_length=3000.0,
+    tube_radius=0.008,
+    ice_radius=0.025,
+    tube_resistance=0.05,
+    gain_conductance=0.01,
+)
 
 
 @pytest.mark.parametrize(("start", "inlet"), [(50.0, -6.0), (450.0, 9.0), (250.0, 9.0)])
@@ -283,9 +300,12 @@ def test_ice_on_a_coil_is_an_integration_of_its_equation(start: float, inlet: fl
 
 
 @given(
-    st.floats(0.0, 500.0), st.floats(0.0, 40.0), st.floats(-10.0, 20.0), st.floats(0.01, 24.0),
+    st.floats(0.0, 500.0),
+    st.floats(0.0, 40.0),
+    st.floats(-10.0, 20.0),
+    st.floats(0.01, 24.0),
     st.floats(-10.0, 40.0),
-)  # fmt: skip
+)
 def test_ice_on_a_coil_keeps_energy_and_its_limits(
     start: float, flow: float, inlet: float, hours: float, ambient: float
 ) -> None:
@@ -326,9 +346,12 @@ def test_ice_by_curves_is_energypluss_polynomial() -> None:
     assert tank.discharge_limit(140.0, difference=5.0) == pytest.approx(200 * by_hand, rel=1e-12)
     assert tank.charge_limit(200.0, difference=5.0) == pytest.approx(200 * (-0.06 + 0.036), abs=6)
     over = tank.violations(
-        [60.0, 210.0], charge=[100.0, 0.0], discharge=0.0,
-        charge_difference=5.0, discharge_difference=5.0,
-    )  # fmt: skip
+        [60.0, 210.0],
+        charge=[100.0, 0.0],
+        discharge=0.0,
+        charge_difference=5.0,
+        discharge_difference=5.0,
+    )
     assert over["charge"] == pytest.approx([100 - 200 * by_hand, 0.0])
     assert over["energy"].tolist() == [0.0, 10.0]
     with pytest.raises(ParameterError, match=r"the fraction of ice is 1\.05"):
@@ -339,9 +362,11 @@ def test_ice_by_curves_is_energypluss_polynomial() -> None:
 def test_ice_by_curves_keeps_energy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tank = IceTankCurves(
-        energy_capacity=[200.0, 900.0], charge_curve=CURVE, discharge_curve=CURVE,
+        energy_capacity=[200.0, 900.0],
+        charge_curve=CURVE,
+        discharge_curve=CURVE,
         loss_rate=rng.choice([0.0, 0.002], 2),
-    )  # fmt: skip
+    )
     charge, discharge = rng.uniform(0, 50, (24, 2)), rng.uniform(0, 50, (24, 2))
     path = tank.simulate(100.0, charge=charge, discharge=discharge, step_hours=0.5)
     assert np.diff(path.energy, axis=0) == pytest.approx(

@@ -42,9 +42,15 @@ def times(start: datetime, count: int, step: float = 1.0) -> MeterTimes:
 
 @pytest.mark.parametrize(
     ("zone", "year"),
-    [("Europe/Berlin", 2026), ("America/New_York", 2025), ("Australia/Lord_Howe", 2026),
-     ("Asia/Kolkata", 2026), ("Asia/Kathmandu", 2024), ("Africa/Casablanca", 2025)],
-)  # fmt: skip
+    [
+        ("Europe/Berlin", 2026),
+        ("America/New_York", 2025),
+        ("Australia/Lord_Howe", 2026),
+        ("Asia/Kolkata", 2026),
+        ("Asia/Kathmandu", 2024),
+        ("Africa/Casablanca", 2025),
+    ],
+)
 def test_the_wall_clock_is_that_of_python_on_every_period_of_a_year(zone: str, year: int) -> None:
     start = datetime(year, 1, 1, tzinfo=ZoneInfo(zone))
     clock = times(start, 8760 * 2, 0.5)
@@ -116,9 +122,11 @@ def naive(
 
 @settings(deadline=None, max_examples=25)
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from(["period", "total"]),
-    st.sampled_from(["month", "day"]), st.sampled_from([1.0, 0.5, 0.25]),
-)  # fmt: skip
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["period", "total"]),
+    st.sampled_from(["month", "day"]),
+    st.sampled_from([1.0, 0.5, 0.25]),
+)
 def test_a_bill_is_the_sum_over_periods_one_by_one(
     seed: int, by: By, reset: Literal["month", "day"], step: float
 ) -> None:
@@ -131,8 +139,11 @@ def test_a_bill_is_the_sum_over_periods_one_by_one(
 
     def energy_tiers() -> tuple[EnergyTier, ...]:
         low, mid, high = rng.uniform(-0.1, 0.5, 3)
-        return (EnergyTier(price=low, limit=limits[0]), EnergyTier(price=mid, limit=limits[1]),
-                EnergyTier(price=high))  # fmt: skip
+        return (
+            EnergyTier(price=low, limit=limits[0]),
+            EnergyTier(price=mid, limit=limits[1]),
+            EnergyTier(price=high),
+        )
 
     energy = (
         EnergyCharge(
@@ -205,9 +216,10 @@ def test_windows_lie_on_the_clock_wherever_the_horizon_starts() -> None:
 def test_a_horizon_within_a_month_knows_what_is_billed_already() -> None:
     clock = times(datetime(2026, 5, 10, tzinfo=UTC), 24)
     charge = DemandCharge(
-        periods=((DemandTier(price=10.0),), (DemandTier(price=20.0),)), schedule=PEAK,
+        periods=((DemandTier(price=10.0),), (DemandTier(price=20.0),)),
+        schedule=PEAK,
         ratchet=Ratchet(fraction=0.5, months=2),
-    )  # fmt: skip
+    )
     tariff = Tariff(demand=(charge,))
     plain = bill(tariff, clock, np.full(24, 30.0))  # a Sunday: the peak period has no hour
     assert plain.total == 300.0
@@ -246,13 +258,15 @@ def test_moments_of_the_system_bill_the_demand_of_their_window() -> None:
         for moment in ((1, 31, 22, 20), (1, 31, 23, 59), (2, 1, 0, 30), (2, 1, 2, 0))
     )
     combinations: tuple[tuple[Literal["max", "sum"], list[float]], ...] = (
-        ("max", [7.0, 10.0]), ("sum", [8.0, 10.0]),
-    )  # fmt: skip
+        ("max", [7.0, 10.0]),
+        ("sum", [8.0, 10.0]),
+    )
     for combine, due in combinations:
         charge = CoincidentCharge(price=1.0, moments=moments, combine=combine)
         assert bill(Tariff(coincident=(charge,)), clock, power).by_month.tolist() == due
-    hourly = Tariff(coincident=(CoincidentCharge(price=2.0, moments=moments[:1]),),
-                    demand_window_hours=1.0)  # fmt: skip
+    hourly = Tariff(
+        coincident=(CoincidentCharge(price=2.0, moments=moments[:1]),), demand_window_hours=1.0
+    )
     assert bill(hourly, clock, power).total == 2.0 * 1.5
 
 
@@ -338,8 +352,9 @@ def test_money_that_is_carried_is_neither_made_nor_lost(
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24 * 200)
     power_in, power_out = rng.uniform(0, 10, (2, clock.count))
     price = float(rng.uniform(0.1, 0.6))
-    rule = NetBilling(credit=EnergyCharge.flat(price, "sell"), carry=True,
-                      same_month=same_month, offsets=offsets)  # fmt: skip
+    rule = NetBilling(
+        credit=EnergyCharge.flat(price, "sell"), carry=True, same_month=same_month, offsets=offsets
+    )
     parts: dict[str, Any] = {
         "fixed": (FixedCharge(per_month=10.0),),
         "energy": (EnergyCharge.flat(0.3),),
@@ -355,10 +370,11 @@ def test_money_that_is_carried_is_neither_made_nor_lost(
 def test_minimum_and_taxes_come_last() -> None:
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24)
     tariff = Tariff(
-        energy=(EnergyCharge.flat(0.5),), fixed=(FixedCharge(per_month=4.0),),
+        energy=(EnergyCharge.flat(0.5),),
+        fixed=(FixedCharge(per_month=4.0),),
         minimum_per_month=30.0,
         taxes=(Tax(rate=0.1), Tax(rate=0.05, on=("energy",), name="levy")),
-    )  # fmt: skip
+    )
     result = bill(tariff, clock, np.ones(24))
     assert {name: float(v[0]) for name, v in result.components.items()} == pytest.approx(
         {"fixed": 4.0, "energy": 12.0, "minimum": 14.0, "tax": 3.0, "levy": 0.6}
@@ -414,16 +430,18 @@ def test_seasons_that_share_tiers_have_limits_of_their_own() -> None:
     assert due == pytest.approx([0.3 * 500 + 244, 0.15 * 100 + 572])
     with pytest.raises(ParameterError, match="in month 6 share tiers"):
         EnergyCharge(
-            periods=tiers, schedule=Schedule.of(Rule(period=2, months=(6,), start_hour=8)),
+            periods=tiers,
+            schedule=Schedule.of(Rule(period=2, months=(6,), start_hour=8)),
             tiers_by="share",
-        )  # fmt: skip
+        )
 
 
 def test_a_minimum_demand_is_billed_where_a_period_occurs() -> None:
     charge = DemandCharge(
-        periods=((DemandTier(price=1.0),), (DemandTier(price=100.0),)), schedule=PEAK,
+        periods=((DemandTier(price=1.0),), (DemandTier(price=100.0),)),
+        schedule=PEAK,
         minimum_demand=20.0,
-    )  # fmt: skip
+    )
     sunday = times(datetime(2026, 5, 10, tzinfo=UTC), 24)
     assert bill(Tariff(demand=(charge,)), sunday, 5.0).total == 20.0
     assert bill(Tariff(demand=(charge,)), sunday, 25.0).total == 25.0
@@ -438,7 +456,7 @@ def test_a_series_of_prices_is_paid_period_by_period() -> None:
     tariff = Tariff(
         energy=(PriceSeries(prices=prices, name="spot"), levy),
         export=NetBilling(credit=PriceSeries(prices=0.5 * prices, name="sell")),
-    )  # fmt: skip
+    )
     result = bill(tariff, clock, power, back)
     energy = 0.25 * (tariff.import_prices(clock) @ power - tariff.export_prices(clock) @ back)
     assert result.total == pytest.approx(energy, rel=1e-12)

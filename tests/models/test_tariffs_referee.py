@@ -97,9 +97,11 @@ def demand() -> Bill:
     window = DemandCharge(
         name="afternoon",
         schedule=AFTERNOON,
-        periods=((DemandTier(price=1.5),), (DemandTier(price=4.0, limit=60.0),
-                                            DemandTier(price=7.5))),
-    )  # fmt: skip
+        periods=(
+            (DemandTier(price=1.5),),
+            (DemandTier(price=4.0, limit=60.0), DemandTier(price=7.5)),
+        ),
+    )
     tariff = Tariff(
         energy=(EnergyCharge.flat(0.1),), demand=(flat, window), minimum_per_month=7200.0
     )
@@ -122,9 +124,13 @@ def ratchet(fraction: float | tuple[float, ...] = 0.75, months: int = 4) -> Bill
 
 def carried(same_month: bool) -> Bill:
     rule = NetBilling(
-        credit=CREDIT, carry=True, same_month=same_month, offsets="energy", settlement_month=12,
+        credit=CREDIT,
+        carry=True,
+        same_month=same_month,
+        offsets="energy",
+        settlement_month=12,
         payout_fraction=1.0,
-    )  # fmt: skip
+    )
     return net(Tariff(fixed=FIXED, energy=(ENERGY,), export=rule), 600.0)
 
 
@@ -157,30 +163,32 @@ SOLD: Rows = [
 STEPPED = from_urdb(
     {
         "energyratestructure": [
-            [{"rate": row[4], "sell": row[5]} | ({"max": 15000} if row[1] == 1 else {})
-             for row in SOLD[2 * k : 2 * k + 2]]
+            [
+                {"rate": row[4], "sell": row[5]} | ({"max": 15000} if row[1] == 1 else {})
+                for row in SOLD[2 * k : 2 * k + 2]
+            ]
             for k in range(3)
         ],
         "energyweekdayschedule": TIMES_OF_USE.weekday,
         "energyweekendschedule": TIMES_OF_USE.weekend,
         "dgrules": "Net Billing Instantaneous",
     }
-)  # fmt: skip
+)
 
 
 def two(limit: float, unit: int) -> Rows:
     return [(1, 1, limit, unit, 0.1, 0.0), (1, 2, NONE, unit, 0.2, 0.0)]
 
 
-MONTHLY = [
-    row for m in range(12) for row in ((m, 1, 80.0, 5.0 + m), (m, 2, NONE, 9.0 + m))
-]  # fmt: skip
+MONTHLY = [row for m in range(12) for row in ((m, 1, 80.0, 5.0 + m), (m, 2, NONE, 9.0 + m))]
 
 # Name, our bill, the inputs of SAM: energy table, schedule, and the rest by SAM's names.
 CASES: dict[str, tuple[Callable[[], Bill], Rows, Schedule, dict[str, Any]]] = {
     "time of use": (
         lambda: bill(Tariff(fixed=FIXED, energy=(ENERGY,)), YEAR, load()),
-        ROWS, TIMES_OF_USE, {"ur_monthly_fixed_charge": 30.0},
+        ROWS,
+        TIMES_OF_USE,
+        {"ur_monthly_fixed_charge": 30.0},
     ),
     "tiers shared": (lambda: tiered("share"), STEPS, TIMES_OF_USE, {}),
     "tiers in time": (lambda: tiered("total"), STEPS, TIMES_OF_USE, {"ur_metering_option": 2}),
@@ -188,80 +196,130 @@ CASES: dict[str, tuple[Callable[[], Bill], Rows, Schedule, dict[str, Any]]] = {
     "kWh/kW": (lambda: tiered_unit(200.0, "kWh/kW"), two(200.0, 1), FLAT, {}),
     "kWh/kW/day": (lambda: tiered_unit(7.0, "kWh/kW/day"), two(7.0, 3), FLAT, {}),
     "demand": (
-        demand, ONE, FLAT,
-        {"ur_dc_enable": 1, "ur_monthly_min_charge": 7200.0, "ur_dc_flat_mat": MONTHLY,
-         "ur_dc_tou_mat": [(1, 1, 60, 1.5), (1, 2, NONE, 1.5), (2, 1, 60, 4), (2, 2, NONE, 7.5)],
-         "demand_schedule": AFTERNOON},
+        demand,
+        ONE,
+        FLAT,
+        {
+            "ur_dc_enable": 1,
+            "ur_monthly_min_charge": 7200.0,
+            "ur_dc_flat_mat": MONTHLY,
+            "ur_dc_tou_mat": [(1, 1, 60, 1.5), (1, 2, NONE, 1.5), (2, 1, 60, 4), (2, 2, NONE, 7.5)],
+            "demand_schedule": AFTERNOON,
+        },
     ),
     "minimum of a year": (
-        least_of_a_year, ONE, FLAT,
+        least_of_a_year,
+        ONE,
+        FLAT,
         {"ur_monthly_fixed_charge": 30.0, "ur_annual_min_charge": 90000.0},
     ),
     "ratchet": (
-        ratchet, ONE, FLAT,
-        {"ur_dc_enable": 1, "ur_dc_flat_mat": [(m, 1, NONE, 10.0) for m in range(12)],
-         "ur_dc_tou_mat": [(1, 1, NONE, 0)], "demand_schedule": FLAT,
-         "ur_enable_billing_demand": 1, "ur_billing_demand_minimum": 0,
-         "ur_billing_demand_lookback_percentages": [(75, 1)] * 12,
-         "ur_billing_demand_lookback_period": 4, "ur_dc_billing_demand_periods": [(1, 1)],
-         "ur_yearzero_usage_peaks": EARLIER, "load": peaky_load},
+        ratchet,
+        ONE,
+        FLAT,
+        {
+            "ur_dc_enable": 1,
+            "ur_dc_flat_mat": [(m, 1, NONE, 10.0) for m in range(12)],
+            "ur_dc_tou_mat": [(1, 1, NONE, 0)],
+            "demand_schedule": FLAT,
+            "ur_enable_billing_demand": 1,
+            "ur_billing_demand_minimum": 0,
+            "ur_billing_demand_lookback_percentages": [(75, 1)] * 12,
+            "ur_billing_demand_lookback_period": 4,
+            "ur_dc_billing_demand_periods": [(1, 1)],
+            "ur_yearzero_usage_peaks": EARLIER,
+            "load": peaky_load,
+        },
     ),
     "ratchet by month of the peak": (
-        lambda: ratchet(SEASONAL, 6), ONE, FLAT,
-        {"ur_dc_enable": 1, "ur_dc_flat_mat": [(m, 1, NONE, 10.0) for m in range(12)],
-         "ur_dc_tou_mat": [(1, 1, NONE, 0)], "demand_schedule": FLAT,
-         "ur_enable_billing_demand": 1, "ur_billing_demand_minimum": 0,
-         "ur_billing_demand_lookback_percentages": [(100 * part, 1) for part in SEASONAL],
-         "ur_billing_demand_lookback_period": 6, "ur_dc_billing_demand_periods": [(1, 1)],
-         "ur_yearzero_usage_peaks": EARLIER, "load": peaky_load},
+        lambda: ratchet(SEASONAL, 6),
+        ONE,
+        FLAT,
+        {
+            "ur_dc_enable": 1,
+            "ur_dc_flat_mat": [(m, 1, NONE, 10.0) for m in range(12)],
+            "ur_dc_tou_mat": [(1, 1, NONE, 0)],
+            "demand_schedule": FLAT,
+            "ur_enable_billing_demand": 1,
+            "ur_billing_demand_minimum": 0,
+            "ur_billing_demand_lookback_percentages": [(100 * part, 1) for part in SEASONAL],
+            "ur_billing_demand_lookback_period": 6,
+            "ur_dc_billing_demand_periods": [(1, 1)],
+            "ur_yearzero_usage_peaks": EARLIER,
+            "load": peaky_load,
+        },
     ),
     "net billing": (
         lambda: net(Tariff(fixed=FIXED, energy=(ENERGY,), export=NetBilling(credit=CREDIT)), 250.0),
-        ROWS, TIMES_OF_USE, {"ur_metering_option": 2, "size": 250.0,
-                             "ur_monthly_fixed_charge": 30.0},
+        ROWS,
+        TIMES_OF_USE,
+        {"ur_metering_option": 2, "size": 250.0, "ur_monthly_fixed_charge": 30.0},
     ),
     "net billing, tiers in time": (
-        lambda: net(STEPPED, 250.0), SOLD, TIMES_OF_USE,
+        lambda: net(STEPPED, 250.0),
+        SOLD,
+        TIMES_OF_USE,
         {"ur_metering_option": 2, "size": 250.0},
     ),
     "net metering, tiers shared": (
-        lambda: metered(EnergyCharge(periods=tiers(15000), schedule=TIMES_OF_USE,
-                                     tiers_by="share"), 250.0),
-        STEPS, TIMES_OF_USE,
+        lambda: metered(
+            EnergyCharge(periods=tiers(15000), schedule=TIMES_OF_USE, tiers_by="share"), 250.0
+        ),
+        STEPS,
+        TIMES_OF_USE,
         {"ur_metering_option": 0, "size": 250.0, "ur_monthly_fixed_charge": 30.0},
     ),
     "net billing carried": (
-        lambda: carried(True), ROWS, TIMES_OF_USE,
-        {"ur_metering_option": 3, "size": 600.0, "ur_nb_apply_credit_current_month": 1,
-         "ur_monthly_fixed_charge": 30.0},
+        lambda: carried(True),
+        ROWS,
+        TIMES_OF_USE,
+        {
+            "ur_metering_option": 3,
+            "size": 600.0,
+            "ur_nb_apply_credit_current_month": 1,
+            "ur_monthly_fixed_charge": 30.0,
+        },
     ),
     "net billing carried, next month": (
-        lambda: carried(False), ROWS, TIMES_OF_USE,
-        {"ur_metering_option": 3, "size": 600.0, "ur_nb_apply_credit_current_month": 0,
-         "ur_monthly_fixed_charge": 30.0},
+        lambda: carried(False),
+        ROWS,
+        TIMES_OF_USE,
+        {
+            "ur_metering_option": 3,
+            "size": 600.0,
+            "ur_nb_apply_credit_current_month": 0,
+            "ur_monthly_fixed_charge": 30.0,
+        },
     ),
     "buy all, sell all": (
-        billed_both_ways, ROWS, TIMES_OF_USE,
+        billed_both_ways,
+        ROWS,
+        TIMES_OF_USE,
         {"ur_metering_option": 4, "size": 250.0, "ur_monthly_fixed_charge": 30.0},
     ),
     "net metering, one price": (
         lambda: metered(EnergyCharge.flat(0.1), 700.0, settlement_month=12, surplus_price=0.02),
-        ONE, FLAT,
+        ONE,
+        FLAT,
         {"size": 700.0, "ur_monthly_fixed_charge": 30.0, "ur_nm_yearend_sell_rate": 0.02},
     ),
     # With times of use SAM pays less at the settlement than what its own account holds, so the
     # surplus price is 0 here.
     "net metering, times of use": (
-        lambda: metered(ENERGY, 400.0, settlement_month=12), ROWS, TIMES_OF_USE,
+        lambda: metered(ENERGY, 400.0, settlement_month=12),
+        ROWS,
+        TIMES_OF_USE,
         {"size": 400.0, "ur_monthly_fixed_charge": 30.0},
     ),
     "net metering in money": (
-        lambda: metered(ENERGY, 400.0, carry="money", offsets="energy", settlement_month=12,
-                        payout_fraction=1.0),
-        EVEN, TIMES_OF_USE,
+        lambda: metered(
+            ENERGY, 400.0, carry="money", offsets="energy", settlement_month=12, payout_fraction=1.0
+        ),
+        EVEN,
+        TIMES_OF_USE,
         {"size": 400.0, "ur_metering_option": 1, "ur_monthly_fixed_charge": 30.0},
     ),
-}  # fmt: skip
+}
 
 
 def by_sam(rows: Rows, schedule: Schedule, other: dict[str, Any]) -> list[float]:
@@ -284,12 +342,19 @@ def by_sam(rows: Rows, schedule: Schedule, other: dict[str, Any]) -> list[float]
         rates.ur_dc_sched_weekday = grid(demand_schedule.weekday)
         rates.ur_dc_sched_weekend = grid(demand_schedule.weekend)
     rates.ur_ec_sched_weekday, rates.ur_ec_sched_weekend = (
-        grid(schedule.weekday), grid(schedule.weekend),
-    )  # fmt: skip
+        grid(schedule.weekday),
+        grid(schedule.weekend),
+    )
     rates.ur_ec_tou_mat, rates.rate_escalation = rows, [0.0]
-    start = {"ur_metering_option": 0, "ur_monthly_fixed_charge": 0.0, "ur_dc_enable": 0,
-             "ur_monthly_min_charge": 0.0, "ur_annual_min_charge": 0.0, "ur_en_ts_sell_rate": 0,
-             "ur_ts_sell_rate": [0.0]}  # fmt: skip
+    start = {
+        "ur_metering_option": 0,
+        "ur_monthly_fixed_charge": 0.0,
+        "ur_dc_enable": 0,
+        "ur_monthly_min_charge": 0.0,
+        "ur_annual_min_charge": 0.0,
+        "ur_en_ts_sell_rate": 0,
+        "ur_ts_sell_rate": [0.0],
+    }
     for name, value in (start | more).items():
         setattr(rates, name, value)
     sam.execute(0)

@@ -50,10 +50,14 @@ def test_a_bill_by_hand() -> None:
 
 def test_what_the_fields_become() -> None:
     more = RATE | {
-        "dgrules": "Net Metering", "mincharge": 10, "minchargeunits": "$/month",
-        "fueladjustmentsmonthly": [0.01] * 12, "demandratchetpercentage": [0.8] * 12,
-        "demandwindow": 30, "fixedchargeunits": "$/day",
-    }  # fmt: skip
+        "dgrules": "Net Metering",
+        "mincharge": 10,
+        "minchargeunits": "$/month",
+        "fueladjustmentsmonthly": [0.01] * 12,
+        "demandratchetpercentage": [0.8] * 12,
+        "demandwindow": 30,
+        "fixedchargeunits": "$/day",
+    }
     tariff = from_urdb({"items": [more]})
     assert isinstance(tariff.export, NetMetering)
     assert [part.name for part in tariff.energy] == ["energy", "fuel adjustment"]
@@ -77,9 +81,13 @@ def test_tiers_are_shared_by_periods_as_the_database_means_them() -> None:
 
 @pytest.mark.parametrize(
     ("rules", "by"),
-    [("Net Billing Instantaneous", "total"), ("Net Billing Hourly", "total"),
-     ("Net Metering", "share"), (None, "share")],
-)  # fmt: skip
+    [
+        ("Net Billing Instantaneous", "total"),
+        ("Net Billing Hourly", "total"),
+        ("Net Metering", "share"),
+        (None, "share"),
+    ],
+)
 def test_tiers_fill_as_the_rule_for_export_has_it_and_the_choice_is_stated(
     rules: str | None, by: str
 ) -> None:

@@ -76,8 +76,11 @@ def test_scipy_and_the_heat_balance_agree_with_the_simulation(
             lambda _, y, k=k: np.concatenate(
                 (network.state_matrix @ y[:count] + network.input_matrix @ u[k], y[:count])
             ),
-            (0, steps[k]), np.concatenate((state, np.zeros(count))), rtol=1e-9, atol=1e-9,
-        )  # fmt: skip
+            (0, steps[k]),
+            np.concatenate((state, np.zeros(count))),
+            rtol=1e-9,
+            atol=1e-9,
+        )
         state = answer.y[:count, -1]
         assert result[k + 1] == pytest.approx(state, rel=1e-6, abs=1e-6)
         stored = capacity @ (result[k + 1] - result[k])

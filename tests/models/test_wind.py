@@ -9,12 +9,7 @@ from windpowerlib import power_output as their_power
 from windpowerlib import wind_speed as their_speed
 
 from engiagent.models.ranges import ParameterError
-from engiagent.models.wind import (
-    WindTurbine,
-    air_density,
-    logarithmic_profile,
-    power_law_profile,
-)
+from engiagent.models.wind import WindTurbine, air_density, logarithmic_profile, power_law_profile
 
 # Enercon E-82/2000 as of its data sheet, 2 to 25 m/s.
 SPEEDS = tuple(float(speed) for speed in range(2, 26))

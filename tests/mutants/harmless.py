@@ -9,7 +9,7 @@ import xarray as xr
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.grammar import Compare, parse
-from engiagent.blueprint.units import conversion, parse_unit
+from engiagent.units.unit import conversion, parse_unit
 from tests.mutants.models import Change, _added, _expressions, _with_variable
 from tests.mutants.numbers import Blueprints, with_parameter
 from tests.mutants.runs import Run

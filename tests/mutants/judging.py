@@ -9,7 +9,8 @@ import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from tests.mutants import harmless, models, numbers, schedules
 from tests.mutants.runs import Run, solved, truth
 

@@ -15,13 +15,16 @@ import numpy as np
 import xarray as xr
 
 from engiagent.blueprint.document import Blueprint, VariableDef
-from engiagent.blueprint.units import UnitError, conversion, parse_unit
-from engiagent.formulations import compile_blueprint, expand
 from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
-from engiagent.problems import Problem
-from engiagent.solvers import SolveOptions, solve, to_dataset
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.units.unit import UnitError, conversion, parse_unit
 
 CORPUS = Path(__file__).parents[2] / "problems"
 NEAR = 1e-6

@@ -13,7 +13,9 @@ import numpy as np
 import xarray as xr
 
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.solvers import SolveOptions, solve, to_dataset
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from tests.mutants.runs import Run
 
 POWER = ("W", "kW", "MW")
@@ -87,7 +89,7 @@ def _number(run: Run, text: Any) -> float:
     """Return a component's scalar parameter as a pure number."""
     from engiagent.blueprint.grammar import parse
     from engiagent.blueprint.grid import EMPTY_GRID
-    from engiagent.blueprint.units import parse_unit
+    from engiagent.units.unit import parse_unit
 
     elaboration = Elaboration(run.blueprint.core, run.problem.folder)
     typed = elaboration.checker().number(parse(str(text)), {}, parse_unit("1"))
@@ -123,10 +125,7 @@ def false_objective(run: Run) -> Schedules:
 
 def worse_plan(run: Run) -> Schedules:
     """Give an honest plan that is not the best, and call it optimal."""
-    other = replace(
-        run.program,
-        cost=np.zeros_like(run.program.cost),
-    )
+    other = replace(run.program, cost=np.zeros_like(run.program.cost))
     result = solve(other, SolveOptions(gap=0.0), isolate=False)
     wrong = to_dataset(run.program, result)
     assert result.x is not None

@@ -13,24 +13,52 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.notebook import Blueprint, Problem, Reading
-from engiagent.notebook.magics import read_cell
+from engiagent.notebook.blueprint import Blueprint
+from engiagent.notebook.magics import Reading, read_cell
+from engiagent.notebook.problem import Problem
 from engiagent.notebook.progress import Shown
-from engiagent.problems import Problem as PlainProblem
-from engiagent.problems import corpus_root
 from engiagent.solvers.result import Progress
+from engiagent.text import Problem as PlainProblem
+from engiagent.text import corpus_root
 
 # What JupyterLab leaves of the output of a notebook that is not trusted, as far as it is used here
 # (its sanitizer.ts, November 2026): neither svg nor style nor script nor math.
 ALLOWED = {
-    "b": (), "br": (), "caption": (), "details": (), "div": (), "img": ("alt", "src", "width"),
-    "li": (), "p": (), "pre": (), "small": (), "span": (), "summary": (), "table": (), "tbody": (),
-    "td": (), "th": ("scope",), "thead": (), "tr": (), "ul": (),
-}  # fmt: skip
+    "b": (),
+    "br": (),
+    "caption": (),
+    "details": (),
+    "div": (),
+    "img": ("alt", "src", "width"),
+    "li": (),
+    "p": (),
+    "pre": (),
+    "small": (),
+    "span": (),
+    "summary": (),
+    "table": (),
+    "tbody": (),
+    "td": (),
+    "th": ("scope",),
+    "thead": (),
+    "tr": (),
+    "ul": (),
+}
 STYLES = {
-    "border", "border-radius", "color", "cursor", "font-size", "font-weight", "margin", "max-width",
-    "opacity", "padding", "padding-left", "text-align", "white-space",
-}  # fmt: skip
+    "border",
+    "border-radius",
+    "color",
+    "cursor",
+    "font-size",
+    "font-weight",
+    "margin",
+    "max-width",
+    "opacity",
+    "padding",
+    "padding-left",
+    "text-align",
+    "white-space",
+}
 VOID = {"img", "br"}
 
 
@@ -68,10 +96,18 @@ def everything() -> list[Any]:
     solution = blueprint.solve()
     edited = blueprint.set("battery.charge_power_max", 6, "MW")
     return [
-        problem, problem.audit(), blueprint, blueprint.lint(), solution, solution.certificate,
-        edited.solve().check(against="problem"), solution.explain(), blueprint.diff(edited),
-        solution.plot(), Reading(problem, None, None, "a <b>trouble</b>"),
-    ]  # fmt: skip
+        problem,
+        problem.audit(),
+        blueprint,
+        blueprint.lint(),
+        solution,
+        solution.certificate,
+        edited.solve().check(against="problem"),
+        solution.explain(),
+        blueprint.diff(edited),
+        solution.plot(),
+        Reading(problem, None, None, "a <b>trouble</b>"),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +222,12 @@ def hard(jobs: int) -> Blueprint:
                 {"name": "R", "kind": "labels", "elements": [f"r{k}" for k in range(len(rows))]},
             ],
             "parameters": [
-                {"name": "a", "index": ["R", "J"], "unit": "1",
-                 "value": {f"r{k}": row for k, row in enumerate(rows)}},
+                {
+                    "name": "a",
+                    "index": ["R", "J"],
+                    "unit": "1",
+                    "value": {f"r{k}": row for k, row in enumerate(rows)},
+                },
                 {"name": "half", "index": ["R"], "unit": "1", "value": [sum(r) // 2 for r in rows]},
             ],
             "decision_variables": [
@@ -196,14 +236,23 @@ def hard(jobs: int) -> Blueprint:
                 {"name": "u", "index": ["r in R"], "type": "continuous", "lower": 0, "unit": "1"},
             ],
             "constraints": [
-                {"constraint_id": "C", "name": "split", "forall": ["r in R"], "hard": True,
-                 "expression": "sum(a[r, j]*x[j] for j in J) + s[r] - u[r] == half[r]",
-                 "category": "Physical Laws"}
+                {
+                    "constraint_id": "C",
+                    "name": "split",
+                    "forall": ["r in R"],
+                    "hard": True,
+                    "expression": "sum(a[r, j]*x[j] for j in J) + s[r] - u[r] == half[r]",
+                    "category": "Physical Laws",
+                }
             ],
-            "objective_function": {"name": "slack", "sense": "minimize", "unit": "1",
-                                   "expression": "sum(s[r] + u[r] for r in R)"},
+            "objective_function": {
+                "name": "slack",
+                "sense": "minimize",
+                "unit": "1",
+                "expression": "sum(s[r] + u[r] for r in R)",
+            },
         },
-    }  # fmt: skip
+    }
     return Blueprint.from_dict(document)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.notebook import Run
-from engiagent.runfolder import read_trace
+from engiagent.notebook.run import Run
+from engiagent.run.folder import read_trace
 from tests.notebook.running import cells, run_notebook
 
 ROOT = Path(__file__).resolve().parents[2]

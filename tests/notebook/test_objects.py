@@ -13,10 +13,16 @@ import engiagent
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.errors import EngiagentError, InputError
-from engiagent.notebook import Blueprint, Certificate, Figure, Problem, Run, Solution, diff
-from engiagent.problems import Problem as PlainProblem
-from engiagent.problems import corpus_root
-from engiagent.verify import check
+from engiagent.notebook.blueprint import Blueprint
+from engiagent.notebook.difference import diff
+from engiagent.notebook.figures import Figure
+from engiagent.notebook.problem import Problem
+from engiagent.notebook.run import Run
+from engiagent.notebook.shown import Certificate
+from engiagent.notebook.solution import Solution
+from engiagent.text import Problem as PlainProblem
+from engiagent.text import corpus_root
+from engiagent.verify.checking import check
 
 PRICES = [20.0, 5.0, 60.0, 45.0]
 TEXT = """# Shop
@@ -331,8 +337,9 @@ def test_a_tornado_is_of_the_factors_that_were_named(blueprint: Blueprint) -> No
     study = blueprint.sensitivity("battery.energy_capacity", "battery.charge_power_max", width=0.2)
     (chart,) = study.plot().charts
     assert {bar.label for bar in chart.bars} == {
-        "battery.energy_capacity", "battery.charge_power_max",
-    }  # fmt: skip
+        "battery.energy_capacity",
+        "battery.charge_power_max",
+    }
 
 
 def test_a_front_lies_between_the_objective_and_another_goal(blueprint: Blueprint) -> None:

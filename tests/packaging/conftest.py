@@ -22,8 +22,11 @@ def source_files() -> list[str]:
     """Return the files that git keeps, or would keep once they are added."""
     done = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, check=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     names = (name for name in done.stdout.split("\0") if name)
     return sorted(name for name in names if os.path.lexists(ROOT / name))
 
@@ -46,8 +49,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     out = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source],
-        cwd=out, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=out,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
     return Built(sdist, wheel)
@@ -107,8 +113,11 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Command
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python")]
     done = subprocess.run(
         [*pip, "install", "--no-index", "-qq", str(built.wheel)],
-        env=kept, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env=kept,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
     def run(*words: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:

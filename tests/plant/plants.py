@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from engiagent.plant import read_plant
-from engiagent.problems import Problem
 from engiagent.readings import Reading
+from engiagent.text import Problem
 
 SMALL = """\
 title: Small site

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from engiagent.certify import certify
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.plant import PlantError, read_plant
-from engiagent.solvers import SolveOptions, solve, to_dataset
+from engiagent.run.certify import certify
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from tests.plant.plants import SMALL, problem, reading, series
 
 
@@ -57,7 +60,7 @@ def errors(folder: Path, yaml: str, **files: str) -> list[tuple[int | None, int 
         ("10 kWh", "10 kWh\n    align: men", 13, 12, "unknown rule.*'mean'"),
         ("  load:", "  2load:", 9, 3, "no name of a component"),
     ],
-)  # fmt: skip
+)
 def test_an_error_says_where_and_what_would_be_right(
     written: str, instead: str, line: int, column: int, words: str, tmp_path: Path
 ) -> None:
@@ -155,8 +158,12 @@ def test_a_changed_number_is_a_finding_of_the_checker(tmp_path: Path) -> None:
 
 def test_commands_take_a_plant_file(tmp_path: Path) -> None:
     given = problem(tmp_path, SMALL).path
-    for words in (["lint"], ["check"], ["run", "--out", str(tmp_path / "r")],
-                  ["solve", "--out", str(tmp_path / "s")]):  # fmt: skip
+    for words in (
+        ["lint"],
+        ["check"],
+        ["run", "--out", str(tmp_path / "r")],
+        ["solve", "--out", str(tmp_path / "s")],
+    ):
         done = CliRunner().invoke(app, [words[0], str(given), *words[1:]])
         assert done.exit_code == 0, (words, done.output)
     wrong = tmp_path / "wrong.yaml"

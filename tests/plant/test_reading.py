@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.patching import patched
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
-from engiagent.modelling import Site
 from engiagent.plant import read_plant, to_yaml
+from engiagent.plant.site import Site
 from engiagent.plant.values import Quantity, literal, pieces
-from engiagent.problems import Problem
-from engiagent.solvers import SolveOptions, solve
-from engiagent.unitwords import Conventions
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.units.words import Conventions
 from tests.formulations.components.test_catalogue import FULL
 from tests.plant.plants import SMALL, problem, reading, series
 
@@ -64,16 +65,28 @@ def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
     other = Site("2026-06-01T00:00", "1 h", 4)
     other.add("grid", "grid", bus="b", import_power_max=20, export_power_max=0)
     other.add("load", "load", bus="b", power=4)
-    other.add("battery", "battery", bus="b", energy_capacity=10, initial_energy=5,
-              charge_power_max=5, discharge_power_max=5, charge_efficiency=0.8)  # fmt: skip
+    other.add(
+        "battery",
+        "battery",
+        bus="b",
+        energy_capacity=10,
+        initial_energy=5,
+        charge_power_max=5,
+        discharge_power_max=5,
+        charge_efficiency=0.8,
+    )
     other.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
     assert optimum(other.blueprint(), tmp_path) == pytest.approx(1.175)
 
 
 ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
-    "boiler": ("bus",), "emitter": ("cooling_bus",), "genset": ("fuel_bus",),
-    "tank": ("cooling_bus",), "thermal_store": ("cooling_bus",), "two_zone_tank": ("cooling_bus",),
-}  # fmt: skip
+    "boiler": ("bus",),
+    "emitter": ("cooling_bus",),
+    "genset": ("fuel_bus",),
+    "tank": ("cooling_bus",),
+    "thermal_store": ("cooling_bus",),
+    "two_zone_tank": ("cooling_bus",),
+}
 
 
 @pytest.mark.parametrize("model", sorted(MODELS))
@@ -116,18 +129,30 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
 
 
 @given(
-    capacity=st.floats(1, 1e6), power=st.lists(st.floats(0, 1e6), min_size=3, max_size=3),
-    price=st.floats(-1, 10), export=st.booleans(),
-)  # fmt: skip
+    capacity=st.floats(1, 1e6),
+    power=st.lists(st.floats(0, 1e6), min_size=3, max_size=3),
+    price=st.floats(-1, 10),
+    export=st.booleans(),
+)
 def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
-    capacity: float, power: list[float], price: float, export: bool,
+    capacity: float,
+    power: list[float],
+    price: float,
+    export: bool,
     tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
+) -> None:
     site = Site("2026-06-01T00:00", "15 min", 3, zone="Europe/Berlin", title="any")
     site.add("grid", "grid", bus="b", export_power_max=5 if export else 0, import_price=price)
     site.add("load", "load", bus="b", power=power)
-    site.add("store", "battery", bus="b", energy_capacity=capacity, initial_energy="0 kWh",
-             charge_power_max=capacity, discharge_power_max=capacity)  # fmt: skip
+    site.add(
+        "store",
+        "battery",
+        bus="b",
+        energy_capacity=capacity,
+        initial_energy="0 kWh",
+        charge_power_max=capacity,
+        discharge_power_max=capacity,
+    )
     site.require("grid_import[t] <= 80[kW]", where="17 <= hour(t) < 20", name="evening")
     site.minimise("cost")
     text = to_yaml(site._statement)
@@ -140,12 +165,15 @@ def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
     assert values["grid_import_price_given"] == price
     constraint = found.core.constraints[0]
     assert (constraint.expression, constraint.where) == (
-        "grid_import[t] <= 80[kW]", "17 <= hour(t) < 20"
-    )  # fmt: skip
+        "grid_import[t] <= 80[kW]",
+        "17 <= hour(t) < 20",
+    )
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e12),
-       st.sampled_from(["kWh", "EUR/MWh", "%", "degC", "K/kW", "1/h", "W/m2/K", ""]))  # fmt: skip
+@given(
+    st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e12),
+    st.sampled_from(["kWh", "EUR/MWh", "%", "degC", "K/kW", "1/h", "W/m2/K", ""]),
+)
 def test_every_number_is_read_as_it_is_written(number: float, unit: str) -> None:
     found = pieces(f"{number!r} {unit}".strip(), Conventions())
     assert found == [Quantity(number, found[0].unit)]  # type: ignore[union-attr]
@@ -206,10 +234,13 @@ def test_data_of_another_step_are_aligned_by_a_rule(
 
 
 def test_temperatures_of_a_coarser_step_are_interpolated(tmp_path: Path) -> None:
-    yaml = data("start: 2026-06-01, periods: 2, step: 30 min").replace("goal:", """\
+    yaml = data("start: 2026-06-01, periods: 2, step: 30 min").replace(
+        "goal:",
+        """\
   room: {model: thermal_zone, capacitance: 2 kWh/K, resistance: 3 K/kW, heating_power_max: 9 kW,
          initial_temperature: 20 °C, ambient_temperature: "out.csv#t [°C]"}
-goal:""")  # fmt: skip
+goal:""",
+    )
     load = series([1, 1], 30, "load_kW")
     found = reading(tmp_path, yaml, load_csv=load, out_csv=series([10.0, 12.0], 60, "t"))
     entry = next(p for p in found.blueprint.core.parameters if p.name.startswith("room_ambient"))

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.cli.app import app
-from engiagent.scaffold import fill, templates
+from engiagent.cli.scaffold import fill, templates
 from engiagent.verify.plainyaml import loads_yaml
 from tests.plant.plants import SMALL
 
@@ -31,8 +31,13 @@ def test_what_is_read_is_valid(validator: Any) -> None:
 
 @pytest.mark.parametrize(
     ("written", "instead"),
-    [("energy_capacity", "energy_capacty"), ("model: battery", "model: batery"),
-     ("step: 1 h", "stp: 1 h"), ("goal:", "gaol:"), ("  load:", "  2load:")],
-)  # fmt: skip
+    [
+        ("energy_capacity", "energy_capacty"),
+        ("model: battery", "model: batery"),
+        ("step: 1 h", "stp: 1 h"),
+        ("goal:", "gaol:"),
+        ("  load:", "  2load:"),
+    ],
+)
 def test_what_is_refused_is_invalid(written: str, instead: str, validator: Any) -> None:
     assert not validator.is_valid(loads_yaml(SMALL.replace(written, instead), "plant.yaml"))

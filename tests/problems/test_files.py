@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.files import open_inside, sha256_bytes, write_atomic
+from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 
 LEAVING = [
     "../secret.csv",

@@ -10,26 +10,43 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import InputError
-from engiagent.headers import split_header
-from engiagent.problems import Problem, corpus_root, find_problems, locate
-from engiagent.problems.numerals import parse_number
-from engiagent.tabular import read_table
+from engiagent.io.tabular import read_table
+from engiagent.text import Problem, corpus_root, find_problems, locate
+from engiagent.text.numerals import parse_number
+from engiagent.units.headers import split_header
+from engiagent.units.unit import parse_unit
 
 SAME_FOLDER = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 UNITS = {
-    "kW": "kW", "MWh": "MWh", "kWh/K": "kWh/K", "€/MWh": "EUR/MWh", "EUR per MWh": "EUR/MWh",
-    "°C": "degC", "degrees Celsius": "degC", "W/m²K": "W/(m2*K)", "BTU/h": "BTU/h",
-    "%": "%", "kg/h": "kg/h", "K per kW": "K/kW", "tons of refrigeration": "TR", "m³/s": "m3/s",
-}  # fmt: skip
+    "kW": "kW",
+    "MWh": "MWh",
+    "kWh/K": "kWh/K",
+    "€/MWh": "EUR/MWh",
+    "EUR per MWh": "EUR/MWh",
+    "°C": "degC",
+    "degrees Celsius": "degC",
+    "W/m²K": "W/(m2*K)",
+    "BTU/h": "BTU/h",
+    "%": "%",
+    "kg/h": "kg/h",
+    "K per kW": "K/kW",
+    "tons of refrigeration": "TR",
+    "m³/s": "m3/s",
+}
 FRAMES = [
-    "The limit is {}.", "At most {} are allowed, and no more.", "Use ({}) here!", "Hold **{}**.",
-    "> It is {} in\n> a quotation.", "- An item with {}\n- and another one", "# A heading of {}\n",
-    "Approx. {} e.g. in Berlin. It wraps\nover lines.", "It must not fall below\n{}, ever.",
-]  # fmt: skip
+    "The limit is {}.",
+    "At most {} are allowed, and no more.",
+    "Use ({}) here!",
+    "Hold **{}**.",
+    "> It is {} in\n> a quotation.",
+    "- An item with {}\n- and another one",
+    "# A heading of {}\n",
+    "Approx. {} e.g. in Berlin. It wraps\nover lines.",
+    "It must not fall below\n{}, ever.",
+]
 
 
 def write(number: Fraction, style: str) -> str:
@@ -45,8 +62,12 @@ def load(folder: Path, text: str, name: str = "case.md") -> Problem:
     return Problem.load(folder / name)
 
 
-@given(numbers, st.sampled_from(sorted(UNITS)), st.sampled_from(FRAMES),
-       st.sampled_from(["comma", "thin", "none"]))  # fmt: skip
+@given(
+    numbers,
+    st.sampled_from(sorted(UNITS)),
+    st.sampled_from(FRAMES),
+    st.sampled_from(["comma", "thin", "none"]),
+)
 @SAME_FOLDER
 def test_a_written_quantity_is_recovered_with_its_spans(
     tmp_path: Path, number: Fraction, unit: str, frame: str, style: str
@@ -62,16 +83,18 @@ def test_a_written_quantity_is_recovered_with_its_spans(
     assert problem.text[slice(*found.unit_span)] == unit
     assert found.unit is not None
     assert (found.unit.factor, found.unit.dimension) == (
-        parse_unit(UNITS[unit]).factor, parse_unit(UNITS[unit]).dimension,
-    )  # fmt: skip
+        parse_unit(UNITS[unit]).factor,
+        parse_unit(UNITS[unit]).dimension,
+    )
     assert found.sentence is not None
     start, end = problem.sentences[found.sentence].span
     assert start <= found.span[0] < found.span[1] <= end
 
 
 @given(st.text(alphabet="ab 12.,-–%€$/|*_`#>\n()[]:kWh°C", max_size=200))
-@settings(max_examples=200, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_text_has_ordered_spans_that_reparse(tmp_path: Path, text: str) -> None:
     problem = load(tmp_path, "x\n" + text)
     for quantity in problem.quantities:
@@ -88,8 +111,12 @@ def test_any_text_has_ordered_spans_that_reparse(tmp_path: Path, text: str) -> N
 cells = st.integers(-99_999, 99_999).map(lambda n: n / 100)
 
 
-@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=6), st.integers(0, 4),
-       st.integers(0, 4), st.booleans())  # fmt: skip
+@given(
+    st.lists(st.tuples(cells, cells), min_size=1, max_size=6),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.booleans(),
+)
 @SAME_FOLDER
 def test_a_table_is_recovered_whatever_its_padding(
     tmp_path: Path, rows: list[tuple[float, float]], left: int, right: int, outer: bool
@@ -118,8 +145,11 @@ def test_a_table_is_recovered_whatever_its_padding(
 
 
 def test_a_unit_column_gives_rows_their_units(tmp_path: Path) -> None:
-    problem = load(tmp_path, "| Parameter | Value | Unit |\n|---|---|---|\n"
-                             "| Capacity | 200 | kWh |\n| Efficiency | 95 | % |\n")  # fmt: skip
+    problem = load(
+        tmp_path,
+        "| Parameter | Value | Unit |\n|---|---|---|\n"
+        "| Capacity | 200 | kWh |\n| Efficiency | 95 | % |\n",
+    )
     capacity, efficiency = problem.quantities
     assert (capacity.value, str(capacity.unit), capacity.kind) == (200, "kWh", "number")
     assert (efficiency.value, str(efficiency.unit), efficiency.kind) == (95, "%", "percent")
@@ -132,8 +162,11 @@ def test_a_column_of_machine_numbers_is_no_unit_column(tmp_path: Path) -> None:
     problem = load(tmp_path, "| Unit | Limit (MW) |\n|---|---|\n| 1 | 50 |\n| 2 | 70 |\n")
     assert problem.tables[0].unit_column is None
     assert [(q.value, q.kind) for q in problem.quantities] == [
-        (1, "label"), (50, "number"), (2, "label"), (70, "number"),
-    ]  # fmt: skip
+        (1, "label"),
+        (50, "number"),
+        (2, "label"),
+        (70, "number"),
+    ]
 
 
 def test_sentences_end_where_they_end(tmp_path: Path) -> None:
@@ -162,8 +195,10 @@ def test_sentences_end_where_they_end(tmp_path: Path) -> None:
 def test_lines_of_names_and_values_are_items_of_their_own(tmp_path: Path) -> None:
     problem = load(tmp_path, "Capacity: 200 kWh\nPower: 50 kW\nGoal: least cost", "case.txt")
     assert [s.text for s in problem.sentences] == [
-        "Capacity: 200 kWh", "Power: 50 kW", "Goal: least cost",
-    ]  # fmt: skip
+        "Capacity: 200 kWh",
+        "Power: 50 kW",
+        "Goal: least cost",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +223,12 @@ def test_headers(header: str, name: str, unit: str) -> None:
     assert (found.name, str(found.unit)) == (name, unit)
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
-       st.sampled_from([",", ";", "\t"]), st.booleans(), st.booleans())  # fmt: skip
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
+    st.sampled_from([",", ";", "\t"]),
+    st.booleans(),
+    st.booleans(),
+)
 @SAME_FOLDER
 def test_csv_round_trip(
     tmp_path: Path, values: list[float], separator: str, quoted: bool, bom: bool
@@ -274,9 +313,12 @@ def test_broken_binary_files_are_refused(name: str, tmp_path: Path) -> None:
 
 def test_front_matter_fills_and_options_give_units(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("when,price\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n")
-    problem = load(tmp_path, "---\nid: 007\ntitle: no\nfamily: battery\ntags: [a, 22:30]\n"
-                             "data:\n  p.csv: {columns: {price: ct_EUR/kWh}, time: when}\n---\n"
-                             "# Heading\n")  # fmt: skip
+    problem = load(
+        tmp_path,
+        "---\nid: 007\ntitle: no\nfamily: battery\ntags: [a, 22:30]\n"
+        "data:\n  p.csv: {columns: {price: ct_EUR/kWh}, time: when}\n---\n"
+        "# Heading\n",
+    )
     assert (problem.id, problem.title, problem.family) == ("007", "no", "battery")
     assert problem.tags == ("a", "22:30")
     assert str(problem.data["p.csv"].column("price").unit) == "ct_EUR/kWh"
@@ -296,8 +338,14 @@ def test_defaults_come_from_the_folder_and_the_first_heading(tmp_path: Path) -> 
 
 
 def test_find_problems(tmp_path: Path) -> None:
-    for name in ("b/two/problem.md", "b/two/notes.md", "a/one.txt", "a/README.md",
-                 "b/two/expert/x.md", "__pycache__/c.md"):  # fmt: skip
+    for name in (
+        "b/two/problem.md",
+        "b/two/notes.md",
+        "a/one.txt",
+        "a/README.md",
+        "b/two/expert/x.md",
+        "__pycache__/c.md",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("Text.")
     assert find_problems(tmp_path) == [tmp_path / "a/one.txt", tmp_path / "b/two"]

@@ -4,12 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engiagent.problems.timestamps import _instants
+from engiagent.text.timestamps import _instants
 
 ZONES = (
-    "Europe/Berlin", "America/New_York", "America/St_Johns", "Australia/Lord_Howe",
-    "Africa/Casablanca", "Asia/Kathmandu", "Pacific/Apia", "UTC",
-)  # fmt: skip
+    "Europe/Berlin",
+    "America/New_York",
+    "America/St_Johns",
+    "Australia/Lord_Howe",
+    "Africa/Casablanca",
+    "Asia/Kathmandu",
+    "Pacific/Apia",
+    "UTC",
+)
 
 
 @pytest.mark.parametrize("zone", ZONES)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.problems import Problem, Quantity
+from engiagent.text import Problem, Quantity
 
 EUR = "All prices in EUR."  # settles whose cents are meant
 

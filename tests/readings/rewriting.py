@@ -13,10 +13,10 @@ from typing import Any
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import freeze, thaw
 from engiagent.blueprint.grammar import Compare, Reduce, parse, walk
-from engiagent.blueprint.units import conversion, parse_unit
-from engiagent.formulations import expand
+from engiagent.formulations.expansion import expand
 from engiagent.readings.meeting import Nomenclature, Side, nomenclature, solve_reading
-from engiagent.solvers import SolveOptions
+from engiagent.solvers.result import SolveOptions
+from engiagent.units.unit import conversion, parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.infeasible import noughts
 

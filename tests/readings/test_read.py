@@ -11,10 +11,10 @@ from engiagent.agents.protocol import Board, Question
 from engiagent.agents.questions import SCHEMAS
 from engiagent.blueprint.document import ParameterDef
 from engiagent.errors import InputError
-from engiagent.problems import Problem, corpus_root
 from engiagent.readings import Reading
 from engiagent.readings.read import read
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem, corpus_root
 
 DAY = Problem.load(corpus_root() / "battery/merchant_day")
 WITHOUT_EFFICIENCY = Problem.load(corpus_root() / "battery/missing_efficiency")

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.units import parse_unit
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.problems import Problem, corpus_root, find_problems
 from engiagent.readings import Reading
 from engiagent.readings.stored import place_of, reread, store, stored_reading
+from engiagent.text import Problem, corpus_root, find_problems
+from engiagent.units.unit import parse_unit
 
 TEXT = """# Filling the high basin
 
@@ -55,8 +55,13 @@ def at(words: str, inside: str | None = None) -> dict[str, Any]:
 
 def parameter(name: str, value: float, unit: str, source: Any) -> dict[str, Any]:
     """Return a parameter of the blueprint."""
-    return {"param_id": name, "name": name, "value": value, "unit": unit,
-            "source_reference": source}  # fmt: skip
+    return {
+        "param_id": name,
+        "name": name,
+        "value": value,
+        "unit": unit,
+        "source_reference": source,
+    }
 
 
 def document() -> dict[str, Any]:
@@ -67,34 +72,75 @@ def document() -> dict[str, Any]:
         "kind": "programme",
         "modeling_context": {"problem_essence": "pumping at the least cost"},
         "core_model_elements": {
-            "sets": [{"name": "T", "kind": "time", "start": "2025-03-04T00:00", "step": "1 h",
-                      "periods": 6, "source_reference": [at("6 hours"), at("4 March 2025")]}],
+            "sets": [
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": "2025-03-04T00:00",
+                    "step": "1 h",
+                    "periods": 6,
+                    "source_reference": [at("6 hours"), at("4 March 2025")],
+                }
+            ],
             "parameters": [
-                {"param_id": "price", "name": "price", "index": ["T"], "unit": "EUR/MWh",
-                 "data": "prices.csv#price [EUR/MWh]", "source_reference": file},
+                {
+                    "param_id": "price",
+                    "name": "price",
+                    "index": ["T"],
+                    "unit": "EUR/MWh",
+                    "data": "prices.csv#price [EUR/MWh]",
+                    "source_reference": file,
+                },
                 parameter("P_max", 120, "kW", at("120 kW")),
                 parameter("E_need", 450, "kWh", at("450 kWh")),
                 parameter("eta", 80, "%", at("80 %")),
                 parameter("warm", 7, "kW", at("with 7 kW", "7 kW")),
                 parameter("network", 12, "EUR/MWh", at("| 12 ", "12")),
                 parameter("levy", 3.5, "EUR/MWh", at("| 3.5 ", "3.5")),
-                {**parameter("other", 0, "kW", None), "index": ["T"], "value": list(range(30, 36)),
-                 "source_reference": [at(f"| {k}  ", str(k)) for k in range(30, 36)]},
+                {
+                    **parameter("other", 0, "kW", None),
+                    "index": ["T"],
+                    "value": list(range(30, 36)),
+                    "source_reference": [at(f"| {k}  ", str(k)) for k in range(30, 36)],
+                },
             ],
-            "decision_variables": [{"name": "p", "index": ["t in T"], "type": "continuous",
-                                    "lower": 0, "upper": "P_max", "unit": "kW"}],
-            "constraints": [{"constraint_id": "need", "name": "need", "category":
-                             "Strategic Requirements", "hard": True,
-                             "expression": "sum(p[t]*dt(t) for t in T) >= E_need",
-                             "source_reference": at("By the end the basin needs 450 kWh")}],
+            "decision_variables": [
+                {
+                    "name": "p",
+                    "index": ["t in T"],
+                    "type": "continuous",
+                    "lower": 0,
+                    "upper": "P_max",
+                    "unit": "kW",
+                }
+            ],
+            "constraints": [
+                {
+                    "constraint_id": "need",
+                    "name": "need",
+                    "category": "Strategic Requirements",
+                    "hard": True,
+                    "expression": "sum(p[t]*dt(t) for t in T) >= E_need",
+                    "source_reference": at("By the end the basin needs 450 kWh"),
+                }
+            ],
             "objective_function": {
-                "name": "cost", "sense": "minimize", "unit": "EUR", "expression":
-                "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)"},
+                "name": "cost",
+                "sense": "minimize",
+                "unit": "EUR",
+                "expression": "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)",
+            },
         },
-        "extended_analysis_and_robustness": {"unused": [
-            {**{k: v for k, v in at(words, inside).items() if k != "kind"}, "reason": "no matter"}
-            for words, inside in (("1998", None), ("another 7 kW", "7 kW"), ("Two", None))]},
-    }  # fmt: skip
+        "extended_analysis_and_robustness": {
+            "unused": [
+                {
+                    **{k: v for k, v in at(words, inside).items() if k != "kind"},
+                    "reason": "no matter",
+                }
+                for words, inside in (("1998", None), ("another 7 kW", "7 kW"), ("Two", None))
+            ]
+        },
+    }
 
 
 CARRIED = {"P_max": "120 kW", "E_need": "450 kWh", "eta": "80 %", "network": "12  ", "levy": "3.5 "}

@@ -39,14 +39,29 @@ def blueprint(periods: int, start: str = "2025-03-30T00:00") -> dict[str, Any]:
         },
     ]
     variables = [
-        {"name": n, "index": ["t in T"], "type": "continuous", "lower": 0, "upper": "P_max",
-         "unit": "kW", "quantity": f"battery.{n}", "role": "decision"}
+        {
+            "name": n,
+            "index": ["t in T"],
+            "type": "continuous",
+            "lower": 0,
+            "upper": "P_max",
+            "unit": "kW",
+            "quantity": f"battery.{n}",
+            "role": "decision",
+        }
         for n in ("charge", "discharge")
-    ]  # fmt: skip
+    ]
     variables.append(
-        {"name": "soc", "index": ["i in I"], "lower": 0, "upper": "E_max", "unit": "kWh",
-         "quantity": "battery.state_of_charge", "role": "state"}
-    )  # fmt: skip
+        {
+            "name": "soc",
+            "index": ["i in I"],
+            "lower": 0,
+            "upper": "E_max",
+            "unit": "kWh",
+            "quantity": "battery.state_of_charge",
+            "role": "state",
+        }
+    )
     zone = {"zone": "Europe/Berlin"} if "T" in start else {}
     return {
         "schema": "engiagent-blueprint/1",
@@ -54,28 +69,44 @@ def blueprint(periods: int, start: str = "2025-03-30T00:00") -> dict[str, Any]:
         "modeling_context": {"problem_essence": "arbitrage"},
         "core_model_elements": {
             "sets": [
-                {"name": "T", "kind": "time", "start": start, "step": "1 h",
-                 "periods": periods, **zone},
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": start,
+                    "step": "1 h",
+                    "periods": periods,
+                    **zone,
+                },
                 {"name": "I", "kind": "instants", "of": "T"},
             ],
             "parameters": parameters,
             "decision_variables": variables,
             "objective_function": {
-                "sense": "minimize", "unit": "EUR",
+                "sense": "minimize",
+                "unit": "EUR",
                 "expression": "sum(price[t]*(charge[t] - discharge[t])*dt(t) for t in T)",
             },
             "constraints": [
-                {"constraint_id": "C1", "name": "energy balance", "forall": ["t in T"],
-                 "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)"},
-                {"constraint_id": "C2", "name": "reserve in the evening", "forall": ["t in T"],
-                 "where": "hour(t) >= 17", "expression": "soc[t] >= 0.2*E_max",
-                 "source_reference": {"kind": "text", "span": [1, 5], "quote": "keep a fifth"}},
+                {
+                    "constraint_id": "C1",
+                    "name": "energy balance",
+                    "forall": ["t in T"],
+                    "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
+                },
+                {
+                    "constraint_id": "C2",
+                    "name": "reserve in the evening",
+                    "forall": ["t in T"],
+                    "where": "hour(t) >= 17",
+                    "expression": "soc[t] >= 0.2*E_max",
+                    "source_reference": {"kind": "text", "span": [1, 5], "quote": "keep a fifth"},
+                },
             ],
         },
         "extended_analysis_and_robustness": {
             "key_assumptions": [{"content": "the price is known", "justification": "day ahead"}]
         },
-    }  # fmt: skip
+    }
 
 
 def solution(periods: int, start: str = "2025-03-29T23:00") -> xarray.Dataset:
@@ -91,8 +122,11 @@ def solution(periods: int, start: str = "2025-03-29T23:00") -> xarray.Dataset:
         {
             "charge": ("T", power, {**units, "quantity": "battery.charge"}),
             "discharge": ("T", 50 - power, {**units, "quantity": "battery.discharge"}),
-            "soc": ("I", stored,
-                    {"units": "kWh", "role": "state", "quantity": "battery.state_of_charge"}),
+            "soc": (
+                "I",
+                stored,
+                {"units": "kWh", "role": "state", "quantity": "battery.state_of_charge"},
+            ),
             "dual__C1": ("T", dual * 5, {"units": "EUR/kWh"}),
             "dual__C2": ("T", dual, {"units": "EUR/kWh"}),
             "reduced_cost__charge": ("T", -2 * dual, {"units": "EUR/kW"}),
@@ -102,19 +136,31 @@ def solution(periods: int, start: str = "2025-03-29T23:00") -> xarray.Dataset:
             "I": ("I", instants, {"zone": "Europe/Berlin"}),
         },
         attrs={
-            "status": "optimal", "objective": -12.5, "objective_unit": "EUR", "sense": "minimize",
-            "bound": -12.5, "gap": 0.0, "solver": "HiGHS", "solver_version": "1.15.1",
-            "seconds": 0.01, "is_mip": 0,
+            "status": "optimal",
+            "objective": -12.5,
+            "objective_unit": "EUR",
+            "sense": "minimize",
+            "bound": -12.5,
+            "gap": 0.0,
+            "solver": "HiGHS",
+            "solver_version": "1.15.1",
+            "seconds": 0.01,
+            "is_mip": 0,
         },
-    )  # fmt: skip
+    )
 
 
 def certificate(verdict: str = "certified") -> dict[str, Any]:
     check = {
-        "id": "R1", "name": "R1", "text": "battery.charge[t] <= 50[kW]", "quote": "at most 50 kW",
-        "rows": 24, "worst": {"where": {"T": "2025-03-30T03:00"}, "slack": 0.25, "unit": "kW"},
-        "tolerance": 1e-6, "status": "pass",
-    }  # fmt: skip
+        "id": "R1",
+        "name": "R1",
+        "text": "battery.charge[t] <= 50[kW]",
+        "quote": "at most 50 kW",
+        "rows": 24,
+        "worst": {"where": {"T": "2025-03-30T03:00"}, "slack": 0.25, "unit": "kW"},
+        "tolerance": 1e-6,
+        "status": "pass",
+    }
     claim = "no plan" if verdict == "proven infeasible" else "plan"
     return {
         "schema": "engiagent-certificate/2",

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 import xarray
 
-from engiagent.charts.palette import DARK, LIGHT
 from engiagent.errors import EngiagentError
 from engiagent.report import render_picture, render_report, write_report
+from engiagent.report.charts.palette import DARK, LIGHT
 
 MakeRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -106,11 +106,24 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
     assert path.name == "report.html"
     page = assert_sound(path.read_text("utf-8"))
     assert page.headings == [
-        "A <b>shop</b> & its battery", "✔ Certified", "What to do", "What it costs", "Is it safe?",
-        "Why believe it?", "What to do, and when", "Schedule", "What holds it back",
-        "Limits that bind", "Balances with a price", "Certificate", "Assumptions", "Data", "Model",
-        "The problem as it was given", "How to repeat this",
-    ]  # fmt: skip
+        "A <b>shop</b> & its battery",
+        "✔ Certified",
+        "What to do",
+        "What it costs",
+        "Is it safe?",
+        "Why believe it?",
+        "What to do, and when",
+        "Schedule",
+        "What holds it back",
+        "Limits that bind",
+        "Balances with a price",
+        "Certificate",
+        "Assumptions",
+        "Data",
+        "Model",
+        "The problem as it was given",
+        "How to repeat this",
+    ]
     assert len(page.all("svg")) == 3  # power, energy, price
     assert len(page.all("math")) > 8
 
@@ -155,9 +168,12 @@ def test_the_csv_holds_the_schedule(make_run: MakeRun, solution: Any) -> None:
     rows = list(csv.reader(io.StringIO(base64.b64decode(uri.partition(",")[2]).decode())))
     assert len(rows) == 26  # a head, 24 periods, the last instant
     assert rows[0] == [
-        "Europe/Berlin", "battery.charge [kW]", "battery.discharge [kW]",
-        "battery.state_of_charge [kWh]", "price [EUR/MWh]",
-    ]  # fmt: skip
+        "Europe/Berlin",
+        "battery.charge [kW]",
+        "battery.discharge [kW]",
+        "battery.state_of_charge [kWh]",
+        "price [EUR/MWh]",
+    ]
     assert rows[1][0] == "2025-03-30 00:00+01:00"
     assert rows[3][0] == "2025-03-30 03:00+02:00"
     assert [float(r[1]) for r in rows[1:25]] == pytest.approx(list(solution(24).charge.values))
@@ -198,9 +214,17 @@ def test_every_verdict_is_said_in_words(verdict: str, make_run: MakeRun, certifi
 def test_what_is_wrong_is_quoted(make_run: MakeRun, certificate: Any) -> None:
     proof = certificate("violated")
     proof["violations"] = [
-        {"level": "algebra", "check": "R1", "name": "power", "where": {"T": "2025-03-30T03:00"},
-         "amount": 1.25, "unit": "kW", "tolerance": 1e-6, "message": "too much"}
-    ]  # fmt: skip
+        {
+            "level": "algebra",
+            "check": "R1",
+            "name": "power",
+            "where": {"T": "2025-03-30T03:00"},
+            "amount": 1.25,
+            "unit": "kW",
+            "tolerance": 1e-6,
+            "message": "too much",
+        }
+    ]
     proof["missing"] = [{"name": "battery.efficiency", "message": "give it with --set"}]
     proof["not_understood"] = [{"quote": "The moon must be full.", "reason": "no rule covers it"}]
     text = assert_sound(render_report(make_run(certificate=proof))).text

@@ -35,8 +35,10 @@ def test_periods_with_the_same_settings_are_one_row(make_run: MakeRun, solution:
     todo = todo_of(make_run(solution=data, blueprint=None))
     assert todo is not None
     assert todo.table.head == (
-        "2025-06-14 (Europe/Berlin)", "battery: charge [kW]", "battery: discharge [kW]",
-    )  # fmt: skip
+        "2025-06-14 (Europe/Berlin)",
+        "battery: charge [kW]",
+        "battery: discharge [kW]",
+    )
     assert shown(todo) == [
         ["00:00 – 06:00", "0", "0"],
         ["06:00 – 10:00", "40", "0"],
@@ -102,10 +104,16 @@ def test_a_violated_plan_is_not_to_be_used(make_run: MakeRun, certificate: Any) 
     proof = certificate("violated")
     where = {"t": "2025-03-30T03:00+02:00"}
     proof["violations"] = [
-        {"check": "R1", "message": "R1 (x <= 50[kW]) is broken", "level": level, "amount": 1.5,
-         "unit": "kW", "where": where}
+        {
+            "check": "R1",
+            "message": "R1 (x <= 50[kW]) is broken",
+            "level": level,
+            "amount": 1.5,
+            "unit": "kW",
+            "where": where,
+        }
         for level in ("algebra", "physics")
-    ]  # fmt: skip
+    ]
     folder = make_run(certificate=proof)
     assert answer(folder, "What to do").text.startswith("Do not use this plan")
     safe = answer(folder, "Is it safe?")
@@ -166,9 +174,16 @@ def test_no_certificate_no_claim(make_run: MakeRun) -> None:
     ],
 )
 def test_money_is_told_by_its_sign_and_what_could_be_better(
-    value: float, bound: float | None, sense: str, unit: str, question: str, text: str, room: str,
-    make_run: MakeRun, certificate: Any,
-) -> None:  # fmt: skip
+    value: float,
+    bound: float | None,
+    sense: str,
+    unit: str,
+    question: str,
+    text: str,
+    room: str,
+    make_run: MakeRun,
+    certificate: Any,
+) -> None:
     proof = certificate()
     proof["objective"] = {"value": value, "unit": unit, "sense": sense}
     proof["bound"] = None if bound is None else {"value": bound, "gap": abs(value - bound) / value}

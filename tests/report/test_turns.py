@@ -77,18 +77,27 @@ def test_the_report_does_not_tell_of_its_own_writing(make_run: MakeRun) -> None:
 
 def test_a_turn_tells_why_it_was_sent_and_what_it_found() -> None:
     sent = route(
-        3, "modeler", "failed",
+        3,
+        "modeler",
+        "failed",
         faults=[{"kind": "unit", "message": f"fault {k}"} for k in range(5)],
         usage={"input_tokens": 1200, "output_tokens": 30, "cost": 0.0123},
-    )  # fmt: skip
+    )
     sent |= {
         "trigger": {"kind": "unit", "message": "kW compared with kWh"},
-        "strategy": "patch", "decided_by": "rule", "priority": "high", "estimated_success": 0.5,
-    }  # fmt: skip
+        "strategy": "patch",
+        "decided_by": "rule",
+        "priority": "high",
+        "estimated_success": 0.5,
+    }
     (row,) = turn_table(story([sent])).rows
     assert [cell.text for cell in row] == [
-        "3 modeler", "failed", "modeler spoke", "unit: kW compared with kWh", "0.5 s",
-    ]  # fmt: skip
+        "3 modeler",
+        "failed",
+        "modeler spoke",
+        "unit: kW compared with kWh",
+        "0.5 s",
+    ]
     assert row[1].tone == "bad"
     assert row[2].note.endswith("fault 2; and 2 more")
     assert row[3].note == "patch (by rule, high priority, expected to succeed in 50\u202f%)"
@@ -112,11 +121,14 @@ def test_a_damaged_trace_is_named(make_run: MakeRun) -> None:
 
 def test_strange_lines_do_no_harm() -> None:
     odd: list[dict[str, Any]] = [
-        {}, {"event": "route"}, {"event": "route", "outcome": [], "trigger": 3},
-        {"event": "end", "stage": "x"}, {"event": "start", "stage": None, "time": "never"},
+        {},
+        {"event": "route"},
+        {"event": "route", "outcome": [], "trigger": 3},
+        {"event": "end", "stage": "x"},
+        {"event": "start", "stage": None, "time": "never"},
         {"event": "progress", "stage": "None", "elapsed": "x", "gap": True},
         {"event": "route", "outcome": {"faults": [1], "usage": {"input_tokens": "a"}}},
-    ]  # fmt: skip
+    ]
     found = story(odd)
     assert len(turn_table(found).rows) == 3
     assert len(stage_table(found).rows) == 1

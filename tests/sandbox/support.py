@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from engiagent.sandbox import layers
+from engiagent.run.sandbox.running import layers
 
 _MISSING: Final = layers().missing if hasattr(os, "fork") else ("fork",)
 CONFINED: Final = pytest.mark.skipif(
@@ -29,11 +29,12 @@ ANSWER: Final = ROOT / "problems/battery/merchant_day/expert/answer.json"
 LAUNCH: Final = """
 import json, sys
 from pathlib import Path
-from engiagent.sandbox import Limits, SandboxError, layers, run_script
+from engiagent.run.sandbox.limits import Limits, SandboxError
+from engiagent.run.sandbox.running import layers, run_script
 asked = json.loads(sys.argv[1])
 if asked["without"]:
     import platform
-    from engiagent.sandbox import kernel, seccomp
+    from engiagent.run.sandbox import kernel, seccomp
     numbers = kernel.numbers()
     lines = [(0x20, 0, 0, 0)]
     for name in asked["without"]:
@@ -127,10 +128,16 @@ def targets(folder: Path) -> Iterator[Path]:
         for listening in (plain, abstract):
             listening.listen()
         aim = {
-            "secret": str(secret), "folder": str(outside), "answer": str(ANSWER), "word": WORD,
-            "pid": os.getpid(), "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
-            "unix": str(path), "abstract": name,
-        }  # fmt: skip
+            "secret": str(secret),
+            "folder": str(outside),
+            "answer": str(ANSWER),
+            "word": WORD,
+            "pid": os.getpid(),
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": str(path),
+            "abstract": name,
+        }
         (data / "targets.json").write_text(json.dumps(aim))
         yield data
         assert sorted(item.name for item in outside.iterdir()) == ["s", "secret.txt"]

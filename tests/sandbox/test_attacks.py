@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.sandbox import run_script
+from engiagent.run.sandbox.running import run_script
 from tests.sandbox.support import (
     CONFINED,
     ROOT,
@@ -60,19 +60,32 @@ def test_the_attacks_are_real(tmp_path: Path) -> None:
     scripts = tmp_path / "scripts"
     scripts.mkdir()
     text = (SCRIPTS / "attacks.txt").read_text()
-    kept = ("read_a_file_outside", "read_the_answers", "connect_by_tcp", "send_by_udp", "fork",
-            "connect_to_a_socket_file", "connect_to_an_abstract_socket", "memory_file",
-            "run_a_program", "shared_memory", "read_through_a_symbolic_link",
-            "see_whether_a_process_lives")  # fmt: skip
+    kept = (
+        "read_a_file_outside",
+        "read_the_answers",
+        "connect_by_tcp",
+        "send_by_udp",
+        "fork",
+        "connect_to_a_socket_file",
+        "connect_to_an_abstract_socket",
+        "memory_file",
+        "run_a_program",
+        "shared_memory",
+        "read_through_a_symbolic_link",
+        "see_whether_a_process_lives",
+    )
     chosen = "hits = [name for name, work in ATTACKS.items() if effect(work)]"
     (scripts / "attacks.txt").write_text(
         text.replace(chosen, chosen.replace("effect(work)", f"name in {kept} and effect(work)"))
     )
     with targets(tmp_path) as data:
         said = launch(
-            scripts / "attacks.txt", data, without=("landlock", "seccomp"), isolation="unsafe",
+            scripts / "attacks.txt",
+            data,
+            without=("landlock", "seccomp"),
+            isolation="unsafe",
             environment={"PATH": ""},  # bubblewrap alone would stop some
-        )  # fmt: skip
+        )
     assert said["layers"] == "limits, no_new_privs, !landlock, !seccomp"
     assert set(json.loads(said["output"])["hits"]) == set(kept)
 
@@ -117,14 +130,16 @@ def test_a_script_does_not_outlive_those_above_it(tmp_path: Path, who: str) -> N
     code = (
         "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from engiagent.sandbox import Limits, run_script\n"
+        "from engiagent.run.sandbox.limits import Limits; from engiagent.run.sandbox.running import run_script\n"
         f"tempfile.tempdir = {str(tmp_path)!r}\n"
         f"print(run_script(Path({str(script)!r}), limits=Limits(seconds=30)).reason)  # {mark}"
     )
     caller = subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     folder = f"{tmp_path}/engiagent-script-"
     with caller:
         running = begun(tmp_path, folder)

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from engiagent.sandbox import landlock
-from engiagent.sandbox.seccomp import Line, filter_lines
-from engiagent.sandbox.syscalls import AARCH64, X86_64
+from engiagent.run.sandbox import landlock
+from engiagent.run.sandbox.seccomp import Line, filter_lines
+from engiagent.run.sandbox.syscalls import AARCH64, X86_64
 
 PID = 4321
 MACHINES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}
@@ -95,10 +95,31 @@ def test_what_is_not_listed_is_refused_and_a_foreign_call_ends_the_script(machin
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(
     "name",
-    ["execve", "fork", "vfork", "socket", "ptrace", "memfd_create", "shmget", "io_uring_setup",
-     "unshare", "mount", "bpf", "chmod", "fchmodat", "fchownat", "symlinkat", "linkat", "truncate",
-     "setrlimit", "umask", "sched_setaffinity", "inotify_init1", "process_vm_readv"],
-)  # fmt: skip
+    [
+        "execve",
+        "fork",
+        "vfork",
+        "socket",
+        "ptrace",
+        "memfd_create",
+        "shmget",
+        "io_uring_setup",
+        "unshare",
+        "mount",
+        "bpf",
+        "chmod",
+        "fchmodat",
+        "fchownat",
+        "symlinkat",
+        "linkat",
+        "truncate",
+        "setrlimit",
+        "umask",
+        "sched_setaffinity",
+        "inotify_init1",
+        "process_vm_readv",
+    ],
+)
 def test_no_list_names_what_a_script_must_not_do(machine: str, name: str) -> None:
     assert name not in MACHINES[machine][1]
 

@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.sandbox import Limits, ScriptResult, run_script
-from engiagent.sandbox.answer import read_answer
+from engiagent.run.sandbox.answer import read_answer
+from engiagent.run.sandbox.limits import Limits
+from engiagent.run.sandbox.running import ScriptResult, run_script
 from tests.sandbox.support import CONFINED
 
 pytestmark = CONFINED
 
 SMALL = Limits(
-    seconds=5, cpu_seconds=4, memory_mb=400, file_mb=2, folder_mb=4, files=50, open_files=40,
-    threads=12, output_kb=100,
-)  # fmt: skip
+    seconds=5,
+    cpu_seconds=4,
+    memory_mb=400,
+    file_mb=2,
+    folder_mb=4,
+    files=50,
+    open_files=40,
+    threads=12,
+    output_kb=100,
+)
 
 
 def run(folder: Path, text: str, **changes: float) -> ScriptResult:
@@ -40,17 +48,11 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             "more than 12 threads",
         ),
         (
-            "import time\n"
-            "for k in range(100): open(str(k), 'w')\n"
-            "time.sleep(9)",
+            "import time\nfor k in range(100): open(str(k), 'w')\ntime.sleep(9)",
             {},
             "more than 50 files",
         ),
-        (
-            "for k in range(4): open(str(k), 'wb').write(bytes(1_900_000))",
-            {},
-            "more than 4 MB",
-        ),
+        ("for k in range(4): open(str(k), 'wb').write(bytes(1_900_000))", {}, "more than 4 MB"),
         (  # what is removed while it is open takes its space all the same
             "import os, time\n"
             "held = []\n"
@@ -75,14 +77,7 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             {"seconds": 8},
             "more than 4 MB",
         ),
-        (
-            "import os\n"
-            "while True:\n"
-            "    os.mkdir('d')\n"
-            "    os.chdir('d')",
-            {},
-            "more than 50 files",
-        ),
+        ("import os\nwhile True:\n    os.mkdir('d')\n    os.chdir('d')", {}, "more than 50 files"),
         (
             "import signal, time\n"
             "for n in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:\n"
@@ -92,9 +87,20 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             "the time limit",
         ),
     ],
-    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "unlinked", "mapped",
-         "depth", "signals"],
-)  # fmt: skip
+    ids=[
+        "wall",
+        "cpu",
+        "memory",
+        "output",
+        "threads",
+        "files",
+        "size",
+        "unlinked",
+        "mapped",
+        "depth",
+        "signals",
+    ],
+)
 def test_a_script_that_takes_too_much_is_ended(
     tmp_path: Path, text: str, changes: dict[str, float], reason: str
 ) -> None:

@@ -13,8 +13,9 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode, of_error
 from engiagent.errors import InputError
-from engiagent.problems import Problem
-from engiagent.sandbox import SandboxError, ScriptSolution, solve_by_script
+from engiagent.run.sandbox.limits import SandboxError
+from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
+from engiagent.text import Problem
 from tests.sandbox.support import CONFINED, ROOT, SCRIPTS
 
 pytestmark = CONFINED

@@ -20,8 +20,8 @@ def lossy_feeder_dispatch() -> float:
     rules = [
         p - cp.multiply(r, squared) + at * engine == load + on @ p,
         q - cp.multiply(x, squared) + at * engine_q == reactive + on @ q,
-        v[1:] == v[:3] - 2 * (cp.multiply(r, p) + cp.multiply(x, q))
-        + cp.multiply(r**2 + x**2, squared),
+        v[1:]
+        == v[:3] - 2 * (cp.multiply(r, p) + cp.multiply(x, q)) + cp.multiply(r**2 + x**2, squared),
         v[0] == 1,
         v >= (9.9 / BASE_KV) ** 2,
         v <= (10.8 / BASE_KV) ** 2,
@@ -30,7 +30,7 @@ def lossy_feeder_dispatch() -> float:
         engine <= 0.9,
         cp.abs(engine_q) <= 0.3,
         p[0] >= 0,
-    ]  # fmt: skip
+    ]
     for k in range(3):
         cone = cp.hstack([2 * p[k], 2 * q[k], squared[k] - v[k]])
         rules.append(cp.norm(cone) <= squared[k] + v[k])

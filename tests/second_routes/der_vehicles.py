@@ -28,8 +28,9 @@ def van_depot() -> float:
     def slot(text: str) -> int:
         return round((datetime.fromisoformat(text) - start).total_seconds() / 1800)
 
-    has, needs, most = (np.array([float(van[key]) for van in vans]) for key in
-                        ("has_kwh", "needs_kwh", "max_kw"))  # fmt: skip
+    has, needs, most = (
+        np.array([float(van[key]) for van in vans]) for key in ("has_kwh", "needs_kwh", "max_kw")
+    )
     here = np.zeros((len(vans), 32))
     for row, van in zip(here, vans, strict=True):
         row[slot(van["from"]) : slot(van["until"])] = 1

@@ -151,9 +151,7 @@ def test_a_chain_of_many_columns_is_decided_by_its_band(diagonal: float, convex:
     steps = np.arange(n - 1)
     first = np.concatenate([np.arange(n), steps + 1])
     second = np.concatenate([np.arange(n), steps])
-    values = np.concatenate(
-        [diagonal * weights**2, -2 * weights[1:] * weights[:-1]]
-    )  # fmt: skip
+    values = np.concatenate([diagonal * weights**2, -2 * weights[1:] * weights[:-1]])
     rows = np.zeros(len(first), np.int64)
     assert positive_semidefinite(rows, first, second, values, 1).tolist() == [convex]
 
@@ -195,10 +193,26 @@ def forms(draw: Any, depth: int = 2) -> Form:
     inner: Form = draw(forms(depth - 1))
     name = draw(
         st.sampled_from(
-            ["affine", "exp", "log", "sqrt", "sin", "cos", "tanh", "power", "abs", "max", "min",
-             "product", "square", "quotient", "piecewise", "sum"]
+            [
+                "affine",
+                "exp",
+                "log",
+                "sqrt",
+                "sin",
+                "cos",
+                "tanh",
+                "power",
+                "abs",
+                "max",
+                "min",
+                "product",
+                "square",
+                "quotient",
+                "piecewise",
+                "sum",
+            ]
         )
-    )  # fmt: skip
+    )
     if name == "affine":
         return _affine(draw)
     if name == "sum":

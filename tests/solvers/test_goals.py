@@ -8,14 +8,10 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Goal, Program
-from engiagent.solvers import (
-    SolveOptions,
-    SolverResult,
-    frontier,
-    goal_values,
-    solve,
-    to_dataset,
-)
+from engiagent.solvers.goals import frontier, goal_values
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from tests.solvers.test_solve import dense
 
 # Two units meet a load of 10: one is cheap and dirty, the other dear and clean.

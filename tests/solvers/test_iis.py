@@ -54,9 +54,7 @@ def names(program: Program) -> set[tuple[str, str]]:
 
 def test_only_what_clashes_is_named() -> None:
     # x0 + x1 >= 5 cannot be with x0 <= 1 and x1 <= 2; the other row and the lower bounds can.
-    given = program(
-        [[1, 1], [1, -1]], ([5, -9], [INF, 9]), ([0, 0], [1, 2])
-    )  # fmt: skip
+    given = program([[1, 1], [1, -1]], ([5, -9], [INF, 9]), ([0, 0], [1, 2]))
     assert names(given) == {("R0", "lower"), ("x0", "upper"), ("x1", "upper")}
 
 

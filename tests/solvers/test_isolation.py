@@ -14,8 +14,9 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
-from engiagent.solvers import Progress, SolveOptions, solve
 from engiagent.solvers.registry import adapter
+from engiagent.solvers.result import Progress, SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.casadi.problems import tank
 from tests.solvers.conformance.cases import CASES
 from tests.solvers.programs import dense_linear, dense_quadratic, knapsack, market_split
@@ -226,7 +227,7 @@ BESIDE = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "solvers")])
 
 SCRIPT = """
 import os, signal, sys, threading
-from engiagent.solvers import solve
+from engiagent.solvers.solving import solve
 from programs import knapsack
 # No guard of the main module and a thread that is running: neither may matter.
 threading.Thread(target=threading.Event().wait, daemon=True).start()
@@ -294,11 +295,15 @@ def test_modules_beside_the_users_script_do_not_break_the_worker(tmp_path: Path)
     (tmp_path / "numpy.py").write_text("raise RuntimeError('not the real numpy')")
     code = (
         "import sys; sys.path.pop(0)\n"
-        "from engiagent.solvers import solve; from programs import knapsack\n"
+        "from engiagent.solvers.solving import solve; from programs import knapsack\n"
         "print(solve(knapsack(10, 1)).status)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
         env=os.environ | {"PYTHONPATH": BESIDE},
-    )  # fmt: skip
+    )
     assert done.stdout == "optimal\n"

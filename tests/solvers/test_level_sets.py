@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, solve
 from engiagent.solvers.level_sets import confined
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import FREE, INF, make
 from tests.solvers.conformance.test_agreement import CLASSES, Draw
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from engiagent.formulations.program import Program
-from engiagent.solvers import Progress, SolveOptions, SolverResult, linear, solve
+from engiagent.solvers import linear
 from engiagent.solvers.linear_proof import is_proven, with_proof
 from engiagent.solvers.measure import factor_of, told_divided
+from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.solvers.session import Session
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import ALL, FREE, INF, make, the, why_not
 from tests.solvers.programs import knapsack
 
@@ -26,34 +28,87 @@ DISK = [(0, 0, 0, 1), (0, 1, 1, 1)]
 TINY = {
     "LP, far bound": Tiny(make([5e-8, 1], bounds=[(0, 1e9), (0, 1)], sense="maximize"), 51),
     "LP, no bound": Tiny(
-        make([5e-8, 1], [([1, 1], -INF, 1e9), ([1, -1], -INF, 5e8)],
-             bounds=[(0, INF), (0, 1)], sense="maximize"), 26.00000005),
+        make(
+            [5e-8, 1],
+            [([1, 1], -INF, 1e9), ([1, -1], -INF, 5e8)],
+            bounds=[(0, INF), (0, 1)],
+            sense="maximize",
+        ),
+        26.00000005,
+    ),
     "LP, all of it": Tiny(
-        make([3e-9, 5e-9], [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
-             bounds=[(0, 4), (0, INF)], sense="maximize"), 3.6e-8),
+        make(
+            [3e-9, 5e-9],
+            [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
+            bounds=[(0, 4), (0, INF)],
+            sense="maximize",
+        ),
+        3.6e-8,
+    ),
     "LP, equation": Tiny(
-        make([5e-8, 6e-8, 1], [([1, 1, 0], 1e9, 1e9)],
-             bounds=[(0, INF), (0, INF), (0, 1)], offset=3.0), 53),
+        make(
+            [5e-8, 6e-8, 1],
+            [([1, 1, 0], 1e9, 1e9)],
+            bounds=[(0, INF), (0, INF), (0, 1)],
+            offset=3.0,
+        ),
+        53,
+    ),
     "QP": Tiny(
-        make([-2e-4, 1], [([1, 1], -INF, 1e9)], bounds=[(0, INF), (0, 1)],
-             squares=[(-1, 0, 0, 1e-10)]), -100),
+        make(
+            [-2e-4, 1],
+            [([1, 1], -INF, 1e9)],
+            bounds=[(0, INF), (0, 1)],
+            squares=[(-1, 0, 0, 1e-10)],
+        ),
+        -100,
+    ),
     "QP, nearly flat": Tiny(
-        make([-2e-8, 1], [([1, 1], -INF, 1e9)], bounds=[(0, INF), (0, 1)],
-             squares=[(-1, 0, 0, 1e-17)]), -10),
-    "SOCP": Tiny(make([1e-8, 1e-8], [([0, 0], -INF, 2e12)], bounds=[FREE, FREE],
-                      squares=DISK), -2e-2),
+        make(
+            [-2e-8, 1],
+            [([1, 1], -INF, 1e9)],
+            bounds=[(0, INF), (0, 1)],
+            squares=[(-1, 0, 0, 1e-17)],
+        ),
+        -10,
+    ),
+    "SOCP": Tiny(
+        make([1e-8, 1e-8], [([0, 0], -INF, 2e12)], bounds=[FREE, FREE], squares=DISK), -2e-2
+    ),
     "MILP, far bound": Tiny(
-        make([5e-8, 1], bounds=[(0, 1e9), (0, 1)], sense="maximize", whole=[1]), 51),
+        make([5e-8, 1], bounds=[(0, 1e9), (0, 1)], sense="maximize", whole=[1]), 51
+    ),
     "MILP, shared limits": Tiny(
-        make([3e-9, 5e-9, 1], [([0, 2, 0], -INF, 12e9), ([3, 2, 0], -INF, 18e9)],
-             bounds=[(0, 4e9), (0, 10e9), (0, 5)], sense="maximize", whole=[2]), 41),
+        make(
+            [3e-9, 5e-9, 1],
+            [([0, 2, 0], -INF, 12e9), ([3, 2, 0], -INF, 18e9)],
+            bounds=[(0, 4e9), (0, 10e9), (0, 5)],
+            sense="maximize",
+            whole=[2],
+        ),
+        41,
+    ),
     "MILP, no bound": Tiny(
-        make([3e-8, 5e-8, 1], [([0, 2, 0], -INF, 12e8), ([3, 2, -1], -INF, 18e8 - 5)],
-             bounds=[(0, INF), (0, INF), (0, 5)], sense="maximize", whole=[2]), 41),
+        make(
+            [3e-8, 5e-8, 1],
+            [([0, 2, 0], -INF, 12e8), ([3, 2, -1], -INF, 18e8 - 5)],
+            bounds=[(0, INF), (0, INF), (0, 5)],
+            sense="maximize",
+            whole=[2],
+        ),
+        41,
+    ),
     "MILP, all of it": Tiny(
-        make([3e-9, 5e-9], [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
-             bounds=[(0, 4), (0, 10)], sense="maximize", whole=[0, 1]), 3.6e-8),
-}  # fmt: skip
+        make(
+            [3e-9, 5e-9],
+            [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
+            bounds=[(0, 4), (0, 10)],
+            sense="maximize",
+            whole=[0, 1],
+        ),
+        3.6e-8,
+    ),
+}
 each = pytest.mark.parametrize("name", TINY)
 
 
@@ -129,10 +184,18 @@ def test_progress_is_told_in_the_programs_own_measure() -> None:
 def test_a_claim_that_its_multipliers_do_not_prove_is_no_optimum() -> None:
     program = TINY["LP, far bound"].program
     claimed = SolverResult(
-        status="optimal", reason="optimal", is_mip=False, solver="HiGHS", solver_version="1",
-        x=np.array([0.0, 1.0]), objective=1.0, bound=1.0, gap=0.0,
-        row_dual=np.zeros(0), column_dual=np.array([5e-8, 1.0]),
-    )  # fmt: skip
+        status="optimal",
+        reason="optimal",
+        is_mip=False,
+        solver="HiGHS",
+        solver_version="1",
+        x=np.array([0.0, 1.0]),
+        objective=1.0,
+        bound=1.0,
+        gap=0.0,
+        row_dual=np.zeros(0),
+        column_dual=np.array([5e-8, 1.0]),
+    )
     assert not is_proven(program, claimed)
     honest = with_proof(program, claimed)
     assert honest.status == "feasible"
@@ -145,8 +208,13 @@ def test_a_claim_that_its_multipliers_do_not_prove_is_no_optimum() -> None:
 
 def test_a_bound_that_a_point_disproves_is_none() -> None:
     # HiGHS by itself does not see the first cost; the whole numbers fixed, the rest is exact.
-    program = make([5e-8, 1], [([1, -5e8], -INF, 1), ([1, 1], -INF, 1e9)],
-                   bounds=[(0, INF), (0, 1)], sense="maximize", whole=[1])  # fmt: skip
+    program = make(
+        [5e-8, 1],
+        [([1, -5e8], -INF, 1), ([1, 1], -INF, 1e9)],
+        bounds=[(0, INF), (0, 1)],
+        sense="maximize",
+        whole=[1],
+    )
     result = linear.solve_here(program, SolveOptions())
     assert result.objective == pytest.approx(26.00000005)
     assert (result.status, result.bound, result.gap) == ("feasible", None, None)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engiagent.solvers import Progress, SolveOptions, solve
+from engiagent.solvers.result import Progress, SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import INFEASIBLE, make
 from tests.solvers.programs import knapsack
 
@@ -31,8 +32,12 @@ def _nobody_is_left() -> Iterator[None]:
 
 
 def test_the_answer_is_the_optimum() -> None:
-    program = make([5, 4, 3], [([2, 3, 1], -np.inf, 5), ([4, 1, 2], -np.inf, 11)],
-                   sense="maximize", whole=[0, 1, 2])  # fmt: skip
+    program = make(
+        [5, 4, 3],
+        [([2, 3, 1], -np.inf, 5), ([4, 1, 2], -np.inf, 11)],
+        sense="maximize",
+        whole=[0, 1, 2],
+    )
     result = solve(program, RACE)
     assert (result.status, result.objective) == ("optimal", 15)
     assert result.solver in ("HiGHS", "SCIP")

@@ -9,13 +9,13 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Indicators, Program
-from engiagent.solvers import SolveOptions, solve
 from engiagent.solvers import adapter as seam
 from engiagent.solvers.adapter import MissingLibraryError
 from engiagent.solvers.catalogue import page
 from engiagent.solvers.registry import BACKENDS, adapter
-from engiagent.solvers.result import SolverResult
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.selection import explain, select
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import CASES, INF, X, function, make
 
 BY_NAME = {case.name: case.program for case in CASES}
@@ -112,9 +112,16 @@ def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyP
 
     def claims(program: Program, options: SolveOptions, watch: Any) -> SolverResult:
         return SolverResult(
-            status="optimal", reason="optimal", is_mip=False, solver="liar", solver_version="1",
-            x=np.array([9.0, 9.0]), objective=0.0, bound=0.0, gap=0.0,
-        )  # fmt: skip
+            status="optimal",
+            reason="optimal",
+            is_mip=False,
+            solver="liar",
+            solver_version="1",
+            x=np.array([9.0, 9.0]),
+            objective=0.0,
+            bound=0.0,
+            gap=0.0,
+        )
 
     monkeypatch.setattr(special, "solve_here", claims)
     program = make([1, 1], [([1, 1], 1, 2)])
@@ -131,11 +138,14 @@ def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyP
         make([1, 1], squares=[(-1, 5, 0, 1.0)]),
         make([1, 1], nonlinear=(function("exp", X, factor=np.inf),)),
         make([1, 1], nonlinear=(function("power", X, numbers=(np.array(np.nan),)),)),
-        make([1, 1], [([1, 1], 0, 1)],
-             indicators=Indicators(np.array([0]), np.array([1]), np.array([1]))),
+        make(
+            [1, 1],
+            [([1, 1], 0, 1)],
+            indicators=Indicators(np.array([0]), np.array([1]), np.array([1])),
+        ),
         make([1, 1], sos1=(np.array([0, 7]),)),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_solvers_swallow_are_refused(broken: Program) -> None:
     with pytest.raises(EngiagentError):
         solve(broken, SolveOptions(backend="scip"))

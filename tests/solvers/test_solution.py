@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import xarray
 
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import InputError
 from engiagent.formulations.program import (
     ColumnBlock,
@@ -19,7 +18,9 @@ from engiagent.formulations.program import (
     Program,
     RowBlock,
 )
-from engiagent.solvers import load_solution, save_solution, solve, to_arrays, to_dataset
+from engiagent.solvers.solution import load_solution, save_solution, to_arrays, to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.units.unit import parse_unit
 
 HOURS = np.array(["2025-10-26T00:00", "2025-10-26T01:00", "2025-10-26T02:00"], "M8[ns]")
 
@@ -181,10 +182,11 @@ def test_a_schedule_needs_neither_xarray_nor_pandas(tmp_path: Path) -> None:
     script = f"""
 import sys
 from engiagent.blueprint import Blueprint
-from engiagent.formulations import compile_blueprint
-from engiagent.problems import Problem
-from engiagent.solvers import solve, to_arrays
-from engiagent.verify import check
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.text import Problem
+from engiagent.solvers.solution import to_arrays
+from engiagent.solvers.solving import solve
+from engiagent.verify.checking import check
 problem = Problem.load({str(folder)!r})
 blueprint = Blueprint.load({str(folder / "expert" / "blueprint.json")!r})
 program = compile_blueprint(blueprint, {str(folder)!r})

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate, Program, RowBlock
-from engiagent.solvers import SolveOptions, SolverResult, solve
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
 from tests.solvers.effort import examples
 
 INF = math.inf
@@ -99,9 +100,14 @@ def test_duals_are_slopes_of_the_objective(seed: int, maximise: bool) -> None:
     matrix = random.normal(size=(m, n))
     middle = matrix @ random.uniform(1, 9, n)
     program = dense(
-        random.normal(size=n), np.zeros(n), np.full(n, 10.0), matrix, middle - 1, middle + 1,
+        random.normal(size=n),
+        np.zeros(n),
+        np.full(n, 10.0),
+        matrix,
+        middle - 1,
+        middle + 1,
         sense="maximize" if maximise else "minimize",
-    )  # fmt: skip
+    )
     result = here(program)
     assert result.row_dual is not None
     assert result.column_dual is not None
@@ -153,10 +159,14 @@ def test_an_infeasible_program_comes_with_an_exact_proof(seed: int, whole: bool)
     matrix = random.integers(-3, 4, (m, n)).astype(float)
     matrix[0] = np.abs(matrix[0]) + 1
     program = dense(
-        random.normal(size=n), np.zeros(n), np.full(n, 5.0), matrix,
-        [matrix[0].sum() * 5 + 1, -9, -9, -9], [INF, 30, 30, 30],
+        random.normal(size=n),
+        np.zeros(n),
+        np.full(n, 5.0),
+        matrix,
+        [matrix[0].sum() * 5 + 1, -9, -9, -9],
+        [INF, 30, 30, 30],
         integrality=np.full(n, whole),
-    )  # fmt: skip
+    )
     result = here(program)
     assert result.status == "infeasible"
     assert result.x is None
@@ -192,9 +202,14 @@ def test_infeasible_by_whole_numbers_only_has_no_proof_and_says_who_claims_it() 
 @pytest.mark.parametrize("whole", [False, True])
 def test_unbounded_names_what_runs_away(whole: bool) -> None:
     program = dense(
-        [-1, 0, 1], [0, 0, 0], [INF, INF, 3], [[1, -1, 0]], [-INF], [3],
+        [-1, 0, 1],
+        [0, 0, 0],
+        [INF, INF, 3],
+        [[1, -1, 0]],
+        [-INF],
+        [3],
         integrality=np.full(3, whole),
-    )  # fmt: skip
+    )
     result = solve(program)
     assert result.status == "unbounded"
     assert "x[j0]" in result.reason
@@ -211,9 +226,14 @@ def test_unbounded_relaxation_without_whole_point_is_infeasible() -> None:
 def test_whole_numbers_are_exact_and_their_duals_hold_them_fixed() -> None:
     """Build 0..3 units of 10 kW at 7 each; serve 25 kW at 1 per kW."""
     program = dense(
-        [7, 1], [0, 0], [3, INF], [[10, -1], [0, 1]], [0, 25], [INF, INF],
+        [7, 1],
+        [0, 0],
+        [3, INF],
+        [[10, -1], [0, 1]],
+        [0, 25],
+        [INF, INF],
         integrality=np.array([True, False]),
-    )  # fmt: skip
+    )
     result = here(program)
     assert result.x is not None
     assert result.x.tolist() == [3.0, 25.0]
@@ -263,13 +283,7 @@ def test_numbers_that_a_solver_would_misread_are_refused_by_name(
 
 def test_other_broken_programs_are_refused() -> None:
     with pytest.raises(EngiagentError, match=r"x\[j1\] stands twice in C\[r0\]"):
-        solve(
-            replace(
-                PRODUCTS,
-                row_starts=np.array([0, 2, 3]),
-                row_columns=np.array([1, 1, 0]),
-            )
-        )
+        solve(replace(PRODUCTS, row_starts=np.array([0, 2, 3]), row_columns=np.array([1, 1, 0])))
     with pytest.raises(EngiagentError, match="constant is nan"):
         solve(replace(PRODUCTS, offset=math.nan))
     with pytest.raises(EngiagentError, match="do not fit together"):
@@ -316,11 +330,16 @@ def test_a_program_without_constraints() -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"time_limit": 0}, {"time_limit": math.nan}, {"memory_limit_mb": -1}, {"gap": -1e-3},
-        {"gap": math.nan}, {"threads": 0}, {"seed": -1},
+        {"time_limit": 0},
+        {"time_limit": math.nan},
+        {"memory_limit_mb": -1},
+        {"gap": -1e-3},
+        {"gap": math.nan},
+        {"threads": 0},
+        {"seed": -1},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_senseless_options_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(EngiagentError, match=next(iter(bad))):
         SolveOptions(**bad)
@@ -331,9 +350,14 @@ def test_the_same_program_gives_the_same_bytes_in_both_processes() -> None:
     matrix = random.normal(size=(8, 12))
     middle = matrix @ random.uniform(0, 1, 12)
     program = dense(
-        random.normal(size=12), np.zeros(12), np.ones(12), matrix, middle, np.full(8, INF),
+        random.normal(size=12),
+        np.zeros(12),
+        np.ones(12),
+        matrix,
+        middle,
+        np.full(8, INF),
         integrality=np.arange(12) < 4,
-    )  # fmt: skip
+    )
     first, second, third = solve(program), solve(program), here(program)
     assert first.x is not None
     assert second.x is not None

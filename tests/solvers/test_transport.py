@@ -13,7 +13,7 @@ from engiagent.formulations.program import (
     RowBlock,
 )
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, variables
-from engiagent.solvers import SolveOptions
+from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.transport import read_program, write_program
 from engiagent.solvers.validate import place_of
 
@@ -50,24 +50,42 @@ def _nested() -> Program:
         columns=(
             ColumnBlock(name="u", start=0, stop=1, unit="1", kind="binary", description="über"),
             ColumnBlock(
-                name="x", start=1, stop=3, unit="kW", sets=("T",), shape=(4,),
-                positions=np.array([1, 3]), quantity="pump.power",
+                name="x",
+                start=1,
+                stop=3,
+                unit="kW",
+                sets=("T",),
+                shape=(4,),
+                positions=np.array([1, 3]),
+                quantity="pump.power",
             ),
         ),
         rows=(
             RowBlock(
-                name="limit", constraint_id="C1", start=0, stop=2, unit="kW", sets=("T", "G"),
-                shape=(4, 1), positions=np.array([0, 3]), generated=True,
+                name="limit",
+                constraint_id="C1",
+                start=0,
+                stop=2,
+                unit="kW",
+                sets=("T", "G"),
+                shape=(4, 1),
+                positions=np.array([0, 3]),
+                generated=True,
             ),
         ),
         coordinates={
             "T": Coordinate(
-                "T", "time", np.array(["2025-03-30T00", "2025-03-30T01", "2025-03-30T02",
-                                       "2025-03-30T03"], dtype="datetime64[ns]"), "Europe/Berlin"
+                "T",
+                "time",
+                np.array(
+                    ["2025-03-30T00", "2025-03-30T01", "2025-03-30T02", "2025-03-30T03"],
+                    dtype="datetime64[ns]",
+                ),
+                "Europe/Berlin",
             ),
             "G": Coordinate("G", "labels", np.array(["ä"], dtype=object)),
         },
-    )  # fmt: skip
+    )
 
 
 def test_a_program_with_everything_survives_the_journey(tmp_path: Path) -> None:
@@ -114,8 +132,10 @@ def test_places_have_the_same_names_after_the_journey(tmp_path: Path) -> None:
     write_program(tmp_path / "program", program, SolveOptions())
     read, _ = read_program(tmp_path / "program")
     assert [place_of(read, read.columns, j) for j in range(3)] == [
-        "u", "x[2025-03-30T01:00]", "x[2025-03-30T03:00]",
-    ]  # fmt: skip
+        "u",
+        "x[2025-03-30T01:00]",
+        "x[2025-03-30T03:00]",
+    ]
     assert place_of(read, read.rows, 1) == "C1[2025-03-30T03:00, ä]"
     assert (read.coordinates["T"].kind, read.coordinates["T"].zone) == ("time", "Europe/Berlin")
     assert read.rows[0].generated

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.studies.checkpoint import NAME
-from engiagent.studies.fronts import parse_goal
-from engiagent.studies.live import Setting
-from engiagent.studies.outcome import Outcome
-from engiagent.studies.pareto import METHODS, Method, run_pareto
+from engiagent.study.checkpoint import NAME
+from engiagent.study.fronts import parse_goal
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
+from engiagent.study.pareto import METHODS, Method, run_pareto
 from tests.studies.test_study import storage
 
 Json = dict[str, Any]
@@ -34,19 +34,27 @@ def plant(whole: bool = False) -> Blueprint:
             {"name": "noise", "index": ["U"], "value": [1, 3, 1]},
         ],
         "decision_variables": [
-            {"name": "x", "index": ["u in U"], "lower": 0, "upper": 6, "unit": "kWh",
-             "type": "integer" if whole else "continuous"},
+            {
+                "name": "x",
+                "index": ["u in U"],
+                "lower": 0,
+                "upper": 6,
+                "unit": "kWh",
+                "type": "integer" if whole else "continuous",
+            }
         ],
         "expressions": [
             {"name": "dirty", "expression": "sum(soot[u]*x[u] for u in U)", "unit": "kg"},
             {"name": "loud", "expression": "sum(noise[u]*x[u] for u in U)", "unit": "kWh"},
         ],
-        "constraints": [
-            {"constraint_id": "D", "expression": "sum(x[u] for u in U) >= 10[kWh]"},
-        ],
-        "objective_function": {"name": "cost", "sense": "minimize", "unit": "EUR",
-                               "expression": "sum(price[u]*x[u] for u in U)"},
-    }  # fmt: skip
+        "constraints": [{"constraint_id": "D", "expression": "sum(x[u] for u in U) >= 10[kWh]"}],
+        "objective_function": {
+            "name": "cost",
+            "sense": "minimize",
+            "unit": "EUR",
+            "expression": "sum(price[u]*x[u] for u in U)",
+        },
+    }
     return Blueprint.from_dict(
         {
             "schema": "engiagent-blueprint/1",

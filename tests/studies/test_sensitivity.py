@@ -10,15 +10,10 @@ from click.testing import CliRunner
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.studies.checkpoint import NAME
-from engiagent.studies.live import Setting
-from engiagent.studies.outcome import Outcome
-from engiagent.studies.sensitivity import (
-    Factor,
-    declared_factors,
-    every_parameter,
-    run_sensitivity,
-)
+from engiagent.study.checkpoint import NAME
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
+from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
 

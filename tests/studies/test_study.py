@@ -14,9 +14,10 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint
-from engiagent.solvers import solve
-from engiagent.studies import Study, run_study
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.solvers.solving import solve
+from engiagent.study.running import run_study
+from engiagent.study.study import Study
 
 Json = dict[str, Any]
 PRICES = [80, 20, -5, 60]
@@ -25,8 +26,9 @@ E_MAX = "/core_model_elements/parameters/E/value"
 
 def storage(report: Json | None = None, **core: Any) -> Blueprint:
     parts: Json = {
-        "sets": [{"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h",
-                  "periods": 4}],
+        "sets": [
+            {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 4}
+        ],
         "parameters": [
             {"name": "price", "index": ["T"], "value": PRICES, "unit": "EUR/MWh"},
             {"name": "E", "value": 30, "unit": "kWh"},
@@ -38,8 +40,12 @@ def storage(report: Json | None = None, **core: Any) -> Blueprint:
             {"name": "discharge", "index": ["t in T"], "lower": 0, "upper": 50, "unit": "kW"},
         ],
         "expressions": [
-            {"name": "soc", "index": ["t in T"], "unit": "kWh",
-             "expression": "half + sum((charge[k] - discharge[k])*dt(k) for k in T if k <= t)"},
+            {
+                "name": "soc",
+                "index": ["t in T"],
+                "unit": "kWh",
+                "expression": "half + sum((charge[k] - discharge[k])*dt(k) for k in T if k <= t)",
+            }
         ],
         "constraints": [
             {"constraint_id": "room", "forall": ["t in T"], "expression": "soc[t] <= E"},
@@ -47,10 +53,12 @@ def storage(report: Json | None = None, **core: Any) -> Blueprint:
             {"constraint_id": "cycles", "expression": "sum(charge[t]*dt(t) for t in T) <= 40[kWh]"},
         ],
         "objective_function": {
-            "name": "profit", "sense": "maximize", "unit": "EUR",
+            "name": "profit",
+            "sense": "maximize",
+            "unit": "EUR",
             "expression": "sum(gamma*price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
         },
-    }  # fmt: skip
+    }
     parts |= core
     if report is not None:
         parts["report"] = report
@@ -83,17 +91,30 @@ REPORT: Json = {
     "duals": ["cycles", "room"],
     "cases": [
         {"name": "without_storage", "patch": [{"op": "replace", "path": E_MAX, "value": 0}]},
-        {"name": "no_limit", "patch": [
-            {"op": "remove", "path": "/core_model_elements/constraints/cycles"}]},
+        {
+            "name": "no_limit",
+            "patch": [{"op": "remove", "path": "/core_model_elements/constraints/cycles"}],
+        },
     ],
     "sweeps": [
         {"name": "size", "parameter": "E", "values": [0, 0.01, 0.03, 0.06], "unit": "MWh"},
         {"name": "weight", "parameter": "gamma", "values": [0, 0.5, 1]},
-        {"name": "market", "parameter": "price", "values": [50, PRICES, {
-            "2025-07-01T00:00": 1, "2025-07-01T01:00": 2, "2025-07-01T02:00": 3,
-            "2025-07-01T03:00": 4}]},
+        {
+            "name": "market",
+            "parameter": "price",
+            "values": [
+                50,
+                PRICES,
+                {
+                    "2025-07-01T00:00": 1,
+                    "2025-07-01T01:00": 2,
+                    "2025-07-01T02:00": 3,
+                    "2025-07-01T03:00": 4,
+                },
+            ],
+        },
     ],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +192,14 @@ def test_an_infeasible_value_is_a_result() -> None:
 
 
 def test_a_sweep_over_structure_compiles_anew() -> None:
-    rows = [{"constraint_id": "C", "forall": ["t in T"], "where": "price[t] <= gamma*20[EUR/MWh]",
-             "expression": "charge[t] <= 0"}]  # fmt: skip
+    rows = [
+        {
+            "constraint_id": "C",
+            "forall": ["t in T"],
+            "where": "price[t] <= gamma*20[EUR/MWh]",
+            "expression": "charge[t] <= 0",
+        }
+    ]
     report = {"sweeps": [{"name": "s", "parameter": "gamma", "values": [0.5, 1, 9]}]}
     found = run_study(storage(report, constraints=rows, expressions=[]), isolate=False)
     # At -5, and at 20 as well, no energy is bought; 50 kWh are sold wherever that pays.
@@ -183,13 +210,22 @@ def test_a_sweep_over_structure_compiles_anew() -> None:
 
 def test_a_front_is_a_table() -> None:
     goals = {
-        "sense": "maximize", "combination": "frontier", "terms": [
-            {"name": "profit", "unit": "EUR",
-             "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)"},
-            {"name": "use", "sense": "minimize", "unit": "kWh",
-             "expression": "sum(discharge[t]*dt(t) for t in T)"},
+        "sense": "maximize",
+        "combination": "frontier",
+        "terms": [
+            {
+                "name": "profit",
+                "unit": "EUR",
+                "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
+            },
+            {
+                "name": "use",
+                "sense": "minimize",
+                "unit": "kWh",
+                "expression": "sum(discharge[t]*dt(t) for t in T)",
+            },
         ],
-    }  # fmt: skip
+    }
     found = run_study(storage({}, objective_function=goals), isolate=False, points=5)
     assert [p.point for p in found.points] == [0, 1, 2, 3, 4]
     profit = [p.value("profit") for p in found.points]
@@ -224,23 +260,56 @@ def test_parts_of_a_chain_have_their_own_duals() -> None:
         ({"expressions": ["nothing"]}, "EB002", "expressions[0]"),
         ({"duals": ["room", "rom"]}, "EB035", "duals[1]"),
         ({"cases": [{"name": "base", "patch": []}]}, "EB035", "cases[0].name"),
-        ({"cases": [{"name": "a", "patch": []}],
-          "sweeps": [{"name": "a", "parameter": "E", "values": [1]}]}, "EB035", "sweeps[0].name"),
-        ({"sweeps": [{"name": "s", "parameter": "F", "values": [1]}]},
-         "EB035", "sweeps[0].parameter"),
-        ({"sweeps": [{"name": "s", "parameter": "half", "values": [1]}]},
-         "EB035", "sweeps[0].parameter"),
-        ({"sweeps": [{"name": "s", "parameter": "E", "values": [1], "unit": "kW"}]},
-         "EB006", "sweeps[0].unit"),
-        ({"sweeps": [{"name": "s", "parameter": "E", "values": [1, [1, 2]]}]},
-         "EB014", "sweeps[0].values[1]"),
-        ({"cases": [{"name": "c", "patch": [{"op": "test", "path": "/kind", "value": "programme"},
-                                           {"op": "remove", "path": "/kindly"}]}]},
-         "EB036", "cases[0].patch[1]"),
-        ({"cases": [{"name": "c", "patch": [{"op": "remove", "path": "/kind"}]}]},
-         "EB036", "cases[0].patch"),
+        (
+            {
+                "cases": [{"name": "a", "patch": []}],
+                "sweeps": [{"name": "a", "parameter": "E", "values": [1]}],
+            },
+            "EB035",
+            "sweeps[0].name",
+        ),
+        (
+            {"sweeps": [{"name": "s", "parameter": "F", "values": [1]}]},
+            "EB035",
+            "sweeps[0].parameter",
+        ),
+        (
+            {"sweeps": [{"name": "s", "parameter": "half", "values": [1]}]},
+            "EB035",
+            "sweeps[0].parameter",
+        ),
+        (
+            {"sweeps": [{"name": "s", "parameter": "E", "values": [1], "unit": "kW"}]},
+            "EB006",
+            "sweeps[0].unit",
+        ),
+        (
+            {"sweeps": [{"name": "s", "parameter": "E", "values": [1, [1, 2]]}]},
+            "EB014",
+            "sweeps[0].values[1]",
+        ),
+        (
+            {
+                "cases": [
+                    {
+                        "name": "c",
+                        "patch": [
+                            {"op": "test", "path": "/kind", "value": "programme"},
+                            {"op": "remove", "path": "/kindly"},
+                        ],
+                    }
+                ]
+            },
+            "EB036",
+            "cases[0].patch[1]",
+        ),
+        (
+            {"cases": [{"name": "c", "patch": [{"op": "remove", "path": "/kind"}]}]},
+            "EB036",
+            "cases[0].patch",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_in_a_report_is_located(report: Json, code: str, path: str) -> None:
     found = analyse(storage(report)).errors
     assert [(d.code, d.path) for d in found] == [(code, f"core_model_elements.report.{path}")]
@@ -263,25 +332,57 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
 def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> None:
     """Components are expanded after the patch, so that taking the battery out takes all of it."""
     parts = [
-        {"name": "battery", "model": "battery", "connections": {"bus": "site"}, "parameters": {
-            "energy_capacity": "E", "charge_power_max": 20, "discharge_power_max": 20,
-            "charge_efficiency": 0.9, "discharge_efficiency": 0.9, "initial_energy": 0}},
-        {"name": "house", "model": "load", "connections": {"bus": "site"},
-         "parameters": {"power": 10}},
-        {"name": "mains", "model": "grid", "connections": {"bus": "site"},
-         "parameters": {"import_power_max": 40, "export_power_max": 0}},
-    ]  # fmt: skip
-    goal = {"name": "cost", "sense": "minimize", "unit": "EUR",
-            "expression": "sum(price[t]*twice[t]*dt(t) for t in T)/2"}  # fmt: skip
+        {
+            "name": "battery",
+            "model": "battery",
+            "connections": {"bus": "site"},
+            "parameters": {
+                "energy_capacity": "E",
+                "charge_power_max": 20,
+                "discharge_power_max": 20,
+                "charge_efficiency": 0.9,
+                "discharge_efficiency": 0.9,
+                "initial_energy": 0,
+            },
+        },
+        {
+            "name": "house",
+            "model": "load",
+            "connections": {"bus": "site"},
+            "parameters": {"power": 10},
+        },
+        {
+            "name": "mains",
+            "model": "grid",
+            "connections": {"bus": "site"},
+            "parameters": {"import_power_max": 40, "export_power_max": 0},
+        },
+    ]
+    goal = {
+        "name": "cost",
+        "sense": "minimize",
+        "unit": "EUR",
+        "expression": "sum(price[t]*twice[t]*dt(t) for t in T)/2",
+    }
     battery = "/core_model_elements/components/battery"
     report = {
         "expressions": ["battery_charge", "sum(mains_import[t]*dt(t) for t in T)"],
         "duals": ["balance_site"],
-        "cases": [{"name": "bare", "patch": [
-            {"op": "test", "path": "/core_model_elements/expressions/0/name", "value": "twice"},
-            {"op": "test", "path": f"{battery}/model", "value": "battery"},
-            {"op": "remove", "path": battery}]}],
-    }  # fmt: skip
+        "cases": [
+            {
+                "name": "bare",
+                "patch": [
+                    {
+                        "op": "test",
+                        "path": "/core_model_elements/expressions/0/name",
+                        "value": "twice",
+                    },
+                    {"op": "test", "path": f"{battery}/model", "value": "battery"},
+                    {"op": "remove", "path": battery},
+                ],
+            }
+        ],
+    }
     core = storage(
         report,
         components=parts,

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import compile_blueprint
-from engiagent.formulations.compile import Compiler
+from engiagent.formulations.compile import Compiler, compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, SolverResult, solve
-from engiagent.studies.checkpoint import NAME
-from engiagent.studies.live import Setting
-from engiagent.studies.outcome import Outcome
-from engiagent.studies.sweep import CHAIN, SweepRequest, run_sweep
-from engiagent.studies.variation import Variation, points_of
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
+from engiagent.study.checkpoint import NAME
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
+from engiagent.study.sweep import CHAIN, SweepRequest, run_sweep
+from engiagent.study.variation import Variation, points_of
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
 
@@ -60,9 +60,20 @@ def test_what_is_varied_is_read(
 
 @pytest.mark.parametrize(
     "text",
-    ["E", "=1,2", "E=", "E=1..1:3", "E=1..2:1", "E=a,b", "E=nan", "E=1..inf:3", "E=1,1",
-     "E=*1,2[kWh]", "E=1..2:999999999"],
-)  # fmt: skip
+    [
+        "E",
+        "=1,2",
+        "E=",
+        "E=1..1:3",
+        "E=1..2:1",
+        "E=a,b",
+        "E=nan",
+        "E=1..inf:3",
+        "E=1,1",
+        "E=*1,2[kWh]",
+        "E=1..2:999999999",
+    ],
+)
 def test_what_varies_nothing_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError):
         Variation.parse(text)
@@ -100,9 +111,7 @@ def test_units_and_factors_reach_every_element() -> None:
     assert objectives(found) == pytest.approx([twenty, 3 * twenty, thirty, 3 * thirty])
 
 
-def test_a_sweep_compiles_once_however_many_points_it_has(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sweep_compiles_once_however_many_points_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[int] = []
     plain = Compiler.__init__
 
@@ -128,9 +137,14 @@ def test_a_value_that_makes_no_plan_is_a_result_and_the_next_one_goes_on() -> No
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("X", "there is no parameter X"), ("half", "no number of its own"), ("E.budget", "E.budget"),
-     ("risk.alpha", "risk.alpha"), ("battery.energy", "battery.energy")],
-)  # fmt: skip
+    [
+        ("X", "there is no parameter X"),
+        ("half", "no number of its own"),
+        ("E.budget", "E.budget"),
+        ("risk.alpha", "risk.alpha"),
+        ("battery.energy", "battery.energy"),
+    ],
+)
 def test_a_name_that_leads_nowhere_is_refused(name: str, said: str) -> None:
     with pytest.raises(EngiagentError, match=said):
         run_sweep(storage(), request(f"{name}=1,2"), HERE)
@@ -226,8 +240,10 @@ def test_what_is_done_is_not_solved_again(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_study_is_refused_unless_forced(tmp_path: Path) -> None:
     run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
-    for other, setting in ((request("E=10,30"), HERE), (request("E=10,20"), Setting(
-        isolate=False, options=SolveOptions(gap=0.1)))):  # fmt: skip
+    for other, setting in (
+        (request("E=10,30"), HERE),
+        (request("E=10,20"), Setting(isolate=False, options=SolveOptions(gap=0.1))),
+    ):
         with pytest.raises(InputError, match="another study"):
             run_sweep(storage(), other, setting, tmp_path)
     found = run_sweep(storage(), request("E=10,30"), HERE, tmp_path, force=True)
@@ -252,8 +268,9 @@ def run(*arguments: object) -> Result:
 def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
     folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
     out = tmp_path / "out"
-    result = run("sweep", folder, "--vary", "battery.energy_capacity=20,30[MWh]", "--out", out,
-                 "--json")  # fmt: skip
+    result = run(
+        "sweep", folder, "--vary", "battery.energy_capacity=20,30[MWh]", "--out", out, "--json"
+    )
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert found["rows"][0]["objective"] == pytest.approx(3866.586666667)
@@ -266,8 +283,14 @@ def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
 
 
 def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
-    result = run("sweep", PROBLEMS / "battery/missing_efficiency", "--vary",
-                 "battery.energy_capacity=1,2", "--out", tmp_path)  # fmt: skip
+    result = run(
+        "sweep",
+        PROBLEMS / "battery/missing_efficiency",
+        "--vary",
+        "battery.energy_capacity=1,2",
+        "--out",
+        tmp_path,
+    )
     assert result.exit_code == 2
     assert "battery.charge_efficiency" in result.stderr
 
@@ -275,8 +298,20 @@ def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
 def test_a_users_own_blueprint_is_swept(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(storage().to_json(), "utf-8")
-    result = run("sweep", file, "--vary", "E=10..40", "--lhs", 3, "--show", "soc[last(T)]",
-                 "--certify", "--out", tmp_path / "out", "--json")  # fmt: skip
+    result = run(
+        "sweep",
+        file,
+        "--vary",
+        "E=10..40",
+        "--lhs",
+        3,
+        "--show",
+        "soc[last(T)]",
+        "--certify",
+        "--out",
+        tmp_path / "out",
+        "--json",
+    )
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     assert [row["verdict"] for row in rows] == ["certified"] * 3

@@ -67,15 +67,41 @@ def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
 
 
 def test_the_tools_that_agents_and_servers_count_on_are_there() -> None:
-    wanted = {"load_problem", "audit", "analyse", "lint", "compile", "solve", "check", "explain",
-              "emit", "report", "list_runs", "read_artefact", "set_parameter",
-              "patch_blueprint", "read_blueprint", "read_schedule", "list_problems",
-              "pose_problem", "copy_problem", "load_schedule"}  # fmt: skip
+    wanted = {
+        "load_problem",
+        "audit",
+        "analyse",
+        "lint",
+        "compile",
+        "solve",
+        "check",
+        "explain",
+        "emit",
+        "report",
+        "list_runs",
+        "read_artefact",
+        "set_parameter",
+        "patch_blueprint",
+        "read_blueprint",
+        "read_schedule",
+        "list_problems",
+        "pose_problem",
+        "copy_problem",
+        "load_schedule",
+    }
     assert wanted <= set(tools())
     writes = {name for name, tool in tools().items() if tool.access == "write"}
-    assert writes == {*WAY, "set_parameter", "patch_blueprint", "report", "pose_problem",
-                      "copy_problem", "load_schedule", "write_blueprint",
-                      "expand_blueprint"}  # fmt: skip
+    assert writes == {
+        *WAY,
+        "set_parameter",
+        "patch_blueprint",
+        "report",
+        "pose_problem",
+        "copy_problem",
+        "load_schedule",
+        "write_blueprint",
+        "expand_blueprint",
+    }
 
 
 def test_a_call_too_early_is_blocked_once_with_the_first_step(session: Session) -> None:
@@ -228,19 +254,29 @@ def test_a_report_is_a_run_that_is_listed_and_read(session: Session) -> None:
 def test_answers_are_as_their_schemas_have_them(session: Session) -> None:
     through(session)
     calls: dict[str, dict[str, Any]] = {
-        "audit": {}, "lint": {}, "explain": {}, "emit": {"form": "mps"}, "read_blueprint": {},
-        "read_schedule": {}, "list_problems": {"packaged": True}, "load_problem":
-        {"path": "brewery"}, "analyse": {},
+        "audit": {},
+        "lint": {},
+        "explain": {},
+        "emit": {"form": "mps"},
+        "read_blueprint": {},
+        "read_schedule": {},
+        "list_problems": {"packaged": True},
+        "load_problem": {"path": "brewery"},
+        "analyse": {},
         "write_blueprint": {"document": session.state.get("blueprint").blueprint.to_dict()},
         "patch_blueprint": {"operations": [{"op": "test", "path": "/kind", "value": "programme"}]},
         "set_parameter": {"name": "battery.energy_capacity", "value": 45, "unit": "kWh"},
-        "expand_blueprint": {}, "compile": {}, "solve": {}, "check": {},
-        "report": {"folder": "runs/1"}, "list_runs": {},
+        "expand_blueprint": {},
+        "compile": {},
+        "solve": {},
+        "check": {},
+        "report": {"folder": "runs/1"},
+        "list_runs": {},
         "read_artefact": {"run": "runs/1", "name": "solution.nc"},
         "copy_problem": {"name": "battery/merchant_day", "folder": "copied"},
         "pose_problem": {"folder": "posed", "text": "# A"},
         "load_schedule": {"path": "runs/1/solution.nc"},
-    }  # fmt: skip
+    }
     assert set(calls) == set(tools())
     for name, arguments in calls.items():
         Draft202012Validator(tools()[name].returns).validate(done(session, name, **arguments))
@@ -269,8 +305,12 @@ def test_reading_tools_change_nothing(session: Session) -> None:
     through(session)
     before = session.state
     for name, arguments in {
-        "audit": {}, "lint": {}, "explain": {}, "emit": {"form": "mps"}, "list_runs": {},
-    }.items():  # fmt: skip
+        "audit": {},
+        "lint": {},
+        "explain": {},
+        "emit": {"form": "mps"},
+        "list_runs": {},
+    }.items():
         done(session, name, **arguments)
     assert session.state is before
 

@@ -10,7 +10,8 @@ import xarray as xr
 from scipy.optimize import linprog
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 
 CAPACITY, POWER, ETA, START = 100.0, 40.0, 0.9, 30.0
 TEXT = """---
@@ -94,9 +95,15 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
 
     def power(name: str) -> dict[str, Any]:
         return {
-            "name": name, "index": ["t in T"], "type": "continuous", "lower": 0, "upper": "P_max",
-            "unit": "kW", "quantity": f"battery.{name}", "role": "decision",
-        }  # fmt: skip
+            "name": name,
+            "index": ["t in T"],
+            "type": "continuous",
+            "lower": 0,
+            "upper": "P_max",
+            "unit": "kW",
+            "quantity": f"battery.{name}",
+            "role": "decision",
+        }
 
     return {
         "schema": "engiagent-blueprint/1",
@@ -104,8 +111,13 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
         "modeling_context": {"problem_essence": "arbitrage"},
         "core_model_elements": {
             "sets": [
-                {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h",
-                 "periods": periods},
+                {
+                    "name": "T",
+                    "kind": "time",
+                    "start": "2025-07-01T00:00",
+                    "step": "1 h",
+                    "periods": periods,
+                },
                 {"name": "I", "kind": "instants", "of": "T"},
             ],
             "parameters": [
@@ -114,35 +126,64 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
                 parameter("eta", 90, "%", spot("90 %")),
                 parameter("E_start", 30, "kWh", spot("30 kWh")),
                 parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
-                {"name": "price", "index": ["T"], "data": "prices.csv#price", "unit": "EUR/MWh",
-                 "source_reference": {"kind": "file", "file": "prices.csv", "column": "price"}},
+                {
+                    "name": "price",
+                    "index": ["T"],
+                    "data": "prices.csv#price",
+                    "unit": "EUR/MWh",
+                    "source_reference": {"kind": "file", "file": "prices.csv", "column": "price"},
+                },
             ],
             "decision_variables": [
                 power("charge"),
                 power("discharge"),
-                {"name": "soc", "index": ["i in I"], "type": "continuous", "lower": 0,
-                 "upper": "E_max", "unit": "kWh", "quantity": "battery.state_of_charge",
-                 "role": "state"},
+                {
+                    "name": "soc",
+                    "index": ["i in I"],
+                    "type": "continuous",
+                    "lower": 0,
+                    "upper": "E_max",
+                    "unit": "kWh",
+                    "quantity": "battery.state_of_charge",
+                    "role": "state",
+                },
             ],
             "components": [
-                {"name": "battery", "model": "battery", "index": "T", "expanded": True,
-                 "parameters": {"energy_capacity": "E_max", "charge_power_max": "P_max",
-                                "discharge_power_max": "P_max", "charge_efficiency": "eta",
-                                "discharge_efficiency": "eta", "initial_energy": "E_start"}},
+                {
+                    "name": "battery",
+                    "model": "battery",
+                    "index": "T",
+                    "expanded": True,
+                    "parameters": {
+                        "energy_capacity": "E_max",
+                        "charge_power_max": "P_max",
+                        "discharge_power_max": "P_max",
+                        "charge_efficiency": "eta",
+                        "discharge_efficiency": "eta",
+                        "initial_energy": "E_start",
+                    },
+                }
             ],
             "objective_function": {
-                "sense": "maximize", "unit": "EUR",
+                "sense": "maximize",
+                "unit": "EUR",
                 "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
             },
             "constraints": [
-                {"constraint_id": "dynamics", "forall": ["t in T"],
-                 "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)"},
+                {
+                    "constraint_id": "dynamics",
+                    "forall": ["t in T"],
+                    "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
+                },
                 {"constraint_id": "initial", "expression": "soc[first(I)] == E_start"},
-                {"constraint_id": "final", "expression": "soc[last(I)] >= E_end",
-                 "source_reference": spot("at the end it must hold at least 30 kWh")},
+                {
+                    "constraint_id": "final",
+                    "expression": "soc[last(I)] >= E_end",
+                    "source_reference": spot("at the end it must hold at least 30 kWh"),
+                },
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def blueprint(periods: int = 24, data: dict[str, Any] | None = None) -> Blueprint:
@@ -189,10 +230,13 @@ def solve(periods: int = 24) -> xr.Dataset:
         },
         coords={"T": hours[:-1], "I": hours},
         attrs={
-            "status": "optimal", "objective": -result.fun, "objective_unit": "EUR",
-            "sense": "maximize", "solver": "scipy",
+            "status": "optimal",
+            "objective": -result.fun,
+            "objective_unit": "EUR",
+            "sense": "maximize",
+            "solver": "scipy",
         },
-    )  # fmt: skip
+    )
 
 
 def statuses(certificate: Certificate) -> dict[str, str]:

@@ -27,9 +27,14 @@ from engiagent.blueprint.grammar import (
 
 FACTORS = {None: 1.0, "kW": 1e3, "MW": 1e6, "W": 1.0, "kWh": 3.6e6, "h": 3600.0, "%": 0.01}
 ELEMENTARY: dict[str, Callable[[float], float]] = {
-    "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos, "tanh": math.tanh,
-    "sqrt": math.sqrt, "abs": abs,
-}  # fmt: skip
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "sqrt": math.sqrt,
+    "abs": abs,
+}
 
 
 @dataclass(frozen=True)
@@ -213,8 +218,10 @@ def _rows(node: Reduce, row: Row, world: World) -> list[Row]:
                     new = {binder.names[0]: Place(world.root(binder.set), position)}
                 else:
                     factors, listed = world.tuples[binder.set]
-                    new = {n: Place(world.root(f), p) for n, f, p in
-                           zip(binder.names, factors, listed[position], strict=True)}  # fmt: skip
+                    new = {
+                        n: Place(world.root(f), p)
+                        for n, f, p in zip(binder.names, factors, listed[position], strict=True)
+                    }
                 longer.append({**one, **new})
         rows = longer
     return [one for one in rows if node.where is None or holds(node.where, one, world)]
@@ -257,8 +264,10 @@ def _called(node: Call, row: Row, world: World) -> float:
     if name == "prev":
         return _previous(args[0], args[1], row, world)
     if name == "piecewise":
-        points = [[number(item, row, world) for item in part.items]  # type: ignore[attr-defined]
-                  for part in args[1:]]  # fmt: skip
+        points = [
+            [number(item, row, world) for item in part.items]  # type: ignore[attr-defined]
+            for part in args[1:]
+        ]
         return interpolated(number(args[0], row, world), *points)
     here = place(args[0], row, world)
     if name == "pos":

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
-from engiagent.verify import Certificate
+from engiagent.run.certify import certify
+from engiagent.verify.certificate import Certificate
 
 HOURS = [{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3}]
 

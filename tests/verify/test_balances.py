@@ -7,10 +7,24 @@ import pytest
 from tests.verify.small import HOURS, document, judged, rule
 
 SETS = [*HOURS, {"name": "I", "kind": "instants", "of": "T"}]
-TAKE = {"name": "take", "index": ["t in T"], "lower": 0, "upper": 9, "unit": "kW",
-        "quantity": "store.charge", "role": "decision"}  # fmt: skip
-E = {"name": "e", "index": ["i in I"], "lower": 0, "upper": 20, "unit": "kWh",
-     "quantity": "store.energy", "role": "state"}  # fmt: skip
+TAKE = {
+    "name": "take",
+    "index": ["t in T"],
+    "lower": 0,
+    "upper": 9,
+    "unit": "kW",
+    "quantity": "store.charge",
+    "role": "decision",
+}
+E = {
+    "name": "e",
+    "index": ["i in I"],
+    "lower": 0,
+    "upper": 20,
+    "unit": "kWh",
+    "quantity": "store.energy",
+    "role": "state",
+}
 STEP = rule("e[t+1] == 0.5*e[t] + take[t]*dt(t)")
 START = {"constraint_id": "start", "expression": "e[first(I)] == 4[kWh]"}
 FLOOR = {"constraint_id": "floor", "forall": ["i in I"], "expression": "e[i] >= 2[kWh]"}

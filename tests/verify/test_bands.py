@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.levels.bands import banded, bands_of, common_factor, tighten_band
 from engiagent.verify.levels.forms import Columns

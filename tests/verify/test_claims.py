@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from engiagent.blueprint import Blueprint
-from engiagent.certify import certify
 from engiagent.cli import exit_codes
-from engiagent.edits import set_value
-from engiagent.formulations import compile_blueprint
-from engiagent.problems import corpus_root
-from engiagent.solvers import solve, to_dataset
-from engiagent.verify import Certificate, check
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.run.certify import certify
+from engiagent.run.edits import set_value
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import corpus_root
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.claims import (
     CLAIMS,
     EVIDENCE,
@@ -117,10 +119,14 @@ def wrong(value: float) -> Blueprint:
     """Return the reference blueprint with a limit that the text does not have."""
     document = example.blueprint_dict()
     document["core_model_elements"]["constraints"].append(
-        {"constraint_id": "calm", "forall": ["t in T"], "expression": f"charge[t] <= {value}[kW]",
-         "category": "Physical Laws",
-         "source_reference": {"kind": "assumption", "reason": "gentle on the cells"}}
-    )  # fmt: skip
+        {
+            "constraint_id": "calm",
+            "forall": ["t in T"],
+            "expression": f"charge[t] <= {value}[kW]",
+            "category": "Physical Laws",
+            "source_reference": {"kind": "assumption", "reason": "gentle on the cells"},
+        }
+    )
     return Blueprint.from_dict(document)
 
 
@@ -171,8 +177,11 @@ def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.stderr
     assert answer(found)["verdict"] == "certified"
     assert answer(found)["reading"] == {
-        "grade": "stated", "by": "blueprint", "what": "", "open": [],
-    }  # fmt: skip
+        "grade": "stated",
+        "by": "blueprint",
+        "what": "",
+        "open": [],
+    }
     assert answer(found)["plan"] == {"claim": "plan", "holds": "pass", "optimum": "recomputed"}
     assert "reading    stated: the input is formal" in found.stderr
     assert "plan       holds on paper and when executed; the checker recomputed" in found.stderr
@@ -182,8 +191,10 @@ def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:
 def test_a_blueprint_that_quotes_an_absent_text_states_nothing(tmp_path: Path) -> None:
     document = formal()
     document["core_model_elements"]["parameters"][0]["source_reference"] = {
-        "kind": "text", "quote": "250 kWh", "span": [10, 17],
-    }  # fmt: skip
+        "kind": "text",
+        "quote": "250 kWh",
+        "span": [10, 17],
+    }
     found = invoke(
         "solve", written(tmp_path / "b.json", document), "--json", "--out", tmp_path / "r"
     )

@@ -31,9 +31,16 @@ SETS = [
     {"name": "Q", "kind": "time", "start": "00:00", "step": "20 min", "periods": 9},
     {"name": "S", "kind": "scenario", "elements": ["a", "b"], "probabilities": [0.25, 0.75]},
 ]
-ALL: list[dict[str, Any]] = [X, Y, E, R, ON, OFF,
-       {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
-       {"name": "z", "index": ["s in S"], "lower": 0, "upper": 9, "unit": "kW"}]  # fmt: skip
+ALL: list[dict[str, Any]] = [
+    X,
+    Y,
+    E,
+    R,
+    ON,
+    OFF,
+    {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
+    {"name": "z", "index": ["s in S"], "lower": 0, "upper": 9, "unit": "kW"},
+]
 
 # constraint, what holds, what does not, the row at fault, by how much
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str | None, float | None, str | None]] = [
@@ -323,8 +330,14 @@ def test_a_power_that_overflows_does_not_pass() -> None:
 
 
 def test_a_semicontinuous_variable_has_a_gap() -> None:
-    valve = {"name": "v", "index": ["t in T"], "type": "semicontinuous", "lower": 5, "upper": 40,
-             "unit": "kW"}  # fmt: skip
+    valve = {
+        "name": "v",
+        "index": ["t in T"],
+        "type": "semicontinuous",
+        "lower": 5,
+        "upper": 40,
+        "unit": "kW",
+    }
     blueprint = document([valve])
     assert judged(blueprint, {"v": [0, 5, 40]}).violations == ()
     for data, amount in (([0, 3, 40], 2.0), ([0, 1, 40], 1.0), ([0, 42, 5], 2.0), ([0, -1, 5], 1)):
@@ -343,10 +356,14 @@ def test_integers_are_whole() -> None:
 
 def test_a_table_may_differ_by_row_and_choose_by_index() -> None:
     curves = [
-        {"name": "load", "index": ["T", "K"], "unit": "kW",
-         "value": {"00:00": [0, 1, 2], "01:00": [0, 2, 4], "02:00": [0, 3, 6]}},
+        {
+            "name": "load",
+            "index": ["T", "K"],
+            "unit": "kW",
+            "value": {"00:00": [0, 1, 2], "01:00": [0, 2, 4], "02:00": [0, 3, 6]},
+        },
         {"name": "fuel", "index": ["K"], "value": [0, 1, 10]},
-    ]  # fmt: skip
+    ]
     text = "piecewise(x[t], load[t], fuel) <= where(pos(t) == 2, 5.5, 1)"
     blueprint = document(ALL, [rule(text)], sets=SETS, parameters=curves)
     assert judged(blueprint, plan({"x": [1, 2, 4.5]})).violations == ()
@@ -359,11 +376,23 @@ def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() ->
     import time
 
     sets = [
-        {"name": "D", "kind": "time", "start": "2025-01-01T00:00", "step": "24 h", "periods": 365,
-         "zone": "UTC"},
-        {"name": "Q", "kind": "time", "start": "2025-01-01T00:00", "step": "15 min",
-         "periods": 35040, "zone": "UTC"},
-    ]  # fmt: skip
+        {
+            "name": "D",
+            "kind": "time",
+            "start": "2025-01-01T00:00",
+            "step": "24 h",
+            "periods": 365,
+            "zone": "UTC",
+        },
+        {
+            "name": "Q",
+            "kind": "time",
+            "start": "2025-01-01T00:00",
+            "step": "15 min",
+            "periods": 35040,
+            "zone": "UTC",
+        },
+    ]
     power = {"name": "p", "index": ["q in Q"], "lower": 0, "upper": 9, "unit": "kW"}
     day = rule("sum(p[q]*dt(q) for q in Q if within(q, d)) <= 24[kWh]", "d in D")
     window = rule("sum(p[s] for s in Q if pos(q) - 4 < pos(s) <= pos(q)) <= 8[kW]", "q in Q")

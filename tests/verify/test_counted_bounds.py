@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from engiagent.problems import Problem
-from engiagent.verify import check
+from engiagent.text import Problem
+from engiagent.verify.checking import check
 
 REQUIREMENTS = """\
 schema: engiagent-requirements/1

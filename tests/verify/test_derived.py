@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from engiagent.blueprint import Blueprint
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.problems import Problem
-from engiagent.solvers import solve, to_dataset
-from engiagent.verify import Certificate, check
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 
 TEXT = """# Two rooms
 

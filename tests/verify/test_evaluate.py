@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
@@ -24,11 +24,22 @@ DOCUMENT: dict[str, Any] = {
     "modeling_context": {"problem_essence": "test"},
     "core_model_elements": {
         "sets": [
-            {"name": "T", "kind": "time", "start": "2025-07-01T06:00", "step": "15 min",
-             "periods": N},
+            {
+                "name": "T",
+                "kind": "time",
+                "start": "2025-07-01T06:00",
+                "step": "15 min",
+                "periods": N,
+            },
             {"name": "I", "kind": "instants", "of": "T"},
-            {"name": "C", "kind": "time", "start": "06:00", "step": "1 h", "periods": N,
-             "cyclic": True},
+            {
+                "name": "C",
+                "kind": "time",
+                "start": "06:00",
+                "step": "1 h",
+                "periods": N,
+                "cyclic": True,
+            },
             {"name": "G", "kind": "labels", "elements": ["a", "b"]},
             {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
             {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
@@ -50,11 +61,16 @@ DOCUMENT: dict[str, Any] = {
         ],
         "constraints": [],
     },
-}  # fmt: skip
+}
 DECLARATIONS = Declarations(Blueprint.from_dict(DOCUMENT).core, None)
 SHAPES: dict[str, tuple[int, ...]] = {
-    "x": (N,), "s": (N + 1,), "w": (N,), "y": (2, N), "theta": (N + 1,), "f": (2,),
-}  # fmt: skip
+    "x": (N,),
+    "s": (N + 1,),
+    "w": (N,),
+    "y": (2, N),
+    "theta": (N + 1,),
+    "f": (2,),
+}
 UNITS = {"x": "kW", "s": "kWh", "w": "kW", "y": "MW", "theta": "degC", "f": "kW"}
 
 

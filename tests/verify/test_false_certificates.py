@@ -9,9 +9,14 @@ import pytest
 from tests.verify import small
 
 HEAT = {
-    "name": "heat", "index": ["t in T"], "type": "continuous", "lower": 0, "upper": 20,
-    "unit": "kW", "role": "decision",
-}  # fmt: skip
+    "name": "heat",
+    "index": ["t in T"],
+    "type": "continuous",
+    "lower": 0,
+    "upper": 20,
+    "unit": "kW",
+    "role": "decision",
+}
 FREE = {"name": "dump", "index": ["t in T"], "type": "continuous", "unit": "kW", "role": "decision"}
 DEMAND = {"name": "demand", "value": 12, "unit": "kW"}
 GOAL = {"sense": "minimize", "unit": "kW", "expression": "sum(heat[t] for t in T)"}
@@ -26,11 +31,13 @@ def test_one_huge_number_does_not_excuse_the_hours_without_heat() -> None:
     """A free number of 2e9 kW in the first hour made every row's tolerance 4000 kW."""
     blueprint = small.document(
         [HEAT, FREE],
-        [small.rule("heat[t] + dump[t] - dump[t] >= demand"), small.rule("dump[t] >= heat[t]")
-         | {"constraint_id": "above"}],
+        [
+            small.rule("heat[t] + dump[t] - dump[t] >= demand"),
+            small.rule("dump[t] >= heat[t]") | {"constraint_id": "above"},
+        ],
         GOAL,
         parameters=[DEMAND],
-    )  # fmt: skip
+    )
     found = small.judged(blueprint, {"heat": [12, 0, 0], "dump": [HUGE, 0, 0]})
     assert found.verdict == "violated"
     assert small.entry(found, "C")["status"] == "fail"
@@ -40,9 +47,11 @@ def test_one_huge_number_does_not_excuse_the_hours_without_heat() -> None:
 def test_a_row_whose_rounding_hides_its_data_is_no_check(size: float) -> None:
     """12 kW of heat are missing beside free numbers of 2e9 kW that nearly cancel."""
     blueprint = small.document(
-        _two_free(), [small.rule("heat[t] + bought[t] - dump[t] >= demand")], GOAL,
+        _two_free(),
+        [small.rule("heat[t] + bought[t] - dump[t] >= demand")],
+        GOAL,
         parameters=[DEMAND],
-    )  # fmt: skip
+    )
     found = small.judged(
         blueprint, {"heat": [0, 0, 0], "bought": [size, 12, 12], "dump": [size, 0, 0]}
     )
@@ -51,8 +60,9 @@ def test_a_row_whose_rounding_hides_its_data_is_no_check(size: float) -> None:
 
 
 def test_a_bound_keeps_its_tolerance_beside_a_huge_number() -> None:
-    blueprint = small.document([HEAT, {**FREE, "lower": 0}], [small.rule("heat[t] >= demand")],
-                               GOAL, parameters=[DEMAND])  # fmt: skip
+    blueprint = small.document(
+        [HEAT, {**FREE, "lower": 0}], [small.rule("heat[t] >= demand")], GOAL, parameters=[DEMAND]
+    )
     found = small.judged(blueprint, {"heat": [12, 12, 12], "dump": [HUGE, -1, 0]})
     assert small.entry(found, "bounds:dump")["status"] == "fail"
 
@@ -61,9 +71,10 @@ def test_a_bound_keeps_its_tolerance_beside_a_huge_number() -> None:
 def test_noise_of_a_solver_still_passes_at_the_declared_scale(scale: float) -> None:
     blueprint = small.document(
         [{**HEAT, "upper": 20 * scale}],
-        [small.rule("heat[t] >= demand")], GOAL,
+        [small.rule("heat[t] >= demand")],
+        GOAL,
         parameters=[{**DEMAND, "value": 12 * scale}],
-    )  # fmt: skip
+    )
     noise = 1e-7 * scale
     found = small.judged(blueprint, {"heat": np.full(3, 12 * scale - noise)})
     assert small.entry(found, "C")["status"] == "pass"
@@ -96,8 +107,7 @@ def test_a_plan_better_than_the_recomputed_bound_is_not_vouched_for() -> None:
 
 def test_the_kind_of_a_programme_is_not_taken_from_the_schedule() -> None:
     """A linear plan 17 % off claims to be of a mixed-integer programme and to be its own bound."""
-    blueprint = small.document([HEAT], [small.rule("heat[t] >= demand")], GOAL,
-                               parameters=[DEMAND])  # fmt: skip
+    blueprint = small.document([HEAT], [small.rule("heat[t] >= demand")], GOAL, parameters=[DEMAND])
     claims = {"bound": 42.0, "is_mip": 1, "nodes": 12, "solver": "highs", "status": "optimal"}
     found = small.judged(blueprint, {"heat": [14, 14, 14]}, **claims)
     assert found.verdict == "feasible"
@@ -113,8 +123,10 @@ def test_the_edge_of_a_root_is_judged_without_a_crash(
     expression: str, goal: str, first: float
 ) -> None:
     """There the derivative is infinite, and least squares over it did not converge."""
-    x, y = ({"name": name, "index": ["t in T"], "type": "continuous", "lower": 0, "upper": 4}
-            for name in "xy")  # fmt: skip
+    x, y = (
+        {"name": name, "index": ["t in T"], "type": "continuous", "lower": 0, "upper": 4}
+        for name in "xy"
+    )
     blueprint = small.document(
         [x, y], [small.rule(f"y[t] <= {expression}")], {"sense": "maximize", "expression": goal}
     )

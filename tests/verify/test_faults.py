@@ -249,9 +249,13 @@ def test_an_assumption_is_listed_and_a_missing_value_makes_it_ill_posed(
 ) -> None:
     def assume(core: dict[str, Any]) -> None:
         core["parameters"].append(
-            {"name": "wear", "value": 2, "unit": "EUR/MWh",
-             "source_reference": {"kind": "assumption", "reason": "usual for such cells"}}
-        )  # fmt: skip
+            {
+                "name": "wear",
+                "value": 2,
+                "unit": "EUR/MWh",
+                "source_reference": {"kind": "assumption", "reason": "usual for such cells"},
+            }
+        )
         use(core, "wear*soc[first(I)] >= 0")
 
     def miss(core: dict[str, Any]) -> None:
@@ -282,9 +286,13 @@ def test_a_limit_that_is_written_down_but_limits_nothing_is_found(
 def test_a_named_expression_with_other_values_is_caught(tmp_path: Path, solved: xr.Dataset) -> None:
     def name(core: dict[str, Any]) -> None:
         core["expressions"] = [
-            {"name": "net", "index": ["t in T"], "expression": "discharge[t] - charge[t]",
-             "unit": "kW"}
-        ]  # fmt: skip
+            {
+                "name": "net",
+                "index": ["t in T"],
+                "expression": "discharge[t] - charge[t]",
+                "unit": "kW",
+            }
+        ]
 
     problem, blueprint = example.make_problem(tmp_path), edited(name)
     net = (solved["discharge"] - solved["charge"]).assign_attrs(units="kW")

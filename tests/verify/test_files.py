@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
@@ -20,12 +20,18 @@ from tests.verify.example import make_problem
 from tests.verify.small import document
 
 SETS: list[dict[str, Any]] = [
-    {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3,
-     "zone": "Europe/Berlin"},
+    {
+        "name": "T",
+        "kind": "time",
+        "start": "2025-07-01T00:00",
+        "step": "1 h",
+        "periods": 3,
+        "zone": "Europe/Berlin",
+    },
     {"name": "G", "kind": "labels", "elements": ["G1", "G2"]},
     {"name": "Bus", "kind": "labels", "elements": ["A", "B", "C"]},
     {"name": "Line", "kind": "tuples", "of": ["Bus", "Bus"], "elements": [["A", "B"], ["B", "C"]]},
-]  # fmt: skip
+]
 
 
 def bench(folder: Path, **definition: Any) -> tuple[Blueprint, Bench]:
@@ -44,18 +50,21 @@ def both(folder: Path, **definition: Any) -> tuple[list[float], list[float]]:
 
 def test_long_wide_and_plain_tables(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(
-        "to,from,time,v [MW]\n" + "".join(
+        "to,from,time,v [MW]\n"
+        + "".join(
             f"{b},{a},2025-07-01T0{h}:00,{h + (10 if a == 'B' else 0)}\n"
-            for h in (2, 0, 1) for a, b in (("B", "C"), ("A", "B"))
+            for h in (2, 0, 1)
+            for a, b in (("B", "C"), ("A", "B"))
         )
-    )  # fmt: skip
+    )
     expected = [0, 1000, 2000, 10000, 11000, 12000]
     mine, again = both(
         tmp_path, index=["Line", "T"], data="long.csv#v", keys=["from", "to", "time"]
     )
     assert mine == again == expected
-    (tmp_path / "wide.csv").write_text("time,G2 [MW],G1\n2025-07-01T00:00,1,2\n"
-                                       "2025-07-01T01:00,3,4\n2025-07-01T02:00,5,6\n")  # fmt: skip
+    (tmp_path / "wide.csv").write_text(
+        "time,G2 [MW],G1\n2025-07-01T00:00,1,2\n2025-07-01T01:00,3,4\n2025-07-01T02:00,5,6\n"
+    )
     for keys in ([], ["time"]):
         mine, again = both(tmp_path, index=["G", "T"], data="wide.csv#*", keys=keys)
         assert mine == again == [2, 4, 6, 1000, 3000, 5000]

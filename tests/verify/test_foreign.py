@@ -11,7 +11,7 @@ import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
-from engiagent.verify import Certificate
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading, load_mapping
 from tests.verify.small import document, rule
 
@@ -23,33 +23,72 @@ ENERGY = 100.0 + np.concatenate(([0.0], np.cumsum(CHARGE - DISCHARGE)))
 HOURS = pd.date_range("2025-07-01", periods=N, freq="h")
 
 
-def plant(start: str = "2025-07-01T00:00", periods: int = N, zone: str | None = None,
-          step: str = "1 h") -> Blueprint:  # fmt: skip
+def plant(
+    start: str = "2025-07-01T00:00", periods: int = N, zone: str | None = None, step: str = "1 h"
+) -> Blueprint:
     def power(name: str) -> dict[str, Any]:
-        return {"name": name, "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW",
-                "quantity": f"battery.{name}"}  # fmt: skip
+        return {
+            "name": name,
+            "index": ["t in T"],
+            "lower": 0,
+            "upper": 10,
+            "unit": "kW",
+            "quantity": f"battery.{name}",
+        }
 
-    time: dict[str, Any] = {"name": "T", "kind": "time", "start": start, "step": step,
-                            "periods": periods}  # fmt: skip
+    time: dict[str, Any] = {
+        "name": "T",
+        "kind": "time",
+        "start": start,
+        "step": step,
+        "periods": periods,
+    }
     return document(
-        [power("charge"), power("discharge"),
-         {"name": "soc", "index": ["i in I"], "lower": 0, "upper": 400, "unit": "kWh",
-          "role": "state", "quantity": "battery.state_of_charge"}],
-        [{"constraint_id": "dynamics", "forall": ["t in T"],
-          "expression": "soc[t+1] == soc[t] + (charge[t] - discharge[t])*dt(t)"},
-         {"constraint_id": "initial", "expression": "soc[first(I)] == 100[kWh]"}],
+        [
+            power("charge"),
+            power("discharge"),
+            {
+                "name": "soc",
+                "index": ["i in I"],
+                "lower": 0,
+                "upper": 400,
+                "unit": "kWh",
+                "role": "state",
+                "quantity": "battery.state_of_charge",
+            },
+        ],
+        [
+            {
+                "constraint_id": "dynamics",
+                "forall": ["t in T"],
+                "expression": "soc[t+1] == soc[t] + (charge[t] - discharge[t])*dt(t)",
+            },
+            {"constraint_id": "initial", "expression": "soc[first(I)] == 100[kWh]"},
+        ],
         {"sense": "minimize", "unit": "kWh", "expression": "sum(charge[t]*dt(t) for t in T)"},
-        sets=[time if zone is None else time | {"zone": zone},
-              {"name": "I", "kind": "instants", "of": "T"}],
-        components=[{"name": "battery", "model": "battery", "index": "T", "expanded": True,
-                     "parameters": {"energy_capacity": "400[kWh]", "initial_energy": "100[kWh]",
-                                    "charge_power_max": "10[kW]",
-                                    "discharge_power_max": "10[kW]"}}],
-    )  # fmt: skip
+        sets=[
+            time if zone is None else time | {"zone": zone},
+            {"name": "I", "kind": "instants", "of": "T"},
+        ],
+        components=[
+            {
+                "name": "battery",
+                "model": "battery",
+                "index": "T",
+                "expanded": True,
+                "parameters": {
+                    "energy_capacity": "400[kWh]",
+                    "initial_energy": "100[kWh]",
+                    "charge_power_max": "10[kW]",
+                    "discharge_power_max": "10[kW]",
+                },
+            }
+        ],
+    )
 
 
 def told(path: Path, blueprint: Blueprint | None = None, **reading: Any) -> Certificate:
-    from engiagent.certify import certify
+    from engiagent.run.certify import certify
 
     asked = Reading(**reading)
     return certify(None, path, blueprint or plant(), folder=path.parent, name="f", mapping=asked)
@@ -78,65 +117,114 @@ FILES: dict[str, tuple[str | bytes, dict[str, Any]]] = {
     "plain": (rows("{t},{c},{d}", "time,charge,discharge"), {}),
     "quantities": (rows("{t},{c},{d}", "time,battery.charge,battery.discharge"), {}),
     "other spelling": (rows("{t},{c},{d}", "Timestamp,Battery Charge,BATTERY_DISCHARGE"), {}),
-    "mapped": (rows("{t},{c},{d}", "time,P_ch,P_dis"),
-               {"mapping": {"battery.charge": "P_ch", "discharge": "P_dis"}}),
+    "mapped": (
+        rows("{t},{c},{d}", "time,P_ch,P_dis"),
+        {"mapping": {"battery.charge": "P_ch", "discharge": "P_dis"}},
+    ),
     "byte order mark": ("\ufeff" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
     "carriage returns": (rows("{t},{c},{d}", "time,charge,discharge").replace("\n", "\r\n"), {}),
-    "utf-16 with tabs": (
-        rows("{t}\t{c}\t{d}", "time\tcharge\tdischarge").encode("utf-16"), {}),
+    "utf-16 with tabs": (rows("{t}\t{c}\t{d}", "time\tcharge\tdischarge").encode("utf-16"), {}),
     "windows-1252": (
-        ("Zeit (für);charge;discharge;Preis [€]\n" + "\n".join(
-            f"{t};{c};{d};1" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)
-        )).encode("cp1252"), {}),
+        (
+            "Zeit (für);charge;discharge;Preis [€]\n"
+            + "\n".join(f"{t};{c};{d};1" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True))
+        ).encode("cp1252"),
+        {},
+    ),
     "units in headers": (
-        comma(rows("{t};{c};{d}", "time;charge [kW];discharge (kW)").replace(":00;", ":00;"))
-        .replace("time;", "time;", 1), {}),
+        comma(
+            rows("{t};{c};{d}", "time;charge [kW];discharge (kW)").replace(":00;", ":00;")
+        ).replace("time;", "time;", 1),
+        {},
+    ),
     "units in a row": (rows("{t},{c},{d}", "time,charge,discharge\n,kW,kW"), {}),
     "bracketed units in a row": (rows("{t},{c},{d}", "time,charge,discharge\n[-],[kW],[kW]"), {}),
     "a title and sep=": ("sep=;\n" + comma(rows("{t};{c};{d}", "time;charge;discharge")), {}),
-    "titles above": ("Plan of tomorrow\nall in kW\n\n"
-                     + comma(rows("{t};{c};{d}", "time;charge;discharge")), {}),
+    "titles above": (
+        "Plan of tomorrow\nall in kW\n\n" + comma(rows("{t};{c};{d}", "time;charge;discharge")),
+        {},
+    ),
     "separators at the end": (rows("{t};{c};{d};", "time;charge;discharge;"), {}),
     "comments": ("# made by hand\n" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
     "a text beside it": (rows("{t},{c},{d},fine", "time,charge,discharge,remark"), {}),
     "offsets": (rows("{t}+00:00,{c},{d}", "time,charge,discharge"), {}),
     "german dates": (rows("{t};{c};{d}", "Datum;charge;discharge", HOURS, "%d.%m.%Y %H:%M"), {}),
-    "strokes, day first": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M"),
-                           {"dates": "day first"}),
-    "strokes, month first": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%m/%d/%Y %H:%M"),
-                             {"dates": "month first"}),
+    "strokes, day first": (
+        rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M"),
+        {"dates": "day first"},
+    ),
+    "strokes, month first": (
+        rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%m/%d/%Y %H:%M"),
+        {"dates": "month first"},
+    ),
     "half days": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%Y/%m/%d %I:%M %p"), {}),
-    "date and clock": (rows("{t},{c},{d}", "date,time,charge,discharge", HOURS,
-                            "%Y-%m-%d,%H:%M"), {}),
-    "ends of periods": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h")),
-                        {"labels": "end"}),
-    "numbered": ("period,charge,discharge\n" + "\n".join(
-        f"{k + 1},{c},{d}" for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))), {}),
-    "net": ("time,P\n" + "\n".join(
-        f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
-        {"mapping": {"battery.net": "P"}, "positive": "charge"}),
-    "net, turned": ("time,P\n" + "\n".join(
-        f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
-        {"mapping": {"battery.net_discharge": "-P"}}),
+    "date and clock": (
+        rows("{t},{c},{d}", "date,time,charge,discharge", HOURS, "%Y-%m-%d,%H:%M"),
+        {},
+    ),
+    "ends of periods": (
+        rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h")),
+        {"labels": "end"},
+    ),
+    "numbered": (
+        "period,charge,discharge\n"
+        + "\n".join(
+            f"{k + 1},{c},{d}" for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))
+        ),
+        {},
+    ),
+    "net": (
+        "time,P\n"
+        + "\n".join(f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
+        {"mapping": {"battery.net": "P"}, "positive": "charge"},
+    ),
+    "net, turned": (
+        "time,P\n"
+        + "\n".join(f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
+        {"mapping": {"battery.net_discharge": "-P"}},
+    ),
     "a whole month": (
-        "time,charge,discharge\n" + "\n".join(
+        "time,charge,discharge\n"
+        + "\n".join(
             f"{t},{CHARGE[k % 24] if k // 24 == 1 else 1},"
             f"{DISCHARGE[k % 24] if k // 24 == 1 else 0}"
-            for k, t in enumerate(pd.date_range("2025-06-30", periods=72, freq="h"))), {}),
+            for k, t in enumerate(pd.date_range("2025-06-30", periods=72, freq="h"))
+        ),
+        {},
+    ),
     "percent of its capacity": (
-        "time,charge,discharge,state_of_charge\n" + "\n".join(
+        "time,charge,discharge,state_of_charge\n"
+        + "\n".join(
             f"{t},{c},{d},{s / 4:.12f} %"
-            for t, c, d, s in zip(HOURS, CHARGE, DISCHARGE, ENERGY[1:], strict=True)), {}),
-    "epoch": ("time,charge,discharge\n" + "\n".join(
-        f"{int(t.timestamp())},{c},{d}"
-        for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)), {"zone": "UTC"}),
-    "epoch in milliseconds": ("time,charge,discharge\n" + "\n".join(
-        f"{int(t.timestamp() * 1000)},{c},{d}"
-        for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)), {"zone": "UTC"}),
-    "days of a spreadsheet": ("date,charge,discharge\n" + "\n".join(
-        f"{45839 + k / 24:.9f},{c},{d}"
-        for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))), {}),
-}  # fmt: skip
+            for t, c, d, s in zip(HOURS, CHARGE, DISCHARGE, ENERGY[1:], strict=True)
+        ),
+        {},
+    ),
+    "epoch": (
+        "time,charge,discharge\n"
+        + "\n".join(
+            f"{int(t.timestamp())},{c},{d}"
+            for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)
+        ),
+        {"zone": "UTC"},
+    ),
+    "epoch in milliseconds": (
+        "time,charge,discharge\n"
+        + "\n".join(
+            f"{int(t.timestamp() * 1000)},{c},{d}"
+            for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)
+        ),
+        {"zone": "UTC"},
+    ),
+    "days of a spreadsheet": (
+        "date,charge,discharge\n"
+        + "\n".join(
+            f"{45839 + k / 24:.9f},{c},{d}"
+            for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))
+        ),
+        {},
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -183,23 +271,37 @@ def test_thousands_are_taken_apart_and_doubts_are_asked(tmp_path: Path) -> None:
 def in_json() -> dict[str, Any]:
     charge, discharge = CHARGE.tolist(), DISCHARGE.tolist()
     stamps = [t.isoformat() for t in HOURS]
-    records = [{"time": t, "charge": c, "discharge": d}
-               for t, c, d in zip(stamps, charge, discharge, strict=True)]  # fmt: skip
+    records = [
+        {"time": t, "charge": c, "discharge": d}
+        for t, c, d in zip(stamps, charge, discharge, strict=True)
+    ]
     return {
         "columns": {"time": stamps, "charge": charge, "discharge": discharge},
         "in an object": {"columns": {"charge": charge, "discharge": discharge}},
-        "with units": {"charge": {"unit": "W", "values": (CHARGE * 1e3).tolist()},
-                       "discharge": {"units": "kW", "data": discharge}},
+        "with units": {
+            "charge": {"unit": "W", "values": (CHARGE * 1e3).tolist()},
+            "discharge": {"units": "kW", "data": discharge},
+        },
         "records": records,
         "records in an object": {"status": "feasible", "records": records},
-        "split": {"columns": ["charge", "discharge"], "index": stamps,
-                  "data": [list(pair) for pair in zip(charge, discharge, strict=True)]},
+        "split": {
+            "columns": ["charge", "discharge"],
+            "index": stamps,
+            "data": [list(pair) for pair in zip(charge, discharge, strict=True)],
+        },
         "by unit": {"battery": {"charge": charge, "discharge": discharge}},
-        "by stamp": {"charge": dict(zip(stamps, charge, strict=True)),
-                     "discharge": dict(zip(stamps, discharge, strict=True))},
-        "a longer state": {"battery": {"charge": [*charge, None], "discharge": [*discharge, None],
-                                       "state_of_charge": ENERGY.tolist()}},
-    }  # fmt: skip
+        "by stamp": {
+            "charge": dict(zip(stamps, charge, strict=True)),
+            "discharge": dict(zip(stamps, discharge, strict=True)),
+        },
+        "a longer state": {
+            "battery": {
+                "charge": [*charge, None],
+                "discharge": [*discharge, None],
+                "state_of_charge": ENERGY.tolist(),
+            }
+        },
+    }
 
 
 @pytest.mark.parametrize("kind", in_json())
@@ -220,7 +322,7 @@ def test_parquet_netcdf_and_tables_in_memory(tmp_path: Path) -> None:
     data.to_netcdf(tmp_path / "plan.nc")
     mapping = {"battery.charge": "P", "battery.discharge": "Q"}
     assert_the_plan(told(tmp_path / "plan.nc", mapping=mapping))
-    from engiagent.certify import certify
+    from engiagent.run.certify import certify
 
     assert_the_plan(certify(None, frame, plant(), folder=tmp_path, name="f"))
 
@@ -229,8 +331,13 @@ def test_a_finer_plan_is_averaged_and_a_coarser_one_held_when_asked(tmp_path: Pa
     path = tmp_path / "plan.csv"
     finer = pd.date_range("2025-07-01", periods=4 * N, freq="15min")
     wave = np.tile([0.5, -0.5, 0.25, -0.25], N)
-    frame = pd.DataFrame({"time": finer, "charge": np.repeat(CHARGE, 4) + np.where(
-        np.repeat(CHARGE, 4) > 0, wave, 0.0), "discharge": np.repeat(DISCHARGE, 4)})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "time": finer,
+            "charge": np.repeat(CHARGE, 4) + np.where(np.repeat(CHARGE, 4) > 0, wave, 0.0),
+            "discharge": np.repeat(DISCHARGE, 4),
+        }
+    )
     frame.to_csv(path, index=False)
     certificate = told(path)
     assert_the_plan(certificate)
@@ -263,8 +370,9 @@ LONG_DAY, SHORT_DAY = "2025-10-26", "2025-03-30"
 
 
 def berlin(day: str, freq: str = "h") -> pd.DatetimeIndex:
-    return pd.date_range(day, pd.Timestamp(day) + pd.Timedelta("1D"), freq=freq,
-                         tz="Europe/Berlin", inclusive="left")  # fmt: skip
+    return pd.date_range(
+        day, pd.Timestamp(day) + pd.Timedelta("1D"), freq=freq, tz="Europe/Berlin", inclusive="left"
+    )
 
 
 @pytest.mark.parametrize("day", [LONG_DAY, SHORT_DAY])
@@ -309,29 +417,52 @@ def faulty() -> dict[str, tuple[list[str], str]]:
         "a gap": ([*lines[:6], *lines[7:]], r"plan.csv:7:1: .*120 min here and 60 min elsewhere"),
         "a row twice": ([*lines[:6], lines[5], *lines[6:]], r"plan.csv:7:1: .*stands twice"),
         "out of order": (swapped, r"plan.csv:7:1: .*(goes back|here and)"),
-        "an hour early": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h"))
-                          .strip().split("\n"), r"begins 60 min after .*--labels end"),
-        "another day": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("9D"))
-                        .strip().split("\n"), r"plan.csv:2:1: .*no row lies in T"),
+        "an hour early": (
+            rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h"))
+            .strip()
+            .split("\n"),
+            r"begins 60 min after .*--labels end",
+        ),
+        "another day": (
+            rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("9D"))
+            .strip()
+            .split("\n"),
+            r"plan.csv:2:1: .*no row lies in T",
+        ),
         "half an hour beside": (
             rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("30min"))
-            .strip().split("\n"), r"begins 30 min after"),
+            .strip()
+            .split("\n"),
+            r"begins 30 min after",
+        ),
         "cut short": (lines[:-2], r"plan.csv:23:1: .*its rows end 120 min before the end of T"),
-        "a value missing": ([*lines[:3], "2025-07-01 02:00,,0", *lines[4:]],
-                            r"plan.csv:4:18: .*empty cell"),
+        "a value missing": (
+            [*lines[:3], "2025-07-01 02:00,,0", *lines[4:]],
+            r"plan.csv:4:18: .*empty cell",
+        ),
         "a stamp missing": ([*lines[:3], ",1,0", *lines[4:]], r"plan.csv:4:1: .*missing"),
         "no such time": ([*lines[:3], "2025-07-01 25:00,1,0", *lines[4:]], r"plan.csv:4:1: .*no "),
         "mixed offsets": ([*lines[:3], "2025-07-01 02:00+02:00,1,0", *lines[4:]], "offset"),
         "a lost cell": ([*lines[:3], "2025-07-01 02:00,1", *lines[4:]], r"plan.csv:4: .*2"),
-        "strokes in doubt": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M")
-                             .strip().split("\n"), r"plan.csv:2:1: .*cannot be told apart"),
-        "a note in a number": ([*lines[:3], "2025-07-01 02:00,~5,0", *lines[4:]],
-                               r"plan.csv:4:18: .*text where a number"),
-        "two decimal marks": (["charge;discharge", *["1,5;0"] * 9, "2.5;0", *["1,5;0"] * 14],
-                              r"plan.csv:11:1: .*a decimal point in a file with decimal commas"),
-        "numbers with a gap": (["period,charge,discharge", *(f"{k},1,0" for k in range(1, 26)
-                                if k != 7)], r"plan.csv:8:1: .*leave one out"),
-    }  # fmt: skip
+        "strokes in doubt": (
+            rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M")
+            .strip()
+            .split("\n"),
+            r"plan.csv:2:1: .*cannot be told apart",
+        ),
+        "a note in a number": (
+            [*lines[:3], "2025-07-01 02:00,~5,0", *lines[4:]],
+            r"plan.csv:4:18: .*text where a number",
+        ),
+        "two decimal marks": (
+            ["charge;discharge", *["1,5;0"] * 9, "2.5;0", *["1,5;0"] * 14],
+            r"plan.csv:11:1: .*a decimal point in a file with decimal commas",
+        ),
+        "numbers with a gap": (
+            ["period,charge,discharge", *(f"{k},1,0" for k in range(1, 26) if k != 7)],
+            r"plan.csv:8:1: .*leave one out",
+        ),
+    }
 
 
 @pytest.mark.parametrize("kind", faulty())
@@ -378,8 +509,10 @@ def test_names_that_are_close_are_suggested_and_never_guessed(tmp_path: Path) ->
     assert certificate.verdict == "undecided"
     assert any("--map battery.discharge=bat_discharge" in note for note in certificate.notes)
     with pytest.raises(InputError, match=r"column 'P_chrge'; did you mean 'P_charge'"):
-        told(_written(path, frame.rename(columns={"charge": "P_charge"})),
-             mapping={"charge": "P_chrge"})  # fmt: skip
+        told(
+            _written(path, frame.rename(columns={"charge": "P_charge"})),
+            mapping={"charge": "P_chrge"},
+        )
 
 
 def test_a_power_in_energy_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -404,9 +537,11 @@ def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> N
         [{"name": "p", "index": ["g in G", "t in T"], "lower": 0, "upper": 5, "unit": "MW"}],
         [rule("sum(p[g, t] for g in G) == 3[MW]")],
         {"sense": "minimize", "unit": "MW", "expression": "sum(p['b', t] for t in T)"},
-        sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
-              {"name": "G", "kind": "labels", "elements": ["a", "b"]}],
-    )  # fmt: skip
+        sets=[
+            {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
+            {"name": "G", "kind": "labels", "elements": ["a", "b"]},
+        ],
+    )
     a, b = np.array([1.0, 2.0, 2.5]), np.array([2.0, 1.0, 0.5])
     path = tmp_path / "plan.csv"
     for heads in (("p[b]", "p[a]"), ("p_b [kW]", "p_a [kW]"), ("p.b", "p.a"), ("P1", "P2")):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engiagent.blueprint.units import parse_unit
-from engiagent.verify import check
+from engiagent.units.unit import parse_unit
+from engiagent.verify.checking import check
 from tests.verify import example
 from tests.verify.example import TEXT, spot
 

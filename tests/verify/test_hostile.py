@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.verify import check
+from engiagent.verify.checking import check
 from engiagent.verify.foreign import Reading, load_mapping
 from engiagent.verify.requirements import load_requirements, parse_requirements
 from tests.verify import example
@@ -70,8 +70,10 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "half a UTF-16 file": (b"\xff\xfe" + ROW.encode("utf-16-le")[:-1], "UTF-16"),
     "a quotation that never ends": (ROW + '0,"1,0\n' * 50, "quotation|fields"),
     "a cell of a million": (ROW + f'0,"{"a" * 2_000_000}",0\n', "overlong|field larger"),
-    "too many columns": (",".join(f"c{k}" for k in range(20_000)) + "\n" + "1," * 19_999 + "1\n",
-                         "too many columns"),
+    "too many columns": (
+        ",".join(f"c{k}" for k in range(20_000)) + "\n" + "1," * 19_999 + "1\n",
+        "too many columns",
+    ),
     "headers twice": ("charge,charge\n1,2\n", "stands twice"),
     "headers that look alike": ("charge,charge \n1,2\n", "stands twice"),
     "ragged": (ROW + "0,1\n", "number of fields"),
@@ -80,7 +82,7 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "a year of five digits": (ROW + "99999-01-01 00:00,1,0\n", "has 1 values"),
     "the end of time": (ROW + "9999-12-31 23:00,1,0\n" * 24, "plan.csv:"),
     "the beginning of time": (ROW + "0001-01-01T00:00,1,0\n" * 24, "plan.csv:"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", TEXTS)
@@ -117,7 +119,7 @@ JSONS: dict[str, tuple[str, str]] = {
     "a table of nothing": ("{}", "values|charge|schedule|nothing"),
     "columns twice": ('[{"charge": 1, "charge": 2}]', "twice|duplicate"),
     "too many columns": ("{" + ",".join(f'"c{k}":[1]' for k in range(10_050)) + "}", "columns"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", JSONS)
@@ -235,9 +237,19 @@ def test_the_users_own_link_is_followed(problem: example.LittleProblem) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret.csv", "/etc/passwd", "http://x/prices.csv", "link.csv", "inner/../x.csv",
-             "con.csv", "a\\b.csv", "prices.csv\0", "~/prices.csv"],
-)  # fmt: skip
+    "name",
+    [
+        "../secret.csv",
+        "/etc/passwd",
+        "http://x/prices.csv",
+        "link.csv",
+        "inner/../x.csv",
+        "con.csv",
+        "a\\b.csv",
+        "prices.csv\0",
+        "~/prices.csv",
+    ],
+)
 def test_data_of_a_blueprint_stay_in_its_folder(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "problem"
     folder.mkdir()
@@ -260,8 +272,9 @@ NESTED = "\n".join(f"{' ' * k}k{k}:" for k in range(400))
 YAMLS: dict[str, tuple[str, str]] = {
     "aliases": ("a: &a [1]\nb: [*a, *a]\n", "aliases"),
     "a billion laughs": (
-        "a0: &a0 [x, x]\n"
-        + "".join(f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]\n" for k in range(1, 40)), "aliases"),
+        "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]\n" for k in range(1, 40)),
+        "aliases",
+    ),
     "merges": ("a: &a {x: 1}\nb: {<<: *a}\n", "aliases"),
     "an object": ("a: !!python/object/apply:os.system ['true']\n", "unknown key|no mapping"),
     "deep brackets": ("[" * 5_000, "nested"),
@@ -269,7 +282,7 @@ YAMLS: dict[str, tuple[str, str]] = {
     "keys twice": ("schema: a\nschema: b\n", "duplicate"),
     "a control character": ("a: \x01\n", "valid YAML"),
     "a tab": ("a:\n\t- b\n", "valid YAML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", YAMLS)
@@ -303,11 +316,19 @@ def test_numbers_of_requirements_are_finite(problem: example.LittleProblem, valu
 
 @pytest.mark.parametrize(
     "expression",
-    ["__import__('os').system('true') <= 1", "9**9**9 <= 1", "(" * 5_000 + "1" + ")" * 5_000,
-     "-" * 3_000 + "1 <= 2", "battery.__class__ <= 1", "[x for x in y] <= 1", "lambda: 1",
-     "sum(1 for a in T for b in T for c in T for d in T for e in T for f in T for g in T) <= 1",
-     "1e400 <= battery.charge[t]", "(-1)**0.5 <= battery.charge[t]/1[kW]"],
-)  # fmt: skip
+    [
+        "__import__('os').system('true') <= 1",
+        "9**9**9 <= 1",
+        "(" * 5_000 + "1" + ")" * 5_000,
+        "-" * 3_000 + "1 <= 2",
+        "battery.__class__ <= 1",
+        "[x for x in y] <= 1",
+        "lambda: 1",
+        "sum(1 for a in T for b in T for c in T for d in T for e in T for f in T for g in T) <= 1",
+        "1e400 <= battery.charge[t]",
+        "(-1)**0.5 <= battery.charge[t]/1[kW]",
+    ],
+)
 def test_a_hostile_expression_holds_for_nobody(
     problem: example.LittleProblem, expression: str
 ) -> None:
@@ -327,15 +348,20 @@ def test_a_hostile_expression_holds_for_nobody(
 
 
 def test_a_travelling_folder_does_not_lead_out_of_itself(tmp_path: Path) -> None:
-    from engiagent.kept import kept_schedule
+    from engiagent.run.stored import kept_schedule
 
     run = tmp_path / "run"
     run.mkdir()
     (tmp_path / "secret.csv").write_text("charge\n1\n")
     record = {"problem": "p", "state": "done"}
     (run / "schedule.csv").symlink_to(tmp_path / "secret.csv")
-    for changed in ({}, {"schedule": "../secret.csv"}, {"reading": {"labels": "middle"}},
-                    {"reading": 5}, {"not_understood": [5]}):  # fmt: skip
+    for changed in (
+        {},
+        {"schedule": "../secret.csv"},
+        {"reading": {"labels": "middle"}},
+        {"reading": 5},
+        {"not_understood": [5]},
+    ):
         asked = {"schedule": "schedule.csv", **changed}
         (run / "run.json").write_text(json.dumps({**record, "asked": asked}))
         with pytest.raises(InputError):

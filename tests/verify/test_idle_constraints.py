@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engiagent.verify import check
+from engiagent.verify.checking import check
 from tests.verify import example
 
 END = "soc[last(I)] >= E_end"

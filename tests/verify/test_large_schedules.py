@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.case import LARGE, Case
 from engiagent.verify.naming import Known
 from engiagent.verify.schedule import Schedule

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.relations import Judge, parts_of
 from engiagent.verify.series import Series
@@ -43,11 +43,21 @@ BLUEPRINT: Blueprint = document(
         {"name": "T", "kind": "time", "start": "2025-07-01T06:00", "step": "15 min", "periods": N},
         {"name": "I", "kind": "instants", "of": "T"},
         {"name": "D", "kind": "time", "start": "2025-07-01T06:00", "step": "1 h", "periods": 2},
-        {"name": "C", "kind": "time", "start": "06:00", "step": "30 min", "periods": N,
-         "cyclic": True},
+        {
+            "name": "C",
+            "kind": "time",
+            "start": "06:00",
+            "step": "30 min",
+            "periods": N,
+            "cyclic": True,
+        },
         {"name": "G", "kind": "labels", "elements": ["a", "b"]},
-        {"name": "S", "kind": "scenario", "elements": ["low", "usual", "high"],
-         "probabilities": [0.2, 0.5, 0.3]},
+        {
+            "name": "S",
+            "kind": "scenario",
+            "elements": ["low", "usual", "high"],
+            "probabilities": [0.2, 0.5, 0.3],
+        },
         {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
         {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
         {"name": "M", "kind": "range", "start": 3, "stop": 6},
@@ -57,7 +67,7 @@ BLUEPRINT: Blueprint = document(
         {"name": "P", "index": ["G"], "value": {"a": 2, "b": 3}, "unit": "MW"},
         {"name": "home", "index": ["G"], "type": "element of G", "value": {"a": "b", "b": "a"}},
     ],
-)  # fmt: skip
+)
 DECLARATIONS = Declarations(BLUEPRINT.core, None)
 
 
@@ -67,10 +77,16 @@ def both(seed: int) -> tuple[Bench, World]:
     series, numbers = {}, {}
     for name, (_, _, unit, shape) in VARIABLES.items():
         places = list(np.ndindex(shape))
-        drawn = [float(rng.randint(0, 1)) if name == "b" else rng.choice(
-            [0.0, float(rng.randint(-4, 9)), rng.uniform(-5.0, 9.0)]) for _ in places]  # fmt: skip
-        numbers[name] = {p: v * naive.FACTORS[None if unit == "1" else unit]
-                         for p, v in zip(places, drawn, strict=True)}  # fmt: skip
+        drawn = [
+            float(rng.randint(0, 1))
+            if name == "b"
+            else rng.choice([0.0, float(rng.randint(-4, 9)), rng.uniform(-5.0, 9.0)])
+            for _ in places
+        ]
+        numbers[name] = {
+            p: v * naive.FACTORS[None if unit == "1" else unit]
+            for p, v in zip(places, drawn, strict=True)
+        }
         dims = tuple(f"axis{k}" for k in range(len(shape)))
         series[name] = Series(name, np.array(drawn).reshape(shape), parse_unit(unit), dims)
     numbers["price"] = {(k,): v for k, v in enumerate(PRICE)}
@@ -78,19 +94,32 @@ def both(seed: int) -> tuple[Bench, World]:
     quarters = [START + 900.0 * k for k in range(N + 1)]
     world = World(
         labels={
-            "T": list(range(N)), "I": list(range(N + 1)), "C": list(range(N)), "D": [0, 1],
-            "G": ["a", "b"], "S": ["low", "usual", "high"], "M": [3, 4, 5, 6],
+            "T": list(range(N)),
+            "I": list(range(N + 1)),
+            "C": list(range(N)),
+            "D": [0, 1],
+            "G": ["a", "b"],
+            "S": ["low", "usual", "high"],
+            "M": [3, 4, 5, 6],
         },
-        roots={"Late": "T"}, members={"Late": list(range(2, N))}, cyclic={"C"},
-        edges={"T": quarters, "I": quarters, "D": [START, START + 3600.0, START + 7200.0],
-               "C": [21600.0 + 1800.0 * k for k in range(N + 1)]},
-        instants={"I": "T"}, chances={"S": [0.2, 0.5, 0.3]},
-        tuples={"A": (["G", "G"], [(0, 1), (1, 1)])}, numbers=numbers,
+        roots={"Late": "T"},
+        members={"Late": list(range(2, N))},
+        cyclic={"C"},
+        edges={
+            "T": quarters,
+            "I": quarters,
+            "D": [START, START + 3600.0, START + 7200.0],
+            "C": [21600.0 + 1800.0 * k for k in range(N + 1)],
+        },
+        instants={"I": "T"},
+        chances={"S": [0.2, 0.5, 0.3]},
+        tuples={"A": (["G", "G"], [(0, 1), (1, 1)])},
+        numbers=numbers,
         dims={name: dims for name, (dims, _, _, _) in VARIABLES.items()}
         | {"price": ["T"], "P": ["G"], "home": ["G"]},
         before={"x": [4e3, 3e3]},
         elements={"home": {(0,): Place("G", 1), (1,): Place("G", 0)}},
-    )  # fmt: skip
+    )
     return Bench(DECLARATIONS, series), world
 
 
@@ -137,14 +166,22 @@ def leaves(scope: tuple[str, ...]) -> st.SearchStrategy[str]:
         t.map(lambda n: f"sum(y[g, {n}] for g in G)"),
         t.map(lambda n: f"sum(y[home[g], {n}] for g in G if g == 'a')"),
         t.map(lambda n: f"sum(x[q] for q in T if within(q, at({n}, D)))"),
-        st.sampled_from([
-            "3[kW]", "sum(P[g] for g in G)", "sum(f[g, j] for (g, j) in A if g != j)",
-            "sum(w[c-1]*(pos(c)+1) for c in C)", "w[first(C)-2]", "w[last(C)+1]",
-            "sum(m[p]*p for p in M if p > 4)", 
-            "sum(w[c] - w[c+1] for c in C if clock(c) >= '07:00')",
-            "sum(P[j] for (g, j) in A)", "f['a', 'b']", "m[5]",
-        ]),
-    )  # fmt: skip
+        st.sampled_from(
+            [
+                "3[kW]",
+                "sum(P[g] for g in G)",
+                "sum(f[g, j] for (g, j) in A if g != j)",
+                "sum(w[c-1]*(pos(c)+1) for c in C)",
+                "w[first(C)-2]",
+                "w[last(C)+1]",
+                "sum(m[p]*p for p in M if p > 4)",
+                "sum(w[c] - w[c+1] for c in C if clock(c) >= '07:00')",
+                "sum(P[j] for (g, j) in A)",
+                "f['a', 'b']",
+                "m[5]",
+            ]
+        ),
+    )
 
 
 def plain(inner: st.SearchStrategy[str], scope: tuple[str, ...]) -> st.SearchStrategy[str]:
@@ -161,12 +198,20 @@ def plain(inner: st.SearchStrategy[str], scope: tuple[str, ...]) -> st.SearchStr
         ratio.map(lambda r: f"(1.5 + tanh({r}))**0.5"),
         ratio.map(lambda r: f"(2 + sin({r}))**(-1)"),
         ratio.map(lambda r: f"piecewise(tanh({r}), (-1, 0, 0.25, 1), (2, 0, 1, 5))"),
-        st.sampled_from(["b[last(T)]", "len(Late)", "first_index(price[q] < 0 for q in T)",
-                         "first_index(price[q] > 9 for q in T)", "7 % 4", "-7 // 2"]),
+        st.sampled_from(
+            [
+                "b[last(T)]",
+                "len(Late)",
+                "first_index(price[q] < 0 for q in T)",
+                "first_index(price[q] > 9 for q in T)",
+                "7 % 4",
+                "-7 // 2",
+            ]
+        ),
         t.map(lambda n: f"pos({n})"),
         t.map(lambda n: f"b[{n}]"),
         t.map(lambda n: f"sumsq(price[q]/9 for q in T if q <= {n})"),
-    )  # fmt: skip
+    )
 
 
 def powers(depth: int, scope: tuple[str, ...]) -> st.SearchStrategy[str]:
@@ -218,8 +263,16 @@ def constraints() -> st.SearchStrategy[str]:
     side = powers(1, ("t",))
     compare = st.tuples(side, st.sampled_from(["<=", ">=", "=="]), side).map(" ".join)
     signs = st.tuples(side, st.sampled_from(["<=", ">="]), side).map(" ".join)
-    switch = st.sampled_from(["b[t]", "not b[t]", "b[t] == 1", "b[t] == 0",
-                              "b[t] and b[last(T)]", "b[t] or b[first(T)] == 0"])  # fmt: skip
+    switch = st.sampled_from(
+        [
+            "b[t]",
+            "not b[t]",
+            "b[t] == 1",
+            "b[t] == 0",
+            "b[t] and b[last(T)]",
+            "b[t] or b[first(T)] == 0",
+        ]
+    )
     return st.one_of(
         compare,
         st.tuples(side, side, side).map(" <= ".join),

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
-from engiagent.formulations import compile_blueprint
-from engiagent.solvers import solve, to_dataset
-from engiagent.verify import Certificate
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.run.certify import certify
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.verify.certificate import Certificate
 from tests.verify.small import document, rule
 
 

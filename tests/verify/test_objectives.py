@@ -21,8 +21,12 @@ def scenarios(probabilities: Any) -> list[dict[str, Any]]:
 
 
 def bill(risk: dict[str, Any] | None, sense: str = "minimize") -> dict[str, Any]:
-    objective: dict[str, Any] = {"sense": sense, "unit": "EUR", "scenario": "s in S",
-                                 "expression": "0.5[EUR/kWh]*later[s]"}  # fmt: skip
+    objective: dict[str, Any] = {
+        "sense": sense,
+        "unit": "EUR",
+        "scenario": "s in S",
+        "expression": "0.5[EUR/kWh]*later[s]",
+    }
     return objective | ({} if risk is None else {"risk": risk})
 
 
@@ -114,8 +118,9 @@ def test_the_first_goal_is_the_headline_and_all_are_listed() -> None:
     assert found.objective is not None
     assert found.objective["value"] == pytest.approx(14.0)
     assert [(t["name"], t["value"], t["unit"]) for t in found.objective["terms"]] == [
-        ("cost", pytest.approx(14.0), "EUR"), ("last", pytest.approx(4.0), "kW"),
-    ]  # fmt: skip
+        ("cost", pytest.approx(14.0), "EUR"),
+        ("last", pytest.approx(4.0), "kW"),
+    ]
 
 
 @pytest.mark.parametrize(("limit", "fails"), [("4[kW]", False), ("0.0041[MW]", True), (5, True)])

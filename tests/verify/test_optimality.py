@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_objective
 from engiagent.verify.levels.optimality import DualBound, Proof, dual_bound, farkas_proof
@@ -21,9 +21,13 @@ M, N = 3, 4
 
 
 def document(
-    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any], sense: str,
-    upper: float | None = 10.0, chain: bool = False,
-) -> Blueprint:  # fmt: skip
+    a: np.ndarray[Any, Any],
+    b: np.ndarray[Any, Any],
+    c: np.ndarray[Any, Any],
+    sense: str,
+    upper: float | None = 10.0,
+    chain: bool = False,
+) -> Blueprint:
     """Return ``c x`` over ``A x >= b`` (``<=`` when maximising) and ``0 <= x <= upper``."""
     op = ">=" if sense == "minimize" else "<="
     total = "sum(A[i, j]*x[j] for j in J)"
@@ -51,14 +55,16 @@ def document(
                 ],
                 "decision_variables": [variable],
                 "objective_function": {
-                    "sense": sense, "unit": "EUR", "expression": "sum(c[j]*x[j] for j in J)",
+                    "sense": sense,
+                    "unit": "EUR",
+                    "expression": "sum(c[j]*x[j] for j in J)",
                 },
                 "constraints": [
                     {"constraint_id": "rows", "forall": ["i in I"], "expression": text}
                 ],
             },
         }
-    )  # fmt: skip
+    )
 
 
 def bench_of(blueprint: Blueprint, x: np.ndarray[Any, Any]) -> Bench:
@@ -87,8 +93,13 @@ UNBOUNDED = np.array([[1, 0, -1, 0], [-1, 0, 0, 1], [0, 1, 0, -1]], dtype=float)
 def test_a_multiplier_of_rounding_does_not_lose_the_bound(noise: float, sense: str) -> None:
     """Nothing bounds x4 above, which costs nothing; its reduced cost is minus the noise."""
     sign = 1.0 if sense == "minimize" else -1.0
-    case = document(sign * UNBOUNDED, sign * np.array([1.0, -5.0, -7.0]),
-                    sign * np.array([1.0, 0.3, -0.1, 0.0]), sense, upper=None)  # fmt: skip
+    case = document(
+        sign * UNBOUNDED,
+        sign * np.array([1.0, -5.0, -7.0]),
+        sign * np.array([1.0, 0.3, -0.1, 0.0]),
+        sense,
+        upper=None,
+    )
     found = bound_of(case, np.full(4, 1.0), np.array([0.5, noise, 0.0]))
     assert found.value == pytest.approx(sign * 0.5, rel=1e-12)
     assert sign * found.value <= 0.5
@@ -100,8 +111,13 @@ def test_reduced_costs_of_rounding_on_variables_without_bounds_do_not_lose_it(
     steps: list[int],
 ) -> None:
     """At the optimum of the dual x1, x2 and x4 have no reduced cost; these miss that by ulps."""
-    case = document(UNBOUNDED, np.array([1.0, 5.0, 7.0]), np.array([1.0, 0.3, -0.1, 0.0]),
-                    "minimize", upper=None)  # fmt: skip
+    case = document(
+        UNBOUNDED,
+        np.array([1.0, 5.0, 7.0]),
+        np.array([1.0, 0.3, -0.1, 0.0]),
+        "minimize",
+        upper=None,
+    )
     duals = np.array([1.3, 0.3, 0.3])
     found = bound_of(case, np.full(4, 1.0), duals + np.array(steps) * np.spacing(duals))
     best = 1.3 + 5 * 0.3 + 7 * 0.3
@@ -110,8 +126,13 @@ def test_reduced_costs_of_rounding_on_variables_without_bounds_do_not_lose_it(
 
 
 def test_a_reduced_cost_that_is_truly_of_the_wrong_sign_still_loses_it() -> None:
-    case = document(UNBOUNDED, np.array([1.0, -5.0, -7.0]), np.array([-1.0, 0.3, -0.1, 0.0]),
-                    "minimize", upper=None)  # fmt: skip
+    case = document(
+        UNBOUNDED,
+        np.array([1.0, -5.0, -7.0]),
+        np.array([-1.0, 0.3, -0.1, 0.0]),
+        "minimize",
+        upper=None,
+    )
     found = bound_of(case, np.full(4, 1.0), np.zeros(3))
     assert found.value is None or found.value < -1e3
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from tests.verify import example
 from tests.verify.small import document, entry, judged
 
@@ -19,25 +20,40 @@ HEAT = np.array([1.0, 2.0, 0.0, 3.0, 1.5, 2.0])
 
 def site(**changes: Any) -> Any:
     def power(name: str, quantity: str) -> dict[str, Any]:
-        return {"name": name, "index": ["t in T"], "lower": 0, "upper": 50, "unit": "kW",
-                "quantity": quantity}  # fmt: skip
+        return {
+            "name": name,
+            "index": ["t in T"],
+            "lower": 0,
+            "upper": 50,
+            "unit": "kW",
+            "quantity": quantity,
+        }
 
     rules = {
         "balance": "imp[t] + used[t] == load[t] + exp[t] + electric[t]",
         "heat_pump": "heat[t] == 3*electric[t]",
         "sun": "used[t] + lost[t] == sun[t]",
-    } | changes  # fmt: skip
+    } | changes
     return document(
-        [power("imp", "grid.import"), power("exp", "grid.export"), power("used", "pv.power"),
-         power("lost", "pv.curtailed"), power("electric", "pump.electric_power"),
-         power("heat", "pump.heat")],
-        [{"constraint_id": name, "forall": ["t in T"], "expression": text}
-         for name, text in rules.items()],
+        [
+            power("imp", "grid.import"),
+            power("exp", "grid.export"),
+            power("used", "pv.power"),
+            power("lost", "pv.curtailed"),
+            power("electric", "pump.electric_power"),
+            power("heat", "pump.heat"),
+        ],
+        [
+            {"constraint_id": name, "forall": ["t in T"], "expression": text}
+            for name, text in rules.items()
+        ],
         {"sense": "minimize", "unit": "kWh", "expression": "sum(imp[t]*dt(t) for t in T)"},
         sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": N}],
-        parameters=[{"name": "load", "index": ["T"], "value": LOAD.tolist(), "unit": "kW"},
-                    {"name": "sun", "index": ["T"], "value": SUN.tolist(), "unit": "kW"}],
-    )  # fmt: skip
+        parameters=[
+            {"name": "load", "index": ["T"], "value": LOAD.tolist(), "unit": "kW"},
+            {"name": "sun", "index": ["T"], "value": SUN.tolist(), "unit": "kW"},
+        ],
+    )
 
 
 def test_import_electricity_and_curtailment_follow_from_what_is_given() -> None:
@@ -87,9 +103,10 @@ def test_a_wish_determines_nothing() -> None:
     core = wish.core_model_elements
     rules = tuple(
         dataclasses.replace(c, category="Strategic Requirements")
-        if c.constraint_id == "heat_pump" else c
+        if c.constraint_id == "heat_pump"
+        else c
         for c in core.constraints
-    )  # fmt: skip
+    )
     wish = dataclasses.replace(
         wish, core_model_elements=dataclasses.replace(core, constraints=rules)
     )
@@ -100,13 +117,21 @@ def test_a_wish_determines_nothing() -> None:
 def test_a_discharge_from_the_balance_gives_the_state_of_the_battery(tmp_path: Path) -> None:
     data = example.blueprint_dict()
     data["core_model_elements"]["parameters"].append(
-        {"name": "need", "value": 5, "unit": "kW",
-         "source_reference": {"kind": "assumption", "reason": "a test"}}
-    )  # fmt: skip
+        {
+            "name": "need",
+            "value": 5,
+            "unit": "kW",
+            "source_reference": {"kind": "assumption", "reason": "a test"},
+        }
+    )
     data["core_model_elements"]["constraints"].append(
-        {"constraint_id": "need", "forall": ["t in T"], "expression": "discharge[t] == need",
-         "category": "Supply-Demand Balance"}
-    )  # fmt: skip
+        {
+            "constraint_id": "need",
+            "forall": ["t in T"],
+            "expression": "discharge[t] == need",
+            "category": "Supply-Demand Balance",
+        }
+    )
     charge = np.full(24, 5.0 / 0.81)
     certificate: Certificate = check(
         example.make_problem(tmp_path), {"charge": charge}, example.blueprint(data=data)

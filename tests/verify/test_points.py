@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.blueprint.units import parse_unit
-from engiagent.certify import certify
-from engiagent.formulations import compile_blueprint
-from engiagent.solvers import solve, to_dataset
-from engiagent.verify import Certificate
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.run.certify import certify
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.units.unit import parse_unit
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
 from engiagent.verify.levels.tree import bound_by_cases

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
 from engiagent.verify.levels.minorants import Block, _clear_of_the_bend
@@ -21,15 +21,23 @@ from engiagent.verify.levels.relaxation import relaxed_bound
 from engiagent.verify.series import Series
 from tests.verify.small import document, judged
 
-PLAIN = [{"name": "K", "kind": "range", "start": 1, "stop": 2},
-         {"name": "P", "kind": "range", "start": 1, "stop": 4},
-         {"name": "S", "kind": "scenario", "elements": ["a", "b", "c"],
-          "probabilities": [0.2, 0.5, 0.3]}]  # fmt: skip
+PLAIN = [
+    {"name": "K", "kind": "range", "start": 1, "stop": 2},
+    {"name": "P", "kind": "range", "start": 1, "stop": 4},
+    {
+        "name": "S",
+        "kind": "scenario",
+        "elements": ["a", "b", "c"],
+        "probabilities": [0.2, 0.5, 0.3],
+    },
+]
 X = [{"name": "x", "index": ["k in K"], "lower": -4, "upper": 4}]
-TABLE = [{"name": "xs", "index": ["P"], "value": [-4, -1, 1, 4]},
-         {"name": "convex", "index": ["P"], "value": [9, 1, 0, 8]},
-         {"name": "wavy", "index": ["P"], "value": [0, 5, 1, 6]},
-         {"name": "need", "index": ["S"], "value": {"a": -1, "b": 0.5, "c": 2}}]  # fmt: skip
+TABLE = [
+    {"name": "xs", "index": ["P"], "value": [-4, -1, 1, 4]},
+    {"name": "convex", "index": ["P"], "value": [9, 1, 0, 8]},
+    {"name": "wavy", "index": ["P"], "value": [0, 5, 1, 6]},
+    {"name": "need", "index": ["S"], "value": {"a": -1, "b": 0.5, "c": 2}},
+]
 
 
 def blueprint(text: str, sense: str = "minimize", *rows: str, **more: Any) -> Blueprint:
@@ -65,8 +73,12 @@ def least(plan: Blueprint, allowed: Any = None) -> tuple[np.ndarray[Any, Any], f
 
     points = [(a, b) for a in ticks for b in ticks]
     best = min(((value(point), point) for point in points), key=lambda item: item[0])
-    found = minimize(value, best[1], method="Nelder-Mead",
-                     options={"xatol": 1e-11, "fatol": 1e-13, "maxiter": 4000})  # fmt: skip
+    found = minimize(
+        value,
+        best[1],
+        method="Nelder-Mead",
+        options={"xatol": 1e-11, "fatol": 1e-13, "maxiter": 4000},
+    )
     x = np.clip(found.x, -4, 4)
     return x, sign * value(x)
 
@@ -134,12 +146,17 @@ def test_convex_constraints_close_the_gap(
 
 
 @pytest.mark.parametrize(
-    ("risk", "optimum"), [({"measure": "expected"}, None), ({"measure": "worst"}, None),
-                          ({"measure": "cvar", "alpha": 0.6}, None)],
-)  # fmt: skip
+    ("risk", "optimum"),
+    [
+        ({"measure": "expected"}, None),
+        ({"measure": "worst"}, None),
+        ({"measure": "cvar", "alpha": 0.6}, None),
+    ],
+)
 def test_scenarios_are_convex_too(risk: dict[str, Any], optimum: float | None) -> None:
-    plan = blueprint("(x[1] - need[s])**2 + abs(x[2] - need[s])", "minimize",
-                     scenario="s in S", risk=risk)  # fmt: skip
+    plan = blueprint(
+        "(x[1] - need[s])**2 + abs(x[2] - need[s])", "minimize", scenario="s in S", risk=risk
+    )
     x, value = least(plan)
     found = bound_at(plan, x)
     assert found.value is not None, found.reason
@@ -165,10 +182,24 @@ def test_a_random_convex_quadratic_is_closed_and_any_other_stays_below(seed: int
         assert bound.value == pytest.approx(best, abs=1e-6 * (1 + abs(best)))
 
 
-PARTS = ["x[1]*x[2]", "(x[1] - 1)**3", "sin(x[1] + x[2])", "cos(2*x[1])", "tanh(x[2])",
-         "piecewise(x[1], xs, wavy)", "min(x[1], x[2], 1)", "abs(x[1])*x[2]", "x[1]/(x[2] + 6)",
-         "max(x[1]*x[2], x[1] - x[2])", "-(x[1]**2)", "exp(x[1]/2)*x[2]", "-sqrt(x[1]**2 + 1)",
-         "-max(x[1], x[2])", "log(x[2]**2 + 1)", "2/(x[1]**2 + 1)"]  # fmt: skip
+PARTS = [
+    "x[1]*x[2]",
+    "(x[1] - 1)**3",
+    "sin(x[1] + x[2])",
+    "cos(2*x[1])",
+    "tanh(x[2])",
+    "piecewise(x[1], xs, wavy)",
+    "min(x[1], x[2], 1)",
+    "abs(x[1])*x[2]",
+    "x[1]/(x[2] + 6)",
+    "max(x[1]*x[2], x[1] - x[2])",
+    "-(x[1]**2)",
+    "exp(x[1]/2)*x[2]",
+    "-sqrt(x[1]**2 + 1)",
+    "-max(x[1], x[2])",
+    "log(x[2]**2 + 1)",
+    "2/(x[1]**2 + 1)",
+]
 
 
 @settings(max_examples=40, deadline=None)
@@ -207,8 +238,13 @@ def test_a_bad_plan_is_not_made_good_by_its_own_tangents() -> None:
 
 
 def test_soft_limits_and_a_limited_goal_are_bounded() -> None:
-    soft = {"constraint_id": "C", "forall": ["k in K"], "expression": "x[k] >= 2*k", "hard": False,
-            "penalty": {"weight": 3, "form": "quadratic"}}  # fmt: skip
+    soft = {
+        "constraint_id": "C",
+        "forall": ["k in K"],
+        "expression": "x[k] >= 2*k",
+        "hard": False,
+        "penalty": {"weight": 3, "form": "quadratic"},
+    }
     objective = {"sense": "minimize", "expression": "x[1] + x[2]"}
     plan = document(X, [soft], objective, sets=PLAIN)
     x = [2 - 1 / 6, 4 - 1 / 6]

@@ -8,16 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.verify import Certificate
+from engiagent.verify.certificate import Certificate
 from tests.verify.small import document, entry, judged, rule
 
 X = {"name": "x", "index": ["t in T"], "lower": -50, "upper": 50, "unit": "kW"}
 
 
 def certificate(
-    x: Any, text: str, uncertain: dict[str, Any], goal: dict[str, Any] | None = None, /,
-    forall: str | None = None, **claims: Any,
-) -> Certificate:  # fmt: skip
+    x: Any,
+    text: str,
+    uncertain: dict[str, Any],
+    goal: dict[str, Any] | None = None,
+    /,
+    forall: str | None = None,
+    **claims: Any,
+) -> Certificate:
     parameters = [
         {"name": "share", "index": ["T"], "value": [1, 2, 3], "uncertain": uncertain},
         {"name": "most", "value": 100, "unit": "kW"},
@@ -48,17 +53,17 @@ def test_the_worst_case_is_that_of_the_corners(
     shares = (shares + [0.0] * 3)[:3]
     worst = max(
         sum(s * sign * deviation * value for s, sign, value in zip(order, signs, x, strict=True))
-        for order in permutations(shares) for signs in product((1, -1), repeat=3)
-    )  # fmt: skip
+        for order in permutations(shares)
+        for signs in product((1, -1), repeat=3)
+    )
     assert slack == pytest.approx(nominal - worst, abs=1e-9)
     assert (found.verdict == "violated") == (nominal - worst < -1e-4 * 1e-2)
 
 
 def test_a_plan_for_the_nominal_case_alone_is_told_with_its_place() -> None:
     found = certificate(
-        [10, 30, 20], "share[t]*x[t] <= 65[kW]", {"set": "box", "deviation": 0.25},
-        forall="t in T",
-    )  # fmt: skip
+        [10, 30, 20], "share[t]*x[t] <= 65[kW]", {"set": "box", "deviation": 0.25}, forall="t in T"
+    )
     assert entry(found, "C")["status"] == "pass"
     (violation,) = found.violations
     assert violation["check"] == "robust:C"
@@ -81,8 +86,12 @@ def test_an_objective_counts_at_its_worst(sense: str, expected: float) -> None:
 
 def test_an_implication_and_a_soft_limit_count_at_their_worst() -> None:
     on = {"name": "on", "index": ["t in T"], "type": "binary"}
-    share = {"name": "share", "index": ["T"], "value": [1, 2, 3],
-             "uncertain": {"set": "box", "deviation": 0.5}}  # fmt: skip
+    share = {
+        "name": "share",
+        "index": ["T"],
+        "value": [1, 2, 3],
+        "uncertain": {"set": "box", "deviation": 0.5},
+    }
     implied = rule("implies(on[t], share[t]*x[t] <= 26[kW])")
     plan = document([X, on], [implied], parameters=[share])
     found = judged(plan, {"x": [10, 11, 20], "on": [1, 1, 0]})

@@ -11,7 +11,8 @@ import pytest
 import xarray as xr
 
 from engiagent.errors import InputError
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.requirements import parse_requirements
 from tests.verify import example
 
@@ -111,10 +112,11 @@ def test_units_headers_signs_and_kinds_of_files_give_the_same_plan(
     times = pd.date_range("2025-07-01", periods=24, freq="h").strftime("%Y-%m-%dT%H:%M")
     energy = solved["soc"].values
     watts = {
-        "time": times, "battery.charge [W]": charge * 1e3,
+        "time": times,
+        "battery.charge [W]": charge * 1e3,
         "battery.discharge (MW)": discharge / 1e3,
         "battery.state_of_charge [%]": energy[1:],
-    }  # fmt: skip
+    }
     in_json = {
         "battery.charge": {"unit": "W", "values": (charge * 1e3).tolist()},
         "battery.discharge": discharge.tolist(),

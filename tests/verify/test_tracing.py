@@ -9,11 +9,11 @@ import pytest
 from engiagent.agents.engines.shortform import in_full, in_short
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
-from engiagent.formulations import expand
-from engiagent.headers import split_header
-from engiagent.problems import Problem
-from engiagent.verify import check
+from engiagent.formulations.expansion import expand
+from engiagent.text import Problem
+from engiagent.units.headers import split_header
+from engiagent.units.unit import parse_unit
+from engiagent.verify.checking import check
 
 
 class Outcome(NamedTuple):

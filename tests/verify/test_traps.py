@@ -11,7 +11,8 @@ import pytest
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from tests.verify import example
 from tests.verify.small import document, judged, rule
 
@@ -33,11 +34,13 @@ def optimality(certificate: Certificate) -> str:
 
 # min 2x + 3z with x + z >= 4.5 and z whole: a solver of 2024 called 15 optimal; 9 is (x = 4.5).
 WHOLE = document(
-    [{"name": "x", "lower": 0, "upper": 10, "unit": "1"},
-     {"name": "z", "lower": 0, "upper": 10, "unit": "1", "type": "integer"}],
+    [
+        {"name": "x", "lower": 0, "upper": 10, "unit": "1"},
+        {"name": "z", "lower": 0, "upper": 10, "unit": "1", "type": "integer"},
+    ],
     [rule("x + z >= 4.5", None)],
     {"sense": "minimize", "unit": "1", "expression": "2*x + 3*z"},
-)  # fmt: skip
+)
 
 
 def test_a_wrong_optimum_of_a_solver_is_not_certified() -> None:
@@ -83,11 +86,13 @@ def test_an_infeasible_problem_sold_as_feasible(problem: example.LittleProblem) 
     """24 h at 80 MW at least, and 1000 MWh a day at most: published as solved."""
     impossible = document(
         [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 200, "unit": "MW"}],
-        [{"constraint_id": "least", "forall": ["t in T"], "expression": "p[t] >= 80[MW]"},
-         {"constraint_id": "day", "expression": "sum(p[t]*dt(t) for t in T) == 1000[MWh]"}],
+        [
+            {"constraint_id": "least", "forall": ["t in T"], "expression": "p[t] >= 80[MW]"},
+            {"constraint_id": "day", "expression": "sum(p[t]*dt(t) for t in T) == 1000[MWh]"},
+        ],
         {"sense": "minimize", "unit": "MWh", "expression": "sum(p[t]*dt(t) for t in T)"},
         sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 24}],
-    )  # fmt: skip
+    )
     by_day = judged(impossible, {"p": np.full(24, 1000 / 24)}, status="optimal")
     by_least = judged(impossible, {"p": np.full(24, 80.0)}, status="optimal")
     assert (by_day.verdict, accused(by_day)) == ("violated", {"least"})
@@ -145,10 +150,19 @@ def test_one_way_efficiency_used_as_round_trip(problem: example.LittleProblem) -
 def test_charging_and_discharging_at_once_when_prices_are_negative() -> None:
     """The plain relaxation sells energy that it burns: 44 MW both ways in a published plan."""
     both = document(
-        [{"name": name, "index": ["t in T"], "lower": 0, "upper": 50, "unit": "MW",
-          "quantity": f"battery.{name}"} for name in ("charge", "discharge")],
+        [
+            {
+                "name": name,
+                "index": ["t in T"],
+                "lower": 0,
+                "upper": 50,
+                "unit": "MW",
+                "quantity": f"battery.{name}",
+            }
+            for name in ("charge", "discharge")
+        ],
         [rule("exclusive(charge[t], discharge[t])")],
-    )  # fmt: skip
+    )
     burnt = judged(both, {"charge": [0.0, 44.0, 0.0], "discharge": [10.0, 44.0, 0.0]})
     assert accused(burnt) == {"C"}
     assert burnt.violations[0]["amount"] == pytest.approx(44.0)
@@ -210,16 +224,24 @@ def test_a_soft_end_dropped_without_a_word(problem: example.LittleProblem) -> No
 
 
 def day(prices: list[float], start: str, zone: str | None = None) -> Blueprint:
-    time: dict[str, Any] = {"name": "T", "kind": "time", "start": start, "step": "1 h",
-                            "periods": len(prices)}  # fmt: skip
+    time: dict[str, Any] = {
+        "name": "T",
+        "kind": "time",
+        "start": start,
+        "step": "1 h",
+        "periods": len(prices),
+    }
     return document(
         [{"name": "sold", "index": ["t in T"], "lower": 0, "upper": 1, "unit": "MW"}],
         [rule("sum(sold[t]*dt(t) for t in T) == 1[MWh]", None)],
-        {"sense": "maximize", "unit": "EUR",
-         "expression": "sum(price[t]*sold[t]*dt(t) for t in T)"},
+        {
+            "sense": "maximize",
+            "unit": "EUR",
+            "expression": "sum(price[t]*sold[t]*dt(t) for t in T)",
+        },
         sets=[time | ({} if zone is None else {"zone": zone})],
         parameters=[{"name": "price", "index": ["T"], "value": prices, "unit": "EUR/MWh"}],
-    )  # fmt: skip
+    )
 
 
 def file(path: Path, stamps: Any, sold: Any) -> Path:
@@ -228,7 +250,7 @@ def file(path: Path, stamps: Any, sold: Any) -> Path:
 
 
 def certified(path: Path, blueprint: Blueprint, **reading: Any) -> Certificate:
-    from engiagent.certify import certify
+    from engiagent.run.certify import certify
     from engiagent.verify.foreign import Reading
 
     return certify(
@@ -283,16 +305,17 @@ def test_a_gain_above_the_proven_optimum_is_broken_somewhere(
     """An expert answer 5.4 % above the optimum of its own assumptions was published."""
     best = example.solve()
     charge, discharge = best["charge"].values, best["discharge"].values
-    greedy = {"charge": charge.tolist(), "discharge": (discharge * 1.054).tolist(),
-              "objective": float(best.attrs["objective"]) * 1.054}  # fmt: skip
+    greedy = {
+        "charge": charge.tolist(),
+        "discharge": (discharge * 1.054).tolist(),
+        "objective": float(best.attrs["objective"]) * 1.054,
+    }
     path = problem.folder / "plan.json"
     path.write_text(json.dumps(greedy))
     assert check(problem, path, example.blueprint()).verdict == "violated"
 
 
-def test_a_claim_of_optimality_for_a_plan_that_does_nothing(
-    problem: example.LittleProblem,
-) -> None:
+def test_a_claim_of_optimality_for_a_plan_that_does_nothing(problem: example.LittleProblem) -> None:
     idle = {"charge": np.zeros(24), "discharge": np.zeros(24), "status": "optimal"}
     certificate = check(problem, idle, example.blueprint())
     assert certificate.verdict == "solved"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.verify import check
+from engiagent.verify.checking import check
 from tests.verify import example
 
 
@@ -43,7 +43,9 @@ def test_a_column_that_the_user_names_goes_before_another(tmp_path: Path) -> Non
     columns["meter"] = columns["charge"]
     columns["charge"] = np.zeros(24)
     found = check(
-        example.make_problem(tmp_path), columns, example.blueprint(),
+        example.make_problem(tmp_path),
+        columns,
+        example.blueprint(),
         mapping={"battery.charge": "meter"},
-    )  # fmt: skip
+    )
     assert found.verdict == "feasible"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engiagent.models import ThermalNetwork, ThermalZone
-from engiagent.verify import Certificate, check
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.requirements import parse_requirements
 from tests.verify import example
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engiagent.view import open_view
+from engiagent.report.view import open_view
 
 Put = Callable[..., Path]
 

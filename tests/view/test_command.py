@@ -20,9 +20,13 @@ def test_the_viewer_says_where_it_is_and_ends_when_it_is_told(
     put("a", verdict="certified")
     command = [sys.executable, "-m", "engiagent", "view", "runs", "--port", "0", "--json"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    ) as viewer:  # fmt: skip
+    ) as viewer:
         assert viewer.stdout is not None
         text = ""
         while not text.rstrip().endswith("}"):

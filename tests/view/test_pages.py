@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.view.pages import PER_PAGE, Filters
+from engiagent.report.view.pages import PER_PAGE, Filters
 from tests.view.conftest import Caller, Put
 
 
@@ -17,8 +17,13 @@ def names(text: str) -> list[str]:
 @pytest.fixture
 def runs(put: Put) -> None:
     put("a", started="2026-01-01T00:00:00+00:00", verdict="certified", problem="shop")
-    put("week/b", started="2026-01-03T00:00:00+00:00", verdict="violated", problem="mill",
-        reason="battery.charge too high")  # fmt: skip
+    put(
+        "week/b",
+        started="2026-01-03T00:00:00+00:00",
+        verdict="violated",
+        problem="mill",
+        reason="battery.charge too high",
+    )
     put("c", started="2026-01-02T00:00:00+00:00", state="failed", problem="<i>mill")
 
 

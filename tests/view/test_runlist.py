@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.runlist import DEPTH, find_runs
+from engiagent.run.listing import DEPTH, find_runs
 
 GONE = 2**22 + 1  # above the kernel's largest process number
 
@@ -36,12 +36,21 @@ def test_the_latest_comes_first_with_what_it_found(tmp_path: Path) -> None:
     assert (first.name, second.name) == ("week/new", "old")
     assert (first.seconds, second.seconds) == (90.0, None)
     assert first.to_json() | {"objective": None} == {
-        "schema": "engiagent-run-summary/1", "run": "week/new", "problem": "new",
-        "engine": "offline", "state": "done", "stage": None, "verdict": "certified",
-        "reason": None, "started": "2026-01-02T00:00:00+00:00",
-        "finished": "2026-01-02T00:01:30+00:00", "seconds": 90.0, "objective": None,
-        "bound": 12.25, "gap": 0.02,
-    }  # fmt: skip
+        "schema": "engiagent-run-summary/1",
+        "run": "week/new",
+        "problem": "new",
+        "engine": "offline",
+        "state": "done",
+        "stage": None,
+        "verdict": "certified",
+        "reason": None,
+        "started": "2026-01-02T00:00:00+00:00",
+        "finished": "2026-01-02T00:01:30+00:00",
+        "seconds": 90.0,
+        "objective": None,
+        "bound": 12.25,
+        "gap": 0.02,
+    }
     assert first.to_json()["objective"] == goal
 
 

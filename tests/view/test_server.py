@@ -11,20 +11,29 @@ from urllib.parse import quote
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.view import open_view
-from engiagent.view.answers import OWN, REPORTS
+from engiagent.report.view import open_view
+from engiagent.report.view.answers import OWN, REPORTS
 from tests.view.conftest import Caller, Put
 
 
 @pytest.mark.parametrize(
     ("host", "status"),
     [
-        ("127.0.0.1", 200), ("localhost", 200), ("LOCALHOST:9", 200), ("[::1]:8765", 200),
-        ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example:80", 403),
-        ("localhost@evil.example", 403), ("evil.example@localhost:1", 200), ("", 403),
-        ("[::1", 403), ("0.0.0.0", 403), ("127.0.0.2", 403),
+        ("127.0.0.1", 200),
+        ("localhost", 200),
+        ("LOCALHOST:9", 200),
+        ("[::1]:8765", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example:80", 403),
+        ("localhost@evil.example", 403),
+        ("evil.example@localhost:1", 200),
+        ("", 403),
+        ("[::1", 403),
+        ("0.0.0.0", 403),
+        ("127.0.0.2", 403),
     ],
-)  # fmt: skip
+)
 def test_only_the_names_of_this_computer_are_answered(host: str, status: int, call: Caller) -> None:
     assert call("/", Host=host).status == status
 
@@ -39,10 +48,13 @@ def test_a_request_without_or_with_two_hosts_is_refused(call: Caller) -> None:
 @pytest.mark.parametrize(
     ("site", "mode", "status"),
     [
-        ("same-origin", "cors", 200), ("none", "navigate", 200), ("cross-site", "navigate", 200),
-        ("cross-site", "no-cors", 403), ("same-site", "cors", 403),
+        ("same-origin", "cors", 200),
+        ("none", "navigate", 200),
+        ("cross-site", "navigate", 200),
+        ("cross-site", "no-cors", 403),
+        ("same-site", "cors", 403),
     ],
-)  # fmt: skip
+)
 def test_parts_of_pages_from_elsewhere_are_refused(
     site: str, mode: str, status: int, call: Caller
 ) -> None:
@@ -97,16 +109,36 @@ def secret(tmp_path: Path, put: Put) -> Path:
 @pytest.mark.parametrize(
     "path",
     [
-        "/runs/a/-/../../secret.txt", "/runs/a/-/..%2f..%2fsecret.txt", "/runs/a/-/notes.txt",
-        "/runs/a/-/model.py", "/runs/a/-/problem/link.md", "/runs/a/-/exchanges/secret.txt",
-        "/runs/a/-/problem/../notes.txt", "/runs/a/-/problem/%2e%2e/notes.txt",
-        "/runs/../secret.txt", "/runs/..", "/runs/%2e%2e/-/secret.txt", "/runs/a%2f..%2f..",
-        "/runs/elsewhere/-/secret.txt", "/runs/a/-//etc/passwd", "/runs//etc", "/runs/a%00b",
-        "/runs/-/loose.txt", "/static/../library.py", "/static/%2e%2e/server.py", "/static/",
-        "/events/runs/..", "/events/runs/nothing", "/runs/" + "x/" * 500, "/secret.txt", "//a",
-        "/runs/C:%5Ca", "/runs/a/-/problem/%EF%BF%BD%FF", "/?text=%FF&page=%00",
+        "/runs/a/-/../../secret.txt",
+        "/runs/a/-/..%2f..%2fsecret.txt",
+        "/runs/a/-/notes.txt",
+        "/runs/a/-/model.py",
+        "/runs/a/-/problem/link.md",
+        "/runs/a/-/exchanges/secret.txt",
+        "/runs/a/-/problem/../notes.txt",
+        "/runs/a/-/problem/%2e%2e/notes.txt",
+        "/runs/../secret.txt",
+        "/runs/..",
+        "/runs/%2e%2e/-/secret.txt",
+        "/runs/a%2f..%2f..",
+        "/runs/elsewhere/-/secret.txt",
+        "/runs/a/-//etc/passwd",
+        "/runs//etc",
+        "/runs/a%00b",
+        "/runs/-/loose.txt",
+        "/static/../library.py",
+        "/static/%2e%2e/server.py",
+        "/static/",
+        "/events/runs/..",
+        "/events/runs/nothing",
+        "/runs/" + "x/" * 500,
+        "/secret.txt",
+        "//a",
+        "/runs/C:%5Ca",
+        "/runs/a/-/problem/%EF%BF%BD%FF",
+        "/?text=%FF&page=%00",
     ],
-)  # fmt: skip
+)
 def test_nothing_outside_the_runs_files_is_given(path: str, secret: Path, call: Caller) -> None:
     reply = call(path)
     assert reply.text.count("secret") == reply.text.count("secret.txt")

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from engiagent.cli.weather import weather as command
 from engiagent.errors import InputError
-from engiagent.tabular import read_table
-from engiagent.weather import Weather, read_weather, series_over, write_series
+from engiagent.io.tabular import read_table
+from engiagent.io.weather import Weather, read_weather, series_over, write_series
 
 pvlib = pytest.importorskip("pvlib")
 TMY3 = Path(pvlib.__file__).parent / "data" / "723170TYA.CSV"
@@ -22,10 +22,14 @@ def epw_text(hours: int = 8760, **changed: str) -> str:
     """A year whose temperature is the number of the hour over 100, less 40."""
     head = [
         changed.get("location", "LOCATION,Koeln,-,DEU,IWEC,105130,50.87,7.17,1.0,99.0"),
-        "DESIGN CONDITIONS,0", "TYPICAL/EXTREME PERIODS,0", "GROUND TEMPERATURES,0",
-        "HOLIDAYS/DAYLIGHT SAVINGS,No,0,0,0", "COMMENTS 1,made", "COMMENTS 2,",
+        "DESIGN CONDITIONS,0",
+        "TYPICAL/EXTREME PERIODS,0",
+        "GROUND TEMPERATURES,0",
+        "HOLIDAYS/DAYLIGHT SAVINGS,No,0,0,0",
+        "COMMENTS 1,made",
+        "COMMENTS 2,",
         changed.get("periods", "DATA PERIODS,1,1,Data,Sunday,1/1,12/31"),
-    ]  # fmt: skip
+    ]
     times = np.datetime64("1999-01-01T00") + np.arange(hours)
     rows = []
     for k, time in enumerate(times.tolist()):
@@ -54,12 +58,17 @@ def weather(epw: Path) -> Weather:
 def test_epw_as_pvlib_reads_it(epw: Path, weather: Weather) -> None:
     frame, about = pvlib.iotools.read_epw(epw)
     for ours, theirs in {
-        "dry_bulb_temperature": "temp_air", "dew_point_temperature": "temp_dew",
-        "global_horizontal_radiation": "ghi", "direct_normal_radiation": "dni",
-        "diffuse_horizontal_radiation": "dhi", "atmospheric_pressure": "atmospheric_pressure",
-        "wind_speed": "wind_speed", "wind_direction": "wind_direction",
-        "liquid_precipitation": "liquid_precipitation_depth", "albedo": "albedo",
-    }.items():  # fmt: skip
+        "dry_bulb_temperature": "temp_air",
+        "dew_point_temperature": "temp_dew",
+        "global_horizontal_radiation": "ghi",
+        "direct_normal_radiation": "dni",
+        "diffuse_horizontal_radiation": "dhi",
+        "atmospheric_pressure": "atmospheric_pressure",
+        "wind_speed": "wind_speed",
+        "wind_direction": "wind_direction",
+        "liquid_precipitation": "liquid_precipitation_depth",
+        "albedo": "albedo",
+    }.items():
         assert np.array_equal(weather.column(ours), frame[theirs].to_numpy(dtype=float)), ours
     assert np.array_equal(weather.hour, frame.index.hour)
     assert np.array_equal(weather.month, frame.index.month)
@@ -123,14 +132,28 @@ def test_a_table_that_every_reader_takes(weather: Weather, tmp_path: Path) -> No
         series_over(weather, "dry_bulb_temperature", start, 1.0, 25),
     )
     assert table.column("time").texts()[2:4] == (
-        "2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00",
-    )  # fmt: skip
+        "2026-10-25T02:00:00+02:00",
+        "2026-10-25T02:00:00+01:00",
+    )
 
 
 def test_the_command_writes_the_table(epw: Path, tmp_path: Path) -> None:
     out = tmp_path / "w.csv"
-    asked = [str(epw), "--start", "2026-03-29T00:00", "--zone", "Europe/Berlin", "--periods", "46",
-             "--step", "0.5", "--column", "dry_bulb_temperature", "--output", str(out)]  # fmt: skip
+    asked = [
+        str(epw),
+        "--start",
+        "2026-03-29T00:00",
+        "--zone",
+        "Europe/Berlin",
+        "--periods",
+        "46",
+        "--step",
+        "0.5",
+        "--column",
+        "dry_bulb_temperature",
+        "--output",
+        str(out),
+    ]
     ran = CliRunner().invoke(command, asked, catch_exceptions=False)
     assert ran.exit_code == 0
     table = read_table(tmp_path, "w.csv")

@@ -9,8 +9,8 @@ import numpy as np
 from engiagent.blueprint.document import Core, DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import parse_binder
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import InputError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.definitions.reading import DecisionEvaluator
 from engiagent.verify.documents import Declarations
@@ -88,9 +88,13 @@ class Bench:
         wanted = tuple(dim.size for dim in dims)
         if answer.values.shape != wanted:
             raise InputError(
-                f"{name} has another shape", "the results", None, None,
-                str(answer.values.shape), str(wanted),
-            )  # fmt: skip
+                f"{name} has another shape",
+                "the results",
+                None,
+                None,
+                str(answer.values.shape),
+                str(wanted),
+            )
         if not np.isfinite(answer.values).all():
             raise InputError(f"{name} holds a value that is not finite", "the results")
         flat = np.asarray(answer.values, dtype=np.float64).reshape(-1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from engiagent.blueprint.document import DrawDef
 from engiagent.blueprint.grammar import parse
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, in_unit
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.values import Floats, Value

@@ -7,8 +7,8 @@ import numpy as np
 
 from engiagent.blueprint.document import ClaimDef
 from engiagent.blueprint.grammar import parse
-from engiagent.blueprint.units import Unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit
 from engiagent.verify.definitions.bench import Bench, in_unit
 from engiagent.verify.definitions.residuals import LEVEL, Outcome
 from engiagent.verify.findings import Violation

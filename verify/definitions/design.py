@@ -158,7 +158,7 @@ def _merit(bench: Bench, design: DesignDef) -> tuple[float | None, float, str]:
         raise EvaluationError("the merit is not a finite number")
     unit = value.unit
     if design.unit is not None:
-        from engiagent.blueprint.units import parse_unit
+        from engiagent.units.unit import parse_unit
 
         unit = parse_unit(design.unit)
     merit = float(value.data[0])

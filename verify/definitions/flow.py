@@ -12,7 +12,7 @@ import numpy as np
 from engiagent.blueprint.document import EquationDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.timeaxis import parse_step
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, in_unit
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.values import Floats, Value

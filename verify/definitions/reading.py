@@ -4,16 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Choice,
-    Members,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-)
+from engiagent.blueprint.grammar import Binary, Call, Choice, Members, Node, Number, Reduce, Ref
 from engiagent.blueprint.sets import IndexSet
 from engiagent.verify import arithmetic, values
 from engiagent.verify.clocks import placed

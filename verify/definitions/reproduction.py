@@ -33,10 +33,7 @@ UNCHECKED = Report("unchecked", {"findings": ["not reached"]})
 
 
 def reproduce(
-    problem: ProblemLike,
-    results: Any,
-    blueprint: Blueprint,
-    reading: Reading = AUTHOR_ONLY,
+    problem: ProblemLike, results: Any, blueprint: Blueprint, reading: Reading = AUTHOR_ONLY
 ) -> Certificate:
     """Return the certificate of a computed answer.
 
@@ -75,9 +72,17 @@ def reproduce(
     if not blueprint.core.claims:
         notes.append("nothing is claimed; the computed values were reproduced or not as they are")
     return _certificate(
-        problem, blueprint, reading, levels, violations, missing, open_sentences, notes, objective,
+        problem,
+        blueprint,
+        reading,
+        levels,
+        violations,
+        missing,
+        open_sentences,
+        notes,
+        objective,
         inputs,
-    )  # fmt: skip
+    )
 
 
 def _judge(
@@ -131,11 +136,7 @@ def _algebra(outcomes: Sequence[Outcome]) -> Report:
     statuses = {outcome.status for outcome in outcomes}
     status = "fail" if "fail" in statuses else "unchecked" if "unchecked" in statuses else "pass"
     findings = [str(o.check["reason"]) for o in outcomes if "reason" in o.check]
-    body = {
-        "source": "blueprint",
-        "checks": [o.check for o in outcomes],
-        "findings": findings,
-    }
+    body = {"source": "blueprint", "checks": [o.check for o in outcomes], "findings": findings}
     return Report(status, body, tuple(o.violation for o in outcomes if o.violation is not None))
 
 
@@ -169,9 +170,14 @@ def _as_programme(blueprint: Blueprint) -> Blueprint:
             for value in (*choice.values, *bounds):
                 rules.append(_rule(choice.name, f"{value}{unit}", source))
     plain = replace(
-        core, constraints=tuple(rules), draws=(), definitions=(), equations=(), design=None,
+        core,
+        constraints=tuple(rules),
+        draws=(),
+        definitions=(),
+        equations=(),
+        design=None,
         claims=(),
-    )  # fmt: skip
+    )
     return replace(blueprint, kind="programme", core_model_elements=plain)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from engiagent.blueprint.document import DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import parse
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.definitions.bench import Bench, computed, in_unit
 from engiagent.verify.definitions.chances import misfit
 from engiagent.verify.definitions.flow import carried
@@ -85,9 +85,11 @@ def _compared(
     defect = np.abs(value.data - stored.data)
     allowed = TOLERANCES["of_terms"] * (value.size + np.abs(stored.data)) + _least(stored.unit)
     good = defect <= allowed  # NaN is no good
-    worst = int(np.argmax(np.where(np.isfinite(defect), defect - allowed, np.inf))) if (
-        defect.size
-    ) else 0  # fmt: skip
+    worst = (
+        int(np.argmax(np.where(np.isfinite(defect), defect - allowed, np.inf)))
+        if (defect.size)
+        else 0
+    )
     amount = float(defect[worst]) if defect.size else 0.0
     steps = stored.unit.difference() if stored.unit.is_point else stored.unit
     names = frame.names.items() if defect.size else ()

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case, build_case, find_requirements
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench
@@ -180,8 +180,9 @@ def _with_findings(
     }
     off = [one for one in found if one.worst > 0]
     # The one that is closest to its tolerance, or furthest beyond it, in parts of it.
-    worst = max(off, key=lambda one: one.worst / max(one.tolerance, Fraction(1, 10**18)),
-                default=None)  # fmt: skip
+    worst = max(
+        off, key=lambda one: one.worst / max(one.tolerance, Fraction(1, 10**18)), default=None
+    )
     if worst is not None:
         body["worst"] = worst.to_dict()
     certificate = _noted(certificate, "algebra", body)
@@ -234,9 +235,11 @@ def _with_bound(
     gap = sign * (value - bound)
     relative = gap / max(abs(value), abs(bound), Fraction(1))
     body |= {
-        "bound": written(bound, up=sign < 0), "gap": written(relative, up=True),
-        "gap_float": float(relative), "method": how,
-    }  # fmt: skip
+        "bound": written(bound, up=sign < 0),
+        "gap": written(relative, up=True),
+        "gap_float": float(relative),
+        "method": how,
+    }
     if programme.left_out or not programme.is_linear:
         body["left_out"] = "rows that are not affine only make the bound weaker"
     shown = (certificate.bound or {}).get("value")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.case import build_case, find_requirements
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.addition import plain_objective, stated_exactly

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit
+from engiagent.units.unit import Unit
 from engiagent.verify.exact.forms import Exact
 from engiagent.verify.exact.numbers import (
     Fractions,
@@ -171,17 +171,22 @@ def weights_of(
         unit = block.excess.unit.difference()
         for factor, given in _given(block.rule.id, block.number, block.op, lengths, multipliers):
             own = _fitted(given, block.excess.size, digits)
-            per = given.unit.factor if given.unit is not None else (
-                (scale.factor if scale is not None else Fraction(1)) / unit.factor
-            )  # fmt: skip
+            per = (
+                given.unit.factor
+                if given.unit is not None
+                else ((scale.factor if scale is not None else Fraction(1)) / unit.factor)
+            )
             y[span] = [factor(sign * number * per) for number in own]
     return y
 
 
 def _given(
-    name: str, number: int, op: str, lengths: Mapping[str, int],
+    name: str,
+    number: int,
+    op: str,
+    lengths: Mapping[str, int],
     multipliers: Mapping[str, Multipliers],
-) -> Iterator[tuple[Callable[[Fraction], Fraction], Multipliers]]:  # fmt: skip
+) -> Iterator[tuple[Callable[[Fraction], Fraction], Multipliers]]:
     """Yield the multipliers of one comparison of a rule, and what to do with them."""
     whole, own = multipliers.get(name), multipliers.get(f"{name}__{number}")
     both = lengths[name] == 2 and whole is not None and f"{name}__2" not in multipliers

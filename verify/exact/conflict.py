@@ -79,9 +79,15 @@ def checked(programme: ExactProgramme, system: Linear, members: Sequence[Member]
     unknown = [str(m) for m, place in zip(members, places, strict=True) if place is None]
     twice = len(set(members)) < len(members)
     if unknown or twice or not members or len(members) > LARGEST:
-        reason = f"not affine or not there: {', '.join(unknown)}" if unknown else (
-            "a member is named twice" if twice else f"between 1 and {LARGEST} members are checked"
-        )  # fmt: skip
+        reason = (
+            f"not affine or not there: {', '.join(unknown)}"
+            if unknown
+            else (
+                "a member is named twice"
+                if twice
+                else f"between 1 and {LARGEST} members are checked"
+            )
+        )
         return {**body, "reason": reason}
     kept = [place for place in places if place is not None]
     whole = False
@@ -90,22 +96,34 @@ def checked(programme: ExactProgramme, system: Linear, members: Sequence[Member]
         whole = True
         proof = _tree(_only(system, kept, whole))
     if proof is None:
-        return {**body, "infeasible": False, "irreducible": False,
-                "reason": "the members were not shown to contradict one another"}  # fmt: skip
+        return {
+            **body,
+            "infeasible": False,
+            "irreducible": False,
+            "reason": "the members were not shown to contradict one another",
+        }
     body |= {"infeasible": True, "proof": proof}
     for number, member in enumerate(members):
         rest = _only(system, [*kept[:number], *kept[number + 1 :]], whole)
         missed = _witness(rest, whole)
         if missed is None or missed[0] > missed[1]:
             needless = contradiction(rest) is not None or (whole and _tree(rest) is not None)
-            return {**body, "irreducible": False if needless else None, "reason": (
-                f"the others contradict one another without {member}" if needless
-                else f"no point was found that keeps all but {member}"
-            )}  # fmt: skip
+            return {
+                **body,
+                "irreducible": False if needless else None,
+                "reason": (
+                    f"the others contradict one another without {member}"
+                    if needless
+                    else f"no point was found that keeps all but {member}"
+                ),
+            }
         body["members"][number]["witness_violation"] = written(missed[0])
         if missed[0] > 0 and contradiction(rest) is not None:
-            return {**body, "irreducible": False,
-                    "reason": f"the others contradict one another without {member}"}  # fmt: skip
+            return {
+                **body,
+                "irreducible": False,
+                "reason": f"the others contradict one another without {member}",
+            }
     return {**body, "irreducible": True}
 
 
@@ -154,11 +172,14 @@ def _only(system: Linear, kept: Sequence[Limits], whole: bool) -> Linear:
     )
     steps = system.whole if whole else np.array([ZERO] * len(system.lower), dtype=object)
     return Linear(
-        entries, system.ops[rows], system.constant[rows],
+        entries,
+        system.ops[rows],
+        system.constant[rows],
         [end if j in low else None for j, end in enumerate(system.lower)],
         [end if j in high else None for j, end in enumerate(system.upper)],
-        steps, {},
-    )  # fmt: skip
+        steps,
+        {},
+    )
 
 
 # --- infeasible --------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from engiagent.blueprint.grammar import (
     parse,
     walk,
 )
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.blueprint.values import unit_of
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import functions
 from engiagent.verify.documents import Bench
 from engiagent.verify.exact import forms
@@ -140,8 +140,10 @@ class ExactEvaluator:
             return forms.gather(value, evaluator.places.flat(node, symbol, frame))
         flat, early = evaluator.places.flat_and_early(node, symbol, frame, before.size)
         now, then = np.flatnonzero(early == 0), np.flatnonzero(early)
-        parts = [(forms.gather(value, flat[now]), now),
-                 (forms.gather(before, early[then] - 1), then)]  # fmt: skip
+        parts = [
+            (forms.gather(value, flat[now]), now),
+            (forms.gather(before, early[then] - 1), then),
+        ]
         return forms.combine(parts, frame.size)
 
     def _unary(self, node: Unary, frame: Frame) -> Exact:
@@ -196,8 +198,10 @@ class ExactEvaluator:
     def _choice(self, node: Choice, frame: Frame) -> Exact:
         holds = self.bench.evaluator.condition(node.condition, frame)
         yes, no = np.flatnonzero(holds), np.flatnonzero(~holds)
-        parts = [(self.number(node.then, frame.take(yes)), yes),
-                 (self.number(node.otherwise, frame.take(no)), no)]  # fmt: skip
+        parts = [
+            (self.number(node.then, frame.take(yes)), yes),
+            (self.number(node.otherwise, frame.take(no)), no),
+        ]
         return forms.combine(parts, frame.size)
 
     def _call(self, node: Call, frame: Frame) -> Exact:
@@ -205,8 +209,10 @@ class ExactEvaluator:
         if node.function == "prev":
             first, moved = evaluator.one_step_back(node, frame)
             yes, no = np.flatnonzero(first), np.flatnonzero(~first)
-            parts = [(self.number(moved, frame.take(no)), no),
-                     (self.number(node.args[1], frame.take(yes)), yes)]  # fmt: skip
+            parts = [
+                (self.number(moved, frame.take(no)), no),
+                (self.number(node.args[1], frame.take(yes)), yes),
+            ]
             return forms.combine(parts, frame.size)
         if node.function == "where":
             return self._choice(Choice(node.span, *node.args), frame)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit
+from engiagent.units.unit import Unit
 from engiagent.verify.exact.numbers import Fractions, written
 from engiagent.verify.exact.programme import Block, Box, ExactProgramme, box_tolerance
 from engiagent.verify.findings import Violation

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from engiagent.blueprint.grammar import neighbours
-from engiagent.blueprint.units import Unit, UnitError
+from engiagent.units.unit import Unit, UnitError
 from engiagent.verify.exact.numbers import (
     Fractions,
     NotExactError,

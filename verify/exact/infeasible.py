@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import InputError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
+from engiagent.units.unit import parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
@@ -85,8 +85,11 @@ def _with_conflict(
     """Return a certificate that says whether a set of members is infeasible, and irreducible."""
     members = conflict.members_of(claim)
     if members is None:
-        body: dict[str, Any] = {"infeasible": None, "irreducible": None,
-                                "reason": "the claim names no members"}  # fmt: skip
+        body: dict[str, Any] = {
+            "infeasible": None,
+            "irreducible": None,
+            "reason": "the claim names no members",
+        }
     else:
         body = conflict.checked(programme, system, members)
     levels = dict(certificate.levels)

@@ -121,6 +121,7 @@ def written(number: Fraction, up: bool | None = None) -> str:
     if len(shown) <= LONGEST:
         return shown
     away = number > 0 if up is None else up
-    context = Context(prec=DIGITS, rounding=ROUND_CEILING if away else ROUND_FLOOR,
-                      Emin=-10**9, Emax=10**9)  # fmt: skip
+    context = Context(
+        prec=DIGITS, rounding=ROUND_CEILING if away else ROUND_FLOOR, Emin=-(10**9), Emax=10**9
+    )
     return f"~{context.divide(Decimal(number.numerator), Decimal(number.denominator))}"

@@ -9,19 +9,13 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.grammar import GrammarError
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.documents import Bench
 from engiagent.verify.exact import forms
 from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.forms import Entries, Exact
-from engiagent.verify.exact.numbers import (
-    Fractions,
-    NotExactError,
-    filled,
-    fraction,
-    grouped,
-)
+from engiagent.verify.exact.numbers import Fractions, NotExactError, filled, fraction, grouped
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.levels.algebra import Rule, judge_of, rules_of_core
 from engiagent.verify.levels.variables import bound_tolerance

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.units import Unit
+from engiagent.units.unit import Unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.declared import declared_of
 from engiagent.verify.documents import Bench
@@ -101,12 +101,7 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
     evaluator = bench.evaluator
     try:
         frame = evaluator.frame(rule.forall, rule.where)
-        parts = parts_of(
-            evaluator,
-            rule.expression,
-            frame,
-            judge_of(bench, rule),
-        )
+        parts = parts_of(evaluator, rule.expression, frame, judge_of(bench, rule))
     except EvaluationError as error:
         return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
     found = [one for one in (worst_of(part) for part in parts) if one is not None]
@@ -145,12 +140,18 @@ def _with_faults(bench: Bench, rule: Rule, level: str, found: Outcome) -> Outcom
         return found
     accused = tuple(
         Violation(
-            level, rule.id, rule.name or rule.id, f"{rule.id} ({rule.expression}): {f.text}"
+            level,
+            rule.id,
+            rule.name or rule.id,
+            f"{rule.id} ({rule.expression}): {f.text}"
             + "".join(f" at {name} = {label}" for name, label in f.where.items()),
-            f.where, f.amount, f.unit, f.tolerance,
+            f.where,
+            f.amount,
+            f.unit,
+            f.tolerance,
         )
         for f in faults
-    )  # fmt: skip
+    )
     return replace(found, record={**found.record, "status": "fail"}, faults=accused)
 
 
@@ -210,10 +211,16 @@ def outcome(rule: Rule, level: str, frame: Frame, worst: Worst | None) -> Outcom
     return Outcome(
         {**entry, "status": "fail"},
         Violation(
-            level, rule.id, rule.name or rule.id, text, where, amount, unit,
+            level,
+            rule.id,
+            rule.name or rule.id,
+            text,
+            where,
+            amount,
+            unit,
             worst.tolerance / factor,
         ),
-    )  # fmt: skip
+    )
 
 
 def record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from engiagent.blueprint.units import Dimension, Unit
+from engiagent.units.unit import Dimension, Unit
 from engiagent.verify.figures import lone_units
 from engiagent.verify.levels.sources import ProblemLike, Source
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.restated import repeats_number, repeats_requirement
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed

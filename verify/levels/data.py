@@ -10,12 +10,12 @@ import numpy as np
 
 from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Ref, parse, walk
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.blueprint.unused import listed_as_unused
 from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import open_inside
-from engiagent.tabular import TableColumn, TableFile
+from engiagent.io.files import open_inside
+from engiagent.io.tabular import TableColumn, TableFile
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.alignment import at_periods
 from engiagent.verify.columns import read_again
@@ -296,7 +296,7 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
 def _compare_column(
     tracing: Tracing, definition: ParameterDef, declarations: Declarations, file: str, header: str
 ) -> None:
-    from engiagent.tabular import read_table
+    from engiagent.io.tabular import read_table
 
     name = definition.name
     symbol = declarations.parameter(name)
@@ -333,9 +333,11 @@ def _at_periods(
     """Align a column with the periods once more, from its own time stamps."""
     stamps = FileColumn.of(*source).stamps
     axis = symbol.dims[0].root.axis if len(symbol.dims) == 1 else None
-    found = None if stamps is None else text_stamps(
-        stamps.texts(), lambda row, what: stamps.error(row, what), None
-    )  # fmt: skip
+    found = (
+        None
+        if stamps is None
+        else text_stamps(stamps.texts(), lambda row, what: stamps.error(row, what), None)
+    )
     if found is None or axis is None:
         tracing.open.append(f"{name}: it is aligned with no periods that {source[0].name} has")
         return numbers

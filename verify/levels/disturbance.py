@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.models.recursion import scalar_recursion
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.disturbances import WHERE, Disturbance, Disturbances
 from engiagent.verify.documents import Bench
@@ -99,9 +99,15 @@ def _count(tally: dict[str, dict[str, Any]], records: Sequence[Mapping[str, Any]
         excess = worst.get("excess") if slack is None else -slack
         item = tally.setdefault(
             record["id"],
-            {"id": record["id"], "name": record["name"], "unit": worst.get("unit"), "broken": 0,
-             "worst": None, "where": {}},
-        )  # fmt: skip
+            {
+                "id": record["id"],
+                "name": record["name"],
+                "unit": worst.get("unit"),
+                "broken": 0,
+                "worst": None,
+                "where": {},
+            },
+        )
         if record["status"] == "fail":
             item["broken"] += 1
             holds = False
@@ -156,9 +162,11 @@ class _Target:
             known = [f"{u.name}.{s}" for u in plant.units for s in u.parameters]
             known += [p.name for p in plant.bench.declarations.core.parameters]
             raise InputError(
-                "nothing of that name can be disturbed", WHERE, found=repr(item.target),
+                "nothing of that name can be disturbed",
+                WHERE,
+                found=repr(item.target),
                 expected=f"one of {', '.join(known)}",
-            )  # fmt: skip
+            )
         base = symbol.value.data
         return cls(name, base, _scaled(item, base, symbol.value.unit, si=True), symbol)
 
@@ -200,8 +208,10 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
     given = own if item.unit is None else item.unit.difference()
     if given.dimension != own.dimension:
         raise InputError(
-            f"the noise of {item.target} measures something else", WHERE, found=str(given),
+            f"the noise of {item.target} measures something else",
+            WHERE,
+            found=str(given),
             expected=str(own),
-        )  # fmt: skip
+        )
     factor = given.scale / (1.0 if si else own.scale)
     return np.full(base.shape, item.deviation * factor)

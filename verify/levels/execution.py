@@ -9,8 +9,8 @@ import numpy as np
 from engiagent.blueprint.document import ComponentDef, Core
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
@@ -26,14 +26,7 @@ from engiagent.verify.vocabulary import SERIES
 def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
     """Return the components of a blueprint as physical units."""
     return tuple(
-        Dynamics(
-            c.name,
-            c.model,
-            c.index,
-            _scheme(c),
-            _parameters(c),
-            c.connections or {},
-        )
+        Dynamics(c.name, c.model, c.index, _scheme(c), _parameters(c), c.connections or {})
         for c in core.components
     )
 

@@ -15,7 +15,7 @@ from engiagent.blueprint.document import (
     RiskDef,
 )
 from engiagent.blueprint.grammar import parse
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, kinks, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
@@ -289,8 +289,16 @@ def check_objective(
 ) -> Iterator[Violation]:
     """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
     for fault in faults:
-        yield Violation(level, "objective", "objective", f"the objective: {fault.text}",
-                        fault.where, fault.amount, fault.unit, fault.tolerance)  # fmt: skip
+        yield Violation(
+            level,
+            "objective",
+            "objective",
+            f"the objective: {fault.text}",
+            fault.where,
+            fault.amount,
+            fault.unit,
+            fault.tolerance,
+        )
     if not np.isfinite(objective.value) and not faults:
         text = "the objective is no finite number"
         yield Violation(level, "objective", "objective", text, {}, None, objective.unit)
@@ -303,7 +311,7 @@ def check_objective(
         tolerance = (
             TOLERANCES["objective"] * max(abs(term.value), abs(term.limit))
             + floor_of(unit) / unit.scale
-        )  # fmt: skip
+        )
         if not excess <= tolerance:  # true for NaN
             text = f"the goal {term.name} is {term.value!r} {term.unit}, its limit {term.limit!r}"
             yield Violation(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.declared import declared_of
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
@@ -98,15 +98,25 @@ def check_states(trajectory: Trajectory, findings: Findings) -> None:
     if trajectory.claimed is not None and trajectory.defect is not None:
         words = "the state does not follow from the state before and the decisions"
         findings.test(
-            f"step:{name}", f"steps of {name}", np.abs(trajectory.defect), per_step, unit, over,
+            f"step:{name}",
+            f"steps of {name}",
+            np.abs(trajectory.defect),
+            per_step,
+            unit,
+            over,
             f"{words}, off",
-        )  # fmt: skip
+        )
     if trajectory.claimed is not None:
         off = np.abs(trajectory.claimed - trajectory.declared)
         findings.test(
-            f"drift:{name}", f"drift of {name}", off, allowed, unit, over,
+            f"drift:{name}",
+            f"drift of {name}",
+            off,
+            allowed,
+            unit,
+            over,
             "the schedule's state is not the one that its decisions lead to, off",
-        )  # fmt: skip
+        )
     tolerance = per_step + np.minimum(off, allowed)
     for bound, sign, words in (
         (trajectory.lower, -1.0, "below its minimum"),
@@ -116,9 +126,14 @@ def check_states(trajectory: Trajectory, findings: Findings) -> None:
         if limited.any():
             excess = sign * (trajectory.declared - np.where(limited, bound, 0.0))
             findings.test(
-                f"{words.split()[0]}:{name}", f"{name} when executed",
-                np.where(limited, excess, -trajectory.scale), tolerance, unit, over, words,
-            )  # fmt: skip
+                f"{words.split()[0]}:{name}",
+                f"{name} when executed",
+                np.where(limited, excess, -trajectory.scale),
+                tolerance,
+                unit,
+                over,
+                words,
+            )
 
 
 def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
@@ -132,9 +147,14 @@ def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
         findings.test(f"sign:{name}", name, -series, tolerance, meaning.unit, over, "negative")
         if most is not None:
             findings.test(
-                f"limit:{name}", name, series - most, tolerance, meaning.unit, over,
+                f"limit:{name}",
+                name,
+                series - most,
+                tolerance,
+                meaning.unit,
+                over,
                 "above its limit",
-            )  # fmt: skip
+            )
 
 
 def tolerance_of(bench: Bench, unit: str, scale: Floats | float) -> Floats:
@@ -160,9 +180,14 @@ def check_excess(bench: Bench, excess: Excess, findings: Findings) -> None:
     if tolerance is None:
         tolerance = tolerance_of(bench, excess.unit, excess.scale)
     findings.test(
-        excess.check, excess.name, excess.amount, tolerance, difference(excess.unit), excess.over,
+        excess.check,
+        excess.name,
+        excess.amount,
+        tolerance,
+        difference(excess.unit),
+        excess.over,
         excess.words,
-    )  # fmt: skip
+    )
 
 
 def check_result(bench: Bench, result: Result, findings: Findings) -> None:

@@ -18,7 +18,7 @@ from engiagent.blueprint.grammar import (
     parse,
     references,
 )
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Violation
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_sources, words_of

@@ -179,8 +179,10 @@ def _tolerance(row: Row) -> Floats:
 
 def at_bounds(point: Point) -> tuple[Bools, Bools]:
     """Return which columns are at their lower and at their upper bound, within a millionth."""
-    reach = np.maximum(np.where(np.isfinite(point.lower), np.abs(point.lower), 0.0),
-                       np.where(np.isfinite(point.upper), np.abs(point.upper), 0.0))  # fmt: skip
+    reach = np.maximum(
+        np.where(np.isfinite(point.lower), np.abs(point.lower), 0.0),
+        np.where(np.isfinite(point.upper), np.abs(point.upper), 0.0),
+    )
     room = SMALL * np.maximum(np.abs(point.x), reach)
     return point.x - point.lower <= room, point.upper - point.x <= room
 
@@ -194,8 +196,10 @@ def _residuals(
     """Return relative residuals of stationarity, of signs and of complementarity."""
     wrong = [_wrong_sign(row) for row in rows]
     most = max((float(np.abs(row.multipliers).max(initial=0.0)) for row in rows), default=0.0)
-    kept = [replace(row, multipliers=row.multipliers - off)
-            for row, off in zip(rows, wrong, strict=True)]  # fmt: skip
+    kept = [
+        replace(row, multipliers=row.multipliers - off)
+        for row, off in zip(rows, wrong, strict=True)
+    ]
     seeds = [(node, np.full(1, sign)), *((row.value, -row.multipliers) for row in kept)]
     slope, size = (flat(gradients(seeds, mode), point) for mode in ("value", "absolute"))
     at_low, at_high = at_bounds(point)
@@ -207,8 +211,9 @@ def _residuals(
     with np.errstate(all="ignore"):
         relative = np.where(left == 0, 0.0, np.abs(left) / scale)
     own = max(abs(float(node.data[0])), float(node.size[0]), 1e-300)
-    gaps = sum(float(np.abs(row.multipliers * row.value.data).sum()) for row in kept
-               if row.kind != "==")  # fmt: skip
+    gaps = sum(
+        float(np.abs(row.multipliers * row.value.data).sum()) for row in kept if row.kind != "=="
+    )
     worst = max((float(np.abs(off).max(initial=0.0)) for off in wrong), default=0.0)
     return {
         "stationarity": float(np.max(relative, initial=0.0)),
@@ -257,8 +262,13 @@ def _least_squares(rows: Sequence[Row], node: Value, sign: float, point: Point) 
     low = np.where((kinds == ">="), 0.0, -np.inf)
     high = np.where((kinds == "<="), 0.0, np.inf)
     size = float(np.abs(slope[inside]).max(initial=0.0)) or 1.0
-    found = lsq_linear(matrix / norms, slope[inside] / size, bounds=(low, high), tol=1e-14,
-                       method="bvls" if inside.size < 400 else "trf")  # fmt: skip
+    found = lsq_linear(
+        matrix / norms,
+        slope[inside] / size,
+        bounds=(low, high),
+        tol=1e-14,
+        method="bvls" if inside.size < 400 else "trf",
+    )
     y = found.x * size / norms
     result, at = [], 0
     for row, mask in zip(rows, there, strict=True):

@@ -99,9 +99,10 @@ def _extreme(block: Block, side: int) -> Iterator[Pieces]:
         first, second = block.forms
         between = first.plus(second, -1.0)
         gap = _gap(block)
-        low, high = np.minimum(natural * gap[0], natural * gap[1]), np.maximum(
-            natural * gap[0], natural * gap[1]
-        )  # fmt: skip
+        low, high = (
+            np.minimum(natural * gap[0], natural * gap[1]),
+            np.maximum(natural * gap[0], natural * gap[1]),
+        )
         crossing = np.isfinite(low) & np.isfinite(high) & (low < 0) & (high > 0)
         rows = np.flatnonzero(crossing)
         if rows.size:
@@ -290,9 +291,10 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
             rise = np.where(high > low, (value(high) - height) / (high - low), 0.0)
             usable = shape == -side
         scale = np.abs(height) + np.abs(rise) * (
-            np.abs(at) + np.where(np.isfinite(low), np.abs(low), 0.0)
+            np.abs(at)
+            + np.where(np.isfinite(low), np.abs(low), 0.0)
             + np.where(np.isfinite(high), np.abs(high), 0.0)
-        )  # fmt: skip
+        )
     rows = np.flatnonzero(usable & np.isfinite(height) & np.isfinite(rise) & np.isfinite(at))
     if not rows.size:
         return

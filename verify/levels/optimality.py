@@ -19,8 +19,8 @@ import numpy as np
 
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.grammar import Call, parse
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError

@@ -117,9 +117,7 @@ def _without_dynamics(
 
 
 def _by_balances(
-    benches: Sequence[tuple[Bench, Sequence[Rule]]],
-    claims_states: bool,
-    states: Mapping[str, str],
+    benches: Sequence[tuple[Bench, Sequence[Rule]]], claims_states: bool, states: Mapping[str, str]
 ) -> Report:
     """Return the outcome of executing a plan by the balances that it is stated with."""
     findings = Findings()

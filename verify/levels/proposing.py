@@ -122,8 +122,9 @@ class Proposer:
             picks = sp.csr_matrix((np.ones(size), places), shape=piece.form.matrix.shape)
             form = Form((piece.form.matrix - picks).tocsr(), piece.form.constant, piece.form.error)
             side = float(piece.side)
-            under = Form(scaled(form.matrix, rows=np.full(size, side)), side * form.constant,
-                         form.error)  # fmt: skip
+            under = Form(
+                scaled(form.matrix, rows=np.full(size, side)), side * form.constant, form.error
+            )
             # The piece is kept beside its rows: its id is its own as long as it lives.
             known = self._known[id(piece)] = (piece, self._scaled(under))
         return known[1]

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.blueprint.grammar import Compare, GrammarError, Node, Ref, parse, walk
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.algebra import Outcome, Rule, check_rules
 from engiagent.verify.levels.buses import buses_of, sides_of, total

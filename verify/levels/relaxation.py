@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
@@ -76,8 +76,11 @@ def relaxed_bound(
     if best is None or not _enough(value, best):
         best = _better(best, _tightened(relaxation, needs, point, value))
     if best is None:
-        return DualBound(None, reason="the relaxation has no bound: a variable or a function of "
-                         "one has no limits on the side where it pays")  # fmt: skip
+        return DualBound(
+            None,
+            reason="the relaxation has no bound: a variable or a function of "
+            "one has no limits on the side where it pays",
+        )
     return DualBound(sign * best)
 
 

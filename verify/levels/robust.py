@@ -13,8 +13,8 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError, Symbol

@@ -47,11 +47,25 @@ def _block(columns: Columns, value: Value, limits: Floats, known: dict[int, Bloc
     start, size = columns.starts[value.order], value.data.size
     forms = [columns.form(parent) for parent in atom.parents]
     if atom.kind == "quotient" and forms[0].is_constant:
-        return Block("inverse", start, size, (forms[1],), (forms[1].interval(*limits),), None,
-                     (np.broadcast_to(atom.parents[0].data, (size,)),))  # fmt: skip
+        return Block(
+            "inverse",
+            start,
+            size,
+            (forms[1],),
+            (forms[1].interval(*limits),),
+            None,
+            (np.broadcast_to(atom.parents[0].data, (size,)),),
+        )
     if atom.kind == "product" and _alike(*forms):
-        return Block("power", start, size, (forms[0],), (forms[0].interval(*limits),), None,
-                     (np.array([2.0]),))  # fmt: skip
+        return Block(
+            "power",
+            start,
+            size,
+            (forms[0],),
+            (forms[0].interval(*limits),),
+            None,
+            (np.array([2.0]),),
+        )
     root = atom.kind == "sqrt" or (atom.kind == "power" and atom.numbers[0][0] == 0.5)
     if root:
         parts = _sum_of_squares(forms[0], known)
@@ -122,8 +136,10 @@ def _ends(block: Block) -> tuple[Floats, Floats]:
         join = np.maximum if block.kind == "max" else np.minimum
         if block.rows is None:
             pairs = block.ends[: len(block.forms)]
-            return (np.asarray(join.reduce([p[0] for p in pairs])),
-                    np.asarray(join.reduce([p[1] for p in pairs])))  # fmt: skip
+            return (
+                np.asarray(join.reduce([p[0] for p in pairs])),
+                np.asarray(join.reduce([p[1] for p in pairs])),
+            )
         start = -np.inf if block.kind == "max" else np.inf
         found = np.full((2, block.size), start)
         join.at(found[0], block.rows, low)
@@ -208,7 +224,9 @@ def _diagonal(
     # |x' E x| <= |x|' |E| |x| over the box, and what the constants of the factors may be off.
     lost = float(reach[touched] @ (residual @ reach[touched]))
     sizes = [abs(m) @ np.where(np.isfinite(reach), reach, 0.0) for m in (first, second)]
-    lost += float(np.abs(weights) @ (errors[0] * (sizes[1] + np.abs(b)) + errors[1] * (sizes[0] + np.abs(a))))  # noqa: E501  # fmt: skip
+    lost += float(
+        np.abs(weights) @ (errors[0] * (sizes[1] + np.abs(b)) + errors[1] * (sizes[0] + np.abs(a)))
+    )  # noqa: E501
     rounding = (
         256 * EPSILON * float(np.abs(weights) @ ((sizes[0] + np.abs(a)) * (sizes[1] + np.abs(b))))
     )
@@ -224,8 +242,9 @@ def _diagonal(
     form = Form(basis.tocsr(), np.zeros(many), np.zeros(many))
     blocks = [resized(block, wide) for block in blocks]
     limits = np.concatenate([limits, np.zeros((2, many))], axis=1)
-    square = Block("power", count, many, (form,), (form.interval(*limits),), None,
-                   (np.array([2.0]),))  # fmt: skip
+    square = Block(
+        "power", count, many, (form,), (form.interval(*limits),), None, (np.array([2.0]),)
+    )
     limits[:, count:] = _interval(square)
     point = np.concatenate([point, np.asarray(vectors.T @ point[touched]) ** 2])
     constant = objective.constant + float((weights * a * b).sum()) - lost - rounding
@@ -266,8 +285,9 @@ def _squares(quadratic: Matrix, touched: Ints) -> tuple[Floats, Floats, Floats] 
         vectors[np.ix_(own, own)] = v
         curvature[own] = d
     # Curvature within rounding of zero is none; what that leaves out is in the residual.
-    curvature = np.where(np.abs(curvature) <= 1e-13 * np.abs(curvature).max(initial=0.0), 0.0,
-                         curvature)  # fmt: skip
+    curvature = np.where(
+        np.abs(curvature) <= 1e-13 * np.abs(curvature).max(initial=0.0), 0.0, curvature
+    )
     residual = np.abs(dense - (vectors * curvature) @ vectors.T)
     residual += (
         8 * touched.size * EPSILON * (np.abs(vectors) * np.abs(curvature)) @ np.abs(vectors.T)

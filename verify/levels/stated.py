@@ -27,13 +27,7 @@ from engiagent.verify.levels.bands import Banded, banded, bands_of, common_facto
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.goals import Objective
-from engiagent.verify.levels.optimality import (
-    DualBound,
-    Row,
-    bound_of_rows,
-    row_of,
-    rows_of,
-)
+from engiagent.verify.levels.optimality import DualBound, Row, bound_of_rows, row_of, rows_of
 from engiagent.verify.levels.physical import physical_rows
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.requirements import Requirements
@@ -260,11 +254,7 @@ def _noughts(ref: Ref, over: Mapping[str, str], declarations: Declarations) -> S
 
 
 def handed_over(
-    stated: Stated,
-    objective: Objective,
-    bench: Bench,
-    core: Core,
-    duals: Mapping[str, Multipliers],
+    stated: Stated, objective: Objective, bench: Bench, core: Core, duals: Mapping[str, Multipliers]
 ) -> DualBound:
     """Return the bound from multipliers of blueprint rows that say what requirements say, in SI.
 
@@ -284,9 +274,10 @@ def handed_over(
         return DualBound(None, reason=str(error))
     columns, other = _columns(stated, bench, core)
     ours = [
-        (rule, op, Comparable(excess, columns)) for rule, op, excess in stated.rows
+        (rule, op, Comparable(excess, columns))
+        for rule, op, excess in stated.rows
         if excess.degree == 1
-    ]  # fmt: skip
+    ]
     rows = []
     for row in theirs:
         if row.value.degree == 1 and row.multipliers.any():

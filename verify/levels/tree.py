@@ -56,10 +56,7 @@ class _Open:
 
 
 def bound_by_cases(
-    bench: Bench,
-    core: Core,
-    objective: Objective,
-    boxes: Mapping[str, Bounds],
+    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds]
 ) -> DualBound:
     """Return a bound of the objective from below (from above when maximising), in SI.
 

@@ -10,19 +10,12 @@ from functools import partial
 import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.declared import bound_of, declared_value
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError
-from engiagent.verify.levels.algebra import (
-    Outcome,
-    Rule,
-    most_telling,
-    outcome,
-    record,
-    worst_of,
-)
+from engiagent.verify.levels.algebra import Outcome, Rule, most_telling, outcome, record, worst_of
 from engiagent.verify.relations import Part, slack_of
 from engiagent.verify.requirements import Counted
 from engiagent.verify.series import bind

@@ -32,32 +32,63 @@ def _handle(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     served = _served(plant, unit, flow)
     streams = [(part * DRY_AIR_HEAT, zone) for part, zone in served]
     taken = sum(s * (supply - zone - share * (outdoor - zone)) for s, zone in streams)
-    excesses = [_apart(f"coils:{unit.name}", f"heat balance of the coils of {unit.name}",
-                       np.asarray(taken), heat - cold, "kW", over,
-                       "the air does not take up what the coils give, off")]  # fmt: skip
+    excesses = [
+        _apart(
+            f"coils:{unit.name}",
+            f"heat balance of the coils of {unit.name}",
+            np.asarray(taken),
+            heat - cold,
+            "kW",
+            over,
+            "the air does not take up what the coils give, off",
+        )
+    ]
     power = plant.need(unit, "rated_power") * (flow / rated) ** 3
     results = [
-        plant.result(unit, "cooling", np.asarray(sum(s * (zone - supply) for s, zone in streams)),
-                     "its flow and temperatures"),
+        plant.result(
+            unit,
+            "cooling",
+            np.asarray(sum(s * (zone - supply) for s, zone in streams)),
+            "its flow and temperatures",
+        ),
         plant.result(unit, "electric_power", power, "its flow"),
-    ]  # fmt: skip
+    ]
     if unit.connections.get("zone") is None:
         total = np.asarray(sum(part for part, _ in served))
-        excesses.append(_apart(f"flows:{unit.name}", f"flow of {unit.name}", flow, total, "kg/s",
-                               over, "not the sum of its boxes', off"))  # fmt: skip
+        excesses.append(
+            _apart(
+                f"flows:{unit.name}",
+                f"flow of {unit.name}",
+                flow,
+                total,
+                "kg/s",
+                over,
+                "not the sum of its boxes', off",
+            )
+        )
     else:
         room = served[0][1]
         mixed = room + share * (outdoor - room)
         results.append(plant.result(unit, "mixed_temperature", mixed, "its share of outdoor air"))
     bands: tuple[Band, ...] = (
         ("flow", flow, plant.need(unit, "minimum_flow") * rated, rated, "kg/s"),
-        ("outdoor_share", share, plant.slot(unit, "outdoor_share_min"),
-         plant.slot(unit, "outdoor_share_max"), "1"),
-        ("supply_temperature", supply, plant.slot(unit, "supply_temperature_min"),
-         plant.slot(unit, "supply_temperature_max"), "degC"),
+        (
+            "outdoor_share",
+            share,
+            plant.slot(unit, "outdoor_share_min"),
+            plant.slot(unit, "outdoor_share_max"),
+            "1",
+        ),
+        (
+            "supply_temperature",
+            supply,
+            plant.slot(unit, "supply_temperature_min"),
+            plant.slot(unit, "supply_temperature_max"),
+            "degC",
+        ),
         ("heating_coil", heat, 0.0, plant.slot(unit, "heating_power_max"), "kW"),
         ("cooling_coil", cold, 0.0, plant.slot(unit, "cooling_power_max"), "kW"),
-    )  # fmt: skip
+    )
     return Run((), tuple(results), (*excesses, *_outside(unit, bands, over)))
 
 
@@ -94,8 +125,9 @@ def _outside(unit: Dynamics, bands: Iterable[Band], over: Any) -> Iterator[Exces
     for word, series, low, high, text in bands:
         name, size = f"{unit.name}.{word}", float(np.max(np.abs(series), initial=0.0))
         if low is not None:
-            yield Excess(f"least:{name}", name, low - series, text, size, over,
-                         "below its least value")  # fmt: skip
+            yield Excess(
+                f"least:{name}", name, low - series, text, size, over, "below its least value"
+            )
         if high is not None:
             yield Excess(f"limit:{name}", name, series - high, text, size, over, "above its limit")
 
@@ -104,8 +136,11 @@ def _served(plant: "Plant", unit: Dynamics, flow: Floats) -> list[tuple[Floats, 
     """Return the flow into every zone that gets air, and its temperature."""
     if unit.connections.get("zone") is not None:
         return [(flow, _room(plant, unit))]
-    boxes = [u for u in plant.units
-             if u.model == "vav_box" and u.connections.get("air_handler") == unit.name]  # fmt: skip
+    boxes = [
+        u
+        for u in plant.units
+        if u.model == "vav_box" and u.connections.get("air_handler") == unit.name
+    ]
     if not boxes:
         raise EvaluationError(f"{unit.name} serves no zone; connect it to a thermal_zone or boxes")
     return [(plant.decision(box, "flow"), _room(plant, box)) for box in boxes]
@@ -134,20 +169,30 @@ ENTRIES = {
         "air handler with economiser, coils and a fan, for sensible heat; of one zone or of boxes",
         SLOTS["air_handler"],
         _handle,
-        connections={"bus": "electric", "heat_bus": "of its heating coil",
-                     "cooling_bus": "of its cooling coil", "zone": "that it serves"},
+        connections={
+            "bus": "electric",
+            "heat_bus": "of its heating coil",
+            "cooling_bus": "of its cooling coil",
+            "zone": "that it serves",
+        },
         supplies={"zone": "cooling"},
-        demands={"bus": "electric_power", "heat_bus": "heating_coil",
-                 "cooling_bus": "cooling_coil"},
+        demands={
+            "bus": "electric_power",
+            "heat_bus": "heating_coil",
+            "cooling_bus": "cooling_coil",
+        },
     ),
     "vav_box": Entry(
         "vav_box",
         "box for variable air volume with reheat, between an air handler and a zone",
         SLOTS["vav_box"],
         _reheat,
-        connections={"air_handler": "that blows", "zone": "that it serves",
-                     "heat_bus": "of its coil"},
+        connections={
+            "air_handler": "that blows",
+            "zone": "that it serves",
+            "heat_bus": "of its coil",
+        },
         supplies={"zone": "cooling"},
         demands={"heat_bus": "reheat"},
     ),
-}  # fmt: skip
+}

@@ -67,10 +67,18 @@ def _content(
             (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * net)
         )
     return Trajectory(
-        tuple(plant.names(unit, word)), name, "kWh", declared, exact, claimed, defect,
-        battery.energy_capacity, plant.instants(periods),
-        battery.minimum_energy, battery.upper_energy,
-    )  # fmt: skip
+        tuple(plant.names(unit, word)),
+        name,
+        "kWh",
+        declared,
+        exact,
+        claimed,
+        defect,
+        battery.energy_capacity,
+        plant.instants(periods),
+        battery.minimum_energy,
+        battery.upper_energy,
+    )
 
 
 def one_direction(plant: "Plant", unit: Dynamics) -> Excess:
@@ -156,9 +164,17 @@ def _aged(plant: "Plant", unit: Dynamics, run: Run) -> Run:
     name, claimed = plant.state(unit, "capacity_loss")
     most = plant.single(unit, "capacity_loss_max")
     state = Trajectory(
-        tuple(plant.names(unit, "capacity_loss")), name, "1", lost, lost, claimed, None,
-        float(lost.max()), energy.instants, upper=np.inf if most is None else most,
-    )  # fmt: skip
+        tuple(plant.names(unit, "capacity_loss")),
+        name,
+        "1",
+        lost,
+        lost,
+        claimed,
+        None,
+        float(lost.max()),
+        energy.instants,
+        upper=np.inf if most is None else most,
+    )
     return Run((energy, state), run.results, run.excesses)
 
 

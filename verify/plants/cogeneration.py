@@ -50,14 +50,35 @@ def _execute_engine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     name, waste = f"{unit.name}.power", f"{unit.name}.dumped"
     excesses = (
         Excess(f"sign:{waste}", waste, -thrown, "kW", rated, over, "negative"),
-        Excess(f"limit:{waste}", waste, thrown - state.on * each.heat, "kW", rated, over,
-               "more than there is"),
+        Excess(
+            f"limit:{waste}",
+            waste,
+            thrown - state.on * each.heat,
+            "kW",
+            rated,
+            over,
+            "more than there is",
+        ),
         Excess(f"sign:{name}", name, -given, "kW", rated, over, "negative"),
-        Excess(f"capacity:{name}", name, given - state.on * rated, "kW", rated, over,
-               "above the rated power of what runs"),
-        Excess(f"least:{name}", name, state.on * chp.minimum_power - power, "kW", rated, over,
-               "below the least load of what runs"),
-    )  # fmt: skip
+        Excess(
+            f"capacity:{name}",
+            name,
+            given - state.on * rated,
+            "kW",
+            rated,
+            over,
+            "above the rated power of what runs",
+        ),
+        Excess(
+            f"least:{name}",
+            name,
+            state.on * chp.minimum_power - power,
+            "kW",
+            rated,
+            over,
+            "below the least load of what runs",
+        ),
+    )
     results = (
         plant.result(unit, "heat", state.on * each.heat - thrown, "its power"),
         plant.result(unit, "fuel", state.on * each.fuel, "its power"),
@@ -89,24 +110,39 @@ def _execute_turbine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     fuel = state.on * chp.fuel(np.maximum(own, 0.0), np.maximum(warmth, 0.0))
     region = chp.excess(own, warmth)
     excesses = [
-        Excess(f"region:{unit.name}.{k}", f"operating region of {unit.name}",
-               state.on * region[:, k], "kW", scale, over, words)
+        Excess(
+            f"region:{unit.name}.{k}",
+            f"operating region of {unit.name}",
+            state.on * region[:, k],
+            "kW",
+            scale,
+            over,
+            words,
+        )
         for k, words in enumerate(HALFPLANES[: region.shape[1]])
-    ]  # fmt: skip
+    ]
     excesses += [
-        Excess(f"standing:{unit.name}.{word}", f"{unit.name}.{word}",
-               np.where(state.on > 0, 0.0, np.abs(series)), "kW", scale, over,
-               "given while the unit stands,")
+        Excess(
+            f"standing:{unit.name}.{word}",
+            f"{unit.name}.{word}",
+            np.where(state.on > 0, 0.0, np.abs(series)),
+            "kW",
+            scale,
+            over,
+            "given while the unit stands,",
+        )
         for word, series in (("power", power), ("heat", heat))
-    ]  # fmt: skip
+    ]
     results = (plant.result(unit, "fuel", fuel, "its power and heat"), *state.results)
     return Run((), results, (*excesses, *state.excesses))
 
 
 CONNECTIONS = {
-    "bus": "electric", "heat_bus": "that it feeds", "zone": "that it serves",
+    "bus": "electric",
+    "heat_bus": "that it feeds",
+    "zone": "that it serves",
     "fuel_bus": "of its fuel",
-}  # fmt: skip
+}
 SUPPLIES = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
 
 ENTRIES = {

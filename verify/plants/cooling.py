@@ -121,23 +121,39 @@ def _execute_tower(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     works = (turns > 0) & (flow > 0)
     # A fan at rest cools nothing: the correlation needs air.
     water = tower.water_out(
-        np.where(works, heat, 0.0), wet_bulb=wet, water_flow=np.where(works, flow, 1.0),
+        np.where(works, heat, 0.0),
+        wet_bulb=wet,
+        water_flow=np.where(works, flow, 1.0),
         speed=np.where(works, turns, 1.0),
-    )  # fmt: skip
+    )
     water = np.where(works, water, wet)
     name, scale = f"{unit.name}.speed", float(np.max(heat, initial=0.0))
     excesses = [
         Excess(f"sign:{name}", name, -speed, "1", 1.0, over, "negative"),
         Excess(f"limit:{name}", name, speed - 1.0, "1", 1.0, over, "above full speed"),
-        Excess(f"rest:{unit.name}", f"{unit.name}.heat_rejected", np.where(works, 0.0, heat), "kW",
-               scale, over, "rejected while its fan or its pump stands,"),
-    ]  # fmt: skip
+        Excess(
+            f"rest:{unit.name}",
+            f"{unit.name}.heat_rejected",
+            np.where(works, 0.0, heat),
+            "kW",
+            scale,
+            over,
+            "rejected while its fan or its pump stands,",
+        ),
+    ]
     most = plant.slot(unit, "water_temperature_max")
     if most is not None:
         excesses.append(
-            Excess(f"above:{unit.name}.water_temperature", f"{unit.name}.water_temperature",
-                   np.where(works, water - most, 0.0), "degC", 0.0, over, "above its maximum")
-        )  # fmt: skip
+            Excess(
+                f"above:{unit.name}.water_temperature",
+                f"{unit.name}.water_temperature",
+                np.where(works, water - most, 0.0),
+                "degC",
+                0.0,
+                over,
+                "above its maximum",
+            )
+        )
     results = (
         plant.result(unit, "electric_power", tower.fan_power(turns), "its speed"),
         plant.result(unit, "water_temperature", water, "its heat and speed"),
@@ -151,8 +167,12 @@ ENTRIES = {
         "electric power in, cooling out, by curves of EnergyPlus",
         SLOTS["chiller"],
         _execute_chiller,
-        connections={"bus": "electric", "cooling_bus": "that it feeds", "zone": "that it serves",
-                     "heat_bus": "into which it rejects its heat"},
+        connections={
+            "bus": "electric",
+            "cooling_bus": "that it feeds",
+            "zone": "that it serves",
+            "heat_bus": "into which it rejects its heat",
+        },
         supplies={"cooling_bus": "cooling", "zone": "cooling", "heat_bus": "heat_rejected"},
         demands={"bus": "electric_power"},
         only_with=ONLY_WITH,
@@ -165,4 +185,4 @@ ENTRIES = {
         connections={"bus": "electric", "heat_bus": "whose heat it rejects"},
         demands={"bus": "electric_power", "heat_bus": "heat_rejected"},
     ),
-}  # fmt: skip
+}

@@ -41,9 +41,12 @@ ENTRIES = {
         "radiator or coil: power from a bus of heat or cold to a zone",
         SLOTS["emitter"],
         _execute,
-        connections={"heat_bus": "from which it takes heat", "cooling_bus": "to which heat goes",
-                     "zone": "that it serves"},
+        connections={
+            "heat_bus": "from which it takes heat",
+            "cooling_bus": "to which heat goes",
+            "zone": "that it serves",
+        },
         demands=SERVES,
         serves=SERVES,
     )
-}  # fmt: skip
+}

@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 
 LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
 TRANSFORMER = {
-    "rated_power": "kVA", "from_voltage": "kV", "to_voltage": "kV", "short_circuit_voltage": "1",
-    "load_loss": "kW", "no_load_current": "1", "no_load_loss": "kW", "tap": "1",
-}  # fmt: skip
+    "rated_power": "kVA",
+    "from_voltage": "kV",
+    "to_voltage": "kV",
+    "short_circuit_voltage": "1",
+    "load_loss": "kW",
+    "no_load_current": "1",
+    "no_load_loss": "kW",
+    "tap": "1",
+}
 
 
 def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
@@ -47,9 +53,16 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     # Powers that no voltage can carry have no solution, which is the worst of all excesses.
     unsolved = np.where(flow.converged, 0.0, 1.0)
     excesses = [
-        Excess(f"solution:{unit.name}", f"power flow of {unit.name}", unsolved, "1", 1.0, over,
-               "it has no solution, missing")
-    ]  # fmt: skip
+        Excess(
+            f"solution:{unit.name}",
+            f"power flow of {unit.name}",
+            unsolved,
+            "1",
+            1.0,
+            over,
+            "it has no solution, missing",
+        )
+    ]
     results: list[Result] = []
     low, high = (plant.need(unit, f"{end}_voltage") for end in ("minimum", "maximum"))
     for k, bus in enumerate(grid.bus_names):

@@ -74,20 +74,28 @@ def _execute(available: Available, plant: "Plant", group: Sequence[Dynamics]) ->
         power = most if curtailed is None else most - curtailed
     scale = float(abs(most).max(initial=0.0))
     excesses = [
-        Excess(f"{kind}:{unit.name}.{word}", f"{unit.name}.{word}", amount, "kW", scale, over,
-               words)
+        Excess(
+            f"{kind}:{unit.name}.{word}", f"{unit.name}.{word}", amount, "kW", scale, over, words
+        )
         for word, series in (("power", power), ("curtailed", most - power))
         if not LIMITS[unit.model]
         for kind, amount, words in (
             ("sign", -series, "negative"),
             ("limit", series - most, "above what is available"),
         )
-    ]  # fmt: skip
+    ]
     if plant.need(unit, "curtailable") == 0:
         excesses.append(
-            Excess(f"all:{unit.name}", f"{unit.name}.power", most - power, "kW", scale, over,
-                   "less than what has to be taken")
-        )  # fmt: skip
+            Excess(
+                f"all:{unit.name}",
+                f"{unit.name}.power",
+                most - power,
+                "kW",
+                scale,
+                over,
+                "less than what has to be taken",
+            )
+        )
     results = (
         plant.result(unit, "power", power, "what is available less what is curtailed"),
         plant.result(unit, "curtailed", most - power, "what is available less the power"),

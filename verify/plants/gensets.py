@@ -111,14 +111,29 @@ def _limits(
     if reserve is not None:
         most = plant.largest(unit, "reserve_max") * state.on
         spare = np.minimum(state.on * rated - given, np.where(state.on > 0, most, 0.0))
-        yield Excess(f"limit:{unit.name}.reserve", f"{unit.name}.reserve", reserve - spare, "kW",
-                     rated, over, "more than the set can add")  # fmt: skip
+        yield Excess(
+            f"limit:{unit.name}.reserve",
+            f"{unit.name}.reserve",
+            reserve - spare,
+            "kW",
+            rated,
+            over,
+            "more than the set can add",
+        )
     yield Excess(f"sign:{name}", name, -given, "kW", rated, over, "negative")
-    yield Excess(f"capacity:{name}", name, given - state.on * rated, "kW", rated, over,
-                 "above the rated power of what runs")  # fmt: skip
+    yield Excess(
+        f"capacity:{name}",
+        name,
+        given - state.on * rated,
+        "kW",
+        rated,
+        over,
+        "above the rated power of what runs",
+    )
     least = state.on * plant.need(unit, "minimum_load") * rated
-    yield Excess(f"least:{name}", name, least - power, "kW", rated, over,
-                 "below the least load of what runs")  # fmt: skip
+    yield Excess(
+        f"least:{name}", name, least - power, "kW", rated, over, "below the least load of what runs"
+    )
     if np.isinf(model.ramp_up) and np.isinf(model.ramp_down):
         return
     if state.count > 1:

@@ -51,16 +51,19 @@ def _execute_pump(plant: "Plant", group: Sequence[Dynamics]) -> Run:
 
     full = capacity / pump.full_load_cop(source, sink)
     machine = Machine(
-        capacity, by_table(plant, unit, full) or power_at,
-        plant.need(unit, "minimum_part_load"), standing=standby,
-    )  # fmt: skip
+        capacity,
+        by_table(plant, unit, full) or power_at,
+        plant.need(unit, "minimum_part_load"),
+        standing=standby,
+    )
     heat = plant.claimed(unit, "heat")
     if heat is None:
         heat = pump.heat(plant.decision(unit, "electric_power"), source=source, sink=sink)
     done = operated(plant, unit, machine, heat, "heat", "kW")
     power = plant.result(unit, "electric_power", done.declared, "its heat")
-    taken = plant.result(unit, "source_heat", heat - (done.declared - done.state.count * standby),
-                         "its heat")  # fmt: skip
+    taken = plant.result(
+        unit, "source_heat", heat - (done.declared - done.state.count * standby), "its heat"
+    )
     results = (replace(power, exact=done.exact), taken, *done.state.results)
     if plant.claimed(unit, "heat") is None:
         results = (plant.result(unit, "heat", heat, "its electric power"), *results)
@@ -117,9 +120,16 @@ def power_limit(plant: "Plant", unit: Dynamics, power: Floats, count: float) -> 
     name = f"{unit.name}.electric_power"
     scale = float(np.max(np.abs(power), initial=0.0))
     return (
-        Excess(f"limit:{name}", name, power - count * most, "kW", scale, plant.periods(unit),
-               "above its limit"),
-    )  # fmt: skip
+        Excess(
+            f"limit:{name}",
+            name,
+            power - count * most,
+            "kW",
+            scale,
+            plant.periods(unit),
+            "above its limit",
+        ),
+    )
 
 
 def _execute_boiler(plant: "Plant", group: Sequence[Dynamics]) -> Run:
@@ -156,8 +166,12 @@ ENTRIES = {
         "electric power in, heat out, by temperatures and part load",
         SLOTS["heat_pump"],
         _execute_pump,
-        connections={"bus": "electric", "heat_bus": "that it feeds", "zone": "that it serves",
-                     "cooling_bus": "from which it takes its heat"},
+        connections={
+            "bus": "electric",
+            "heat_bus": "that it feeds",
+            "zone": "that it serves",
+            "cooling_bus": "from which it takes its heat",
+        },
         supplies={"heat_bus": "heat", "zone": "heat", "cooling_bus": "source_heat"},
         demands={"bus": "electric_power"},
         only_with=ONLY_WITH,
@@ -168,10 +182,14 @@ ENTRIES = {
         "fuel in, heat out",
         SLOTS["boiler"],
         _execute_boiler,
-        connections={"fuel_bus": "of its fuel", "bus": "when it is electric",
-                     "heat_bus": "that it feeds", "zone": "that it serves"},
+        connections={
+            "fuel_bus": "of its fuel",
+            "bus": "when it is electric",
+            "heat_bus": "that it feeds",
+            "zone": "that it serves",
+        },
         supplies={"heat_bus": "heat", "zone": "heat"},
         demands={"fuel_bus": "fuel", "bus": "fuel"},
         only_with=ONLY_WITH,
     ),
-}  # fmt: skip
+}

@@ -28,16 +28,30 @@ def _execute_curtailable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     share = plant.series(unit, "curtailable_share")
     excesses = [
         Excess(f"sign:{name}", name, -unmet, "kW", scale, over, "negative"),
-        Excess(f"limit:{name}", name, unmet - share * wanted, "kW", scale, over,
-               "above what may be left unserved"),
-    ]  # fmt: skip
+        Excess(
+            f"limit:{name}",
+            name,
+            unmet - share * wanted,
+            "kW",
+            scale,
+            over,
+            "above what may be left unserved",
+        ),
+    ]
     most = plant.single(unit, "unmet_energy_max")
     if most is not None:
         energy = np.array([float((unmet * plant.hours(over)).sum())])
         excesses.append(
-            Excess(f"energy:{name}", f"energy of {name}", energy - most, "kWh", float(energy[0]),
-                   None, "above its limit")
-        )  # fmt: skip
+            Excess(
+                f"energy:{name}",
+                f"energy of {name}",
+                energy - most,
+                "kWh",
+                float(energy[0]),
+                None,
+                "above its limit",
+            )
+        )
     served = plant.result(unit, "power", wanted - unmet, "the demand and what is left unserved")
     return Run((), (served,), tuple(excesses))
 
@@ -52,13 +66,23 @@ def _execute_shiftable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     low, high = (plant.single(unit, f"{way}_energy_max") for way in ("delayed", "ahead"))
     size = float(np.max(np.abs(ahead), initial=1.0))
     state = Trajectory(
-        tuple(plant.names(unit, "shifted_energy")), name, "kWh", ahead, ahead, claimed, None, size,
-        plant.instants(over), -np.inf if low is None else -low, np.inf if high is None else high,
-    )  # fmt: skip
+        tuple(plant.names(unit, "shifted_energy")),
+        name,
+        "kWh",
+        ahead,
+        ahead,
+        claimed,
+        None,
+        size,
+        plant.instants(over),
+        -np.inf if low is None else -low,
+        np.inf if high is None else high,
+    )
     drop = np.minimum(plant.series(unit, "shift_down_max"), wanted)
     excesses = [
-        Excess(f"{kind}:{unit.name}.{word}", f"{unit.name}.{word}", amount, "kW", scale, over,
-               words)
+        Excess(
+            f"{kind}:{unit.name}.{word}", f"{unit.name}.{word}", amount, "kW", scale, over, words
+        )
         for word, series, most in (
             ("shift_up", up, plant.series(unit, "shift_up_max")),
             ("shift_down", down, drop),
@@ -67,11 +91,18 @@ def _execute_shiftable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
             ("sign", -series, "negative"),
             ("limit", series - most, "above its limit"),
         )
-    ]  # fmt: skip
+    ]
     excesses.append(
-        Excess(f"served:{unit.name}", f"demand of {unit.name}", np.abs(ahead[-1:]), "kWh",
-               float((np.abs(wanted) * hours).sum()), None, "not all served by the end, off")
-    )  # fmt: skip
+        Excess(
+            f"served:{unit.name}",
+            f"demand of {unit.name}",
+            np.abs(ahead[-1:]),
+            "kWh",
+            float((np.abs(wanted) * hours).sum()),
+            None,
+            "not all served by the end, off",
+        )
+    )
     excesses += _in_time(plant, unit, up * hours, down * hours)
     served = plant.result(unit, "power", wanted + up - down, "the demand and its shifts")
     return Run((state,), (served,), tuple(excesses))
@@ -90,11 +121,25 @@ def _in_time(plant: "Plant", unit: Dynamics, rises: Floats, falls: Floats) -> li
     since = total[-1] - total[np.searchsorted(starts, starts - within - 1e-9, side="left")]
     scale, name = float(total[-1]), f"shifts of {unit.name}"
     return [
-        Excess(f"late:{unit.name}", name, np.cumsum(falls) - until, "kWh", scale, over,
-               "falls made up for too late, short"),
-        Excess(f"early:{unit.name}", name, np.cumsum(falls[::-1])[::-1] - since, "kWh", scale, over,
-               "rises too long before their falls, short"),
-    ]  # fmt: skip
+        Excess(
+            f"late:{unit.name}",
+            name,
+            np.cumsum(falls) - until,
+            "kWh",
+            scale,
+            over,
+            "falls made up for too late, short",
+        ),
+        Excess(
+            f"early:{unit.name}",
+            name,
+            np.cumsum(falls[::-1])[::-1] - since,
+            "kWh",
+            scale,
+            over,
+            "rises too long before their falls, short",
+        ),
+    ]
 
 
 def _execute_job(plant: "Plant", group: Sequence[Dynamics]) -> Run:
@@ -118,15 +163,47 @@ def _execute_job(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     runs, name = plant.need(unit, "runs"), f"{unit.name}.begin"
     whole = TOLERANCES["integrality"]
     excesses = (
-        Excess(f"whole:{name}", name, np.abs(told - begin), "1", 1.0, over, "neither 0 nor 1, off",
-               whole),
-        Excess(f"window:{unit.name}", f"window of {unit.name}", np.where(outside, begin, 0.0), "1",
-               1.0, over, "begun outside it", whole),
-        Excess(f"done:{unit.name}", f"runs of {unit.name}", np.abs(total[-1:] - runs), "1", runs,
-               None, "not as many as have to be, off", whole),
-        Excess(f"overlap:{unit.name}", f"runs of {unit.name}", running - 1.0, "1", 1.0, over,
-               "several at once, too many", whole),
-    )  # fmt: skip
+        Excess(
+            f"whole:{name}",
+            name,
+            np.abs(told - begin),
+            "1",
+            1.0,
+            over,
+            "neither 0 nor 1, off",
+            whole,
+        ),
+        Excess(
+            f"window:{unit.name}",
+            f"window of {unit.name}",
+            np.where(outside, begin, 0.0),
+            "1",
+            1.0,
+            over,
+            "begun outside it",
+            whole,
+        ),
+        Excess(
+            f"done:{unit.name}",
+            f"runs of {unit.name}",
+            np.abs(total[-1:] - runs),
+            "1",
+            runs,
+            None,
+            "not as many as have to be, off",
+            whole,
+        ),
+        Excess(
+            f"overlap:{unit.name}",
+            f"runs of {unit.name}",
+            running - 1.0,
+            "1",
+            1.0,
+            over,
+            "several at once, too many",
+            whole,
+        ),
+    )
     power = plant.result(unit, "power", plant.need(unit, "power") * running, "its beginnings")
     return Run((), (power,), excesses)
 

@@ -44,10 +44,14 @@ def _execute_network(plant: "Plant", group: Sequence[Dynamics]) -> Run:
         for name, part in parts["nodes"].items()
     )
     links = tuple(
-        Link(one=str(part["one"]), other=str(part["other"]), conductance=_size(plant, unit, part),
-             one_way=part.get("one_way") is True)
+        Link(
+            one=str(part["one"]),
+            other=str(part["other"]),
+            conductance=_size(plant, unit, part),
+            one_way=part.get("one_way") is True,
+        )
         for part in parts["links"].values()
-    )  # fmt: skip
+    )
     network = HeatNetwork(nodes=nodes, links=links, boundaries=tuple(map(str, parts["boundaries"])))
     boundary = {k: plant.number(unit, v, "degC") for k, v in parts["boundaries"].items()}
     heat = {k: plant.number(unit, v, "kW") for k, v in parts["heat"].items()}
@@ -110,9 +114,16 @@ def _execute_zone(plant: "Plant", group: Sequence[Dynamics]) -> Run:
         if limit is not None:
             amount = sign * (air.values - limit) - owned
             excesses.append(
-                Excess(f"{words.split()[0]}:{air.names[0]}", air.names[0], amount, "degC", 1.0,
-                       air.over, words)
-            )  # fmt: skip
+                Excess(
+                    f"{words.split()[0]}:{air.names[0]}",
+                    air.names[0],
+                    amount,
+                    "degC",
+                    1.0,
+                    air.over,
+                    words,
+                )
+            )
     return Run(run.trajectories, run.results, tuple(excesses))
 
 

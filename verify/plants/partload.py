@@ -81,15 +81,29 @@ def operated(
     name = f"{unit.name}.{word}"
     excesses = [
         Excess(f"sign:{name}", name, -output, unit_text, scale, over, "negative"),
-        Excess(f"capacity:{name}", name, output - state.on * top, unit_text, scale, over,
-               "above the capacity of what runs"),
-    ]  # fmt: skip
+        Excess(
+            f"capacity:{name}",
+            name,
+            output - state.on * top,
+            unit_text,
+            scale,
+            over,
+            "above the capacity of what runs",
+        ),
+    ]
     if machine.least > 0 and (state.stated or not machine.cycles):
         low = state.on * machine.least * machine.capacity - output
         excesses.append(
-            Excess(f"least:{name}", name, low, unit_text, scale, over,
-                   "below the least part load of what runs")
-        )  # fmt: skip
+            Excess(
+                f"least:{name}",
+                name,
+                low,
+                unit_text,
+                scale,
+                over,
+                "below the least part load of what runs",
+            )
+        )
     return Operated(state, declared, exact, (*excesses, *state.excesses))
 
 

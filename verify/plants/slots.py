@@ -71,15 +71,16 @@ DRAWN: Final = {
     "cold_temperature": _usual("degC", 10.0, "of cold water", "series"),
 }
 TWO_ZONES: Final = {
-    **{name: BODY[name] for name in (
-        "mass", "loss_conductance", "ambient_temperature", "charge_power_max",
-    )},
+    **{
+        name: BODY[name]
+        for name in ("mass", "loss_conductance", "ambient_temperature", "charge_power_max")
+    },
     **DISCHARGED,
     "hot_temperature": _given("degC", "of the hot zone"),
     "cold_temperature": _given("degC", "of the cold zone"),
     "initial_fraction": Slot("1", "charged share at first; the plan's own when absent"),
     "minimum_fraction": _usual("1", 0.0, "least charged share"),
-}  # fmt: skip
+}
 STRATIFIED: Final = {
     **BODY,
     **DISCHARGED,
@@ -94,10 +95,16 @@ STRATIFIED: Final = {
 }
 ICE: Final = {
     "energy_capacity": _given("kWh", "cold of all ice"),
-    **{name: STORAGE[name] for name in (
-        "charge_power_max", "discharge_power_max", "initial_energy", "minimum_energy",
-        "self_discharge",
-    )},
+    **{
+        name: STORAGE[name]
+        for name in (
+            "charge_power_max",
+            "discharge_power_max",
+            "initial_energy",
+            "minimum_energy",
+            "self_discharge",
+        )
+    },
     "charge_limit_share": _table("1", "shares of ice of the table of the charge limit"),
     "charge_limit": _table("kW", "largest charge at these shares"),
     "discharge_limit_share": _table("1", "shares of ice of the table of the discharge limit"),
@@ -108,17 +115,24 @@ ICE: Final = {
     "discharge_difference": _series("K", "mean temperature difference of brine and ice"),
     "curve_hours": _usual("h", 1.0, "time basis of the curves"),
     "nominal_difference": _usual("K", 10.0, "of the curves"),
-}  # fmt: skip
+}
 EV: Final = {
-    **{name: STORAGE[name] for name in ("energy_capacity", "charge_efficiency",
-                                        "discharge_efficiency", "minimum_energy")},
+    **{
+        name: STORAGE[name]
+        for name in (
+            "energy_capacity",
+            "charge_efficiency",
+            "discharge_efficiency",
+            "minimum_energy",
+        )
+    },
     "charge_power_max": _given("kW", "at the plug"),
     "discharge_power_max": _usual("kW", 0.0, "at the plug; above 0 for a vehicle that gives back"),
     "arrival": _table("h", "when it is plugged in, from the start of the horizon; one a session"),
     "departure": _table("h", "when it leaves, from the start of the horizon; one a session"),
     "arrival_energy": _table("kWh", "content on arrival; one a session"),
     "required_energy": _table("kWh", "least content on departure; one a session, 0 when absent"),
-}  # fmt: skip
+}
 SWITCHING: Final = {
     "count": _usual("1", 1.0, "units alike; `on` then says how many run"),
     "initially_on": _usual("1", 0.0, "1 when it ran before the horizon"),
@@ -243,16 +257,22 @@ BOILER: Final = {
 CHILLER: Final = {
     "rated_capacity": _given("kW", "cooling at the rating", "series"),
     "rated_cop": _given("1", "at the rating", "series"),
-    "capacity_curve": _table("1", "six or ten coefficients over leaving and entering water; 1 when "
-                             "absent"),
-    "eir_curve": _table("1", "six or ten coefficients, factor on power over cooling; 1 when "
-                        "absent"),
-    "part_load_curve": _table("1", "coefficients, factor on the full-load power by part load; the "
-                              "part load itself when absent"),
+    "capacity_curve": _table(
+        "1", "six or ten coefficients over leaving and entering water; 1 when absent"
+    ),
+    "eir_curve": _table(
+        "1", "six or ten coefficients, factor on power over cooling; 1 when absent"
+    ),
+    "part_load_curve": _table(
+        "1",
+        "coefficients, factor on the full-load power by part load; the "
+        "part load itself when absent",
+    ),
     "leaving_temperature": _usual("degC", 7.0, "of the chilled water", "series"),
     "entering_temperature": _usual("degC", 29.0, "of the condenser's water or air", "series"),
-    "leaving_range": _table("degC", "two temperatures: where the curves were fitted; beyond it "
-                            "they hold their value"),
+    "leaving_range": _table(
+        "degC", "two temperatures: where the curves were fitted; beyond it they hold their value"
+    ),
     "entering_range": _table("degC", "the same"),
     "minimum_part_load": _usual("1", 0.0, "below which it cycles"),
     "minimum_unloading": Slot("1", "below which it is loaded falsely; the above when absent"),
@@ -261,7 +281,7 @@ CHILLER: Final = {
     "electric_power_max": _series("kW", "of each; no limit when absent"),
     **PART_LOAD,
     **STARTING,
-}  # fmt: skip
+}
 COOLING_TOWER: Final = {
     "rated_water_flow": _given("kg/s", "of the water"),
     "rated_fan_power": _usual("kW", 0.0, "at full speed"),
@@ -273,12 +293,15 @@ COOLING_TOWER: Final = {
 FLOW_MACHINE: Final = {
     "rated_flow": _given("kg/s", "at full speed"),
     "rated_power": _given("kW", "electric, at the rated flow"),
-    "power_curve": _table("1", "coefficients of the share of power by the share of flow; its cube, "
-                          "the affinity laws, when absent"),
+    "power_curve": _table(
+        "1",
+        "coefficients of the share of power by the share of flow; its cube, "
+        "the affinity laws, when absent",
+    ),
     "minimum_flow": _usual("1", 0.0, "least share of flow while running"),
     "segments": PART_LOAD["segments"],
     **SWITCHING,
-}  # fmt: skip
+}
 PROFILE: Final = {
     "available_power": _given("kW", "what could be delivered", "series"),
     "curtailable": _usual("1", 1.0, "0 when all of it has to be taken"),

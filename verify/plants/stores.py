@@ -59,9 +59,16 @@ def _execute_ice(plant: "Plant", group: Sequence[Dynamics]) -> Run:
             continue
         rate, name = plant.decision(unit, way), f"{unit.name}.{way}"
         excesses.append(
-            Excess(f"ice:{name}", name, rate - limit, "kW", float(np.max(limit, initial=0.0)),
-                   plant.periods(unit), "above what the ice allows")
-        )  # fmt: skip
+            Excess(
+                f"ice:{name}",
+                name,
+                rate - limit,
+                "kW",
+                float(np.max(limit, initial=0.0)),
+                plant.periods(unit),
+                "above what the ice allows",
+            )
+        )
     return Run((energy,), (), tuple(excesses))
 
 

@@ -33,10 +33,14 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
         from engiagent.models.storage.hot_water import HotWaterTank
 
         path = HotWaterTank(tank=tank).simulate(
-            start, step_hours=hours, heat=heat, ambient=ambient, use=plant.series(unit, "use"),
+            start,
+            step_hours=hours,
+            heat=heat,
+            ambient=ambient,
+            use=plant.series(unit, "use"),
             use_temperature=plant.series(unit, "use_temperature"),
             cold_temperature=plant.series(unit, "cold_temperature"),
-        )  # fmt: skip
+        )
         layers, missing = path.temperature, path.draw.missing
     else:
         layers = tank.simulate(
@@ -45,11 +49,23 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     held, (own, told) = tank.energy(layers, low), plant.state(unit, "energy")
     instants, full = plant.instants(over), float(tank.energy(np.full(tank.layers, high), low))
     states = (
-        Trajectory(tuple(plant.names(unit, "temperature")), name, "degC", layers[:, 0],
-                   layers[:, 0], claimed, None, float(np.abs(layers).max()), instants, low, high),
-        Trajectory(tuple(plant.names(unit, "energy")), own, "kWh", held, held, told, None, full,
-                   instants),
-    )  # fmt: skip
+        Trajectory(
+            tuple(plant.names(unit, "temperature")),
+            name,
+            "degC",
+            layers[:, 0],
+            layers[:, 0],
+            claimed,
+            None,
+            float(np.abs(layers).max()),
+            instants,
+            low,
+            high,
+        ),
+        Trajectory(
+            tuple(plant.names(unit, "energy")), own, "kWh", held, held, told, None, full, instants
+        ),
+    )
     results: tuple[Result, ...] = (plant.result(unit, "unmet", missing, "its draws"),)
     if drawn:
         wanted = draw_heat(plant, unit)
@@ -65,13 +81,14 @@ def _extremes(
     """Return how far any layer is beyond the limits of the tank."""
     over = plant.instants(plant.periods(unit))
     return [
-        Excess(f"layers:{unit.name}.{end}", f"layers of {unit.name}", amount, "degC", 0.0, over,
-               words)
+        Excess(
+            f"layers:{unit.name}.{end}", f"layers of {unit.name}", amount, "degC", 0.0, over, words
+        )
         for end, amount, words in (
             ("low", low - layers.min(axis=1), "below the minimum"),
             ("high", layers.max(axis=1) - high, "above the maximum"),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _tank(plant: "Plant", unit: Dynamics) -> "StratifiedTank":

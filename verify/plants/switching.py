@@ -87,9 +87,17 @@ def switched(plant: "Plant", unit: Dynamics, used: Floats, floor: float) -> Swit
     else:
         on = np.clip(np.round(claimed), 0.0, count)
         excesses.append(
-            Excess(f"whole:{unit.name}.on", f"{unit.name}.on", np.abs(claimed - on), "1", 1.0,
-                   over, f"not a whole number from 0 to {count:g},", TOLERANCES["integrality"])
-        )  # fmt: skip
+            Excess(
+                f"whole:{unit.name}.on",
+                f"{unit.name}.on",
+                np.abs(claimed - on),
+                "1",
+                1.0,
+                over,
+                f"not a whole number from 0 to {count:g},",
+                TOLERANCES["integrality"],
+            )
+        )
     was = plant.single(unit, "initially_on") or 0.0
     lasted = plant.single(unit, "initial_hours")
     stated = claimed is not None or any(slot in unit.parameters for slot in SWITCHING)
@@ -106,8 +114,7 @@ def switched(plant: "Plant", unit: Dynamics, used: Floats, floor: float) -> Swit
                 ("stop", np.maximum(before - on, 0.0), "its states"),
             )
         ]
-    return Switched(on, count, was, state.lasted, state.stated, tuple(results),
-                    (*excesses, *short))  # fmt: skip
+    return Switched(on, count, was, state.lasted, state.stated, tuple(results), (*excesses, *short))
 
 
 def _too_short(plant: "Plant", unit: Dynamics, state: Switched) -> tuple[Excess, ...]:
@@ -138,7 +145,14 @@ def _too_short(plant: "Plant", unit: Dynamics, state: Switched) -> tuple[Excess,
         first = np.searchsorted(edges, edges - least + 1e-9 * max(least, 1.0), side="right")
         recent = total[1:] - total[first]
         found.append(
-            Excess(f"times:{unit.name}.{way}", f"least time {way} of {unit.name}", recent - room,
-                   "1", 1.0, over, "fewer units than have to, short")
-        )  # fmt: skip
+            Excess(
+                f"times:{unit.name}.{way}",
+                f"least time {way} of {unit.name}",
+                recent - room,
+                "1",
+                1.0,
+                over,
+                "fewer units than have to, short",
+            )
+        )
     return tuple(found)

@@ -53,8 +53,19 @@ def mixed(plant: "Plant", unit: Dynamics, heat: Floats) -> tuple[Trajectory, Tra
     low, high = plant.need(unit, "temperature_min"), plant.need(unit, "temperature_max")
     over = plant.instants(periods)
     scale = float(np.max(np.abs(path), initial=1.0))
-    temperature = Trajectory(tuple(plant.names(unit, "temperature")), name, "degC", path, path,
-                             claimed, defect, scale, over, low, high)  # fmt: skip
+    temperature = Trajectory(
+        tuple(plant.names(unit, "temperature")),
+        name,
+        "degC",
+        path,
+        path,
+        claimed,
+        defect,
+        scale,
+        over,
+        low,
+        high,
+    )
     held = tank.energy(high - path) if cold(unit) else tank.energy(path, low)
     own, told = plant.state(unit, "energy")
     full = float(tank.energy(high, low))
@@ -92,13 +103,28 @@ def _execute_hot_water(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     served = drawn & (given <= TOLERANCES["floor_kW"])
     scale = float(np.max(wanted, initial=0.0))
     excesses = (
-        Excess(f"warm:{unit.name}", f"{unit.name} warm enough to draw from",
-               np.where(served, need - coldest, 0.0), "degC", 0.0, over, "too cold"),
-        Excess(f"sign:{unit.name}.unmet", f"{unit.name}.unmet", -given, "kW", scale, over,
-               "negative"),
-        Excess(f"limit:{unit.name}.unmet", f"{unit.name}.unmet", given - wanted, "kW", scale, over,
-               "above what is wanted"),
-    )  # fmt: skip
+        Excess(
+            f"warm:{unit.name}",
+            f"{unit.name} warm enough to draw from",
+            np.where(served, need - coldest, 0.0),
+            "degC",
+            0.0,
+            over,
+            "too cold",
+        ),
+        Excess(
+            f"sign:{unit.name}.unmet", f"{unit.name}.unmet", -given, "kW", scale, over, "negative"
+        ),
+        Excess(
+            f"limit:{unit.name}.unmet",
+            f"{unit.name}.unmet",
+            given - wanted,
+            "kW",
+            scale,
+            over,
+            "above what is wanted",
+        ),
+    )
     draw = plant.result(unit, "draw", wanted, "its use")
     missing = plant.result(unit, "unmet", given, "the plan")
     return Run(states, (draw, missing), excesses)
@@ -122,10 +148,30 @@ def _execute_two_zones(plant: "Plant", group: Sequence[Dynamics]) -> Run:
             (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * (into - out))
         )
     low = plant.need(unit, "minimum_fraction")
-    energy = Trajectory(tuple(plant.names(unit, "energy")), name, "kWh", path, path, claimed,
-                        defect, full, over, low * full, full)  # fmt: skip
-    fraction = Trajectory(tuple(plant.names(unit, "fraction")), own, "1", path / full, path / full,
-                          share, None, 1.0, over)  # fmt: skip
+    energy = Trajectory(
+        tuple(plant.names(unit, "energy")),
+        name,
+        "kWh",
+        path,
+        path,
+        claimed,
+        defect,
+        full,
+        over,
+        low * full,
+        full,
+    )
+    fraction = Trajectory(
+        tuple(plant.names(unit, "fraction")),
+        own,
+        "1",
+        path / full,
+        path / full,
+        share,
+        None,
+        1.0,
+        over,
+    )
     return Run((energy, fraction))
 
 
@@ -170,9 +216,13 @@ def _tank_rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
     same = (hours == hours[0]).all() and (ambient == ambient[0]).all()
     if charge is None or discharge is None or not same:
         return
-    ends = body(plant, unit).simulate(
-        [0.0, 0.0, 1.0], step_hours=hours[:1], heat=np.array([[0.0, 1.0, 0.0]]), ambient=0.0
-    ).temperature[1]  # fmt: skip
+    ends = (
+        body(plant, unit)
+        .simulate(
+            [0.0, 0.0, 1.0], step_hours=hours[:1], heat=np.array([[0.0, 1.0, 0.0]]), ambient=0.0
+        )
+        .temperature[1]
+    )
     keep, gain = float(ends[2] - ends[0]), float(ends[1] - ends[0])
     around, sign = f"{float(ambient[0])!r}[degC]", "-" if cold(unit) else ""
     text = (

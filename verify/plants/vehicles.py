@@ -39,9 +39,18 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
         held = np.where(plugged, held, claimed)
     low = np.where(plugged, plant.need(unit, "minimum_energy"), -np.inf)
     state = Trajectory(
-        tuple(plant.names(unit, "state_of_charge")), name, "kWh", held, held, claimed, None, full,
-        plant.instants(over), low, np.where(plugged, full, np.inf),
-    )  # fmt: skip
+        tuple(plant.names(unit, "state_of_charge")),
+        name,
+        "kWh",
+        held,
+        held,
+        claimed,
+        None,
+        full,
+        plant.instants(over),
+        low,
+        np.where(plugged, full, np.inf),
+    )
     results = () if given is not None else (plant.result(unit, "discharge", out[:, 0], "the plan"),)
     return Run((state,), results, _limits(plant, unit, (car, sessions), (into, out, step)))
 
@@ -64,16 +73,44 @@ def _limits(
         lacking[1:] -= np.maximum(admitted, 0.0)
     plug = "beyond what its plug gives, and nothing while it is away,"
     return (
-        Excess(f"limit:{unit.name}.charge", f"{unit.name}.charge", excess.charge[:, 0], "kW",
-               rating, over, plug),
-        Excess(f"limit:{unit.name}.discharge", f"{unit.name}.discharge", excess.discharge[:, 0],
-               "kW", rating, over, plug),
-        Excess(f"both:{unit.name}", f"{unit.name} in one direction at a time", excess.both[:, 0],
-               "kW", rating, over, "it charges and discharges at once",
-               TOLERANCES["both_directions"] * rating),
-        Excess(f"departure:{unit.name}", f"content of {unit.name} on departure", lacking, "kWh",
-               full, plant.instants(over), "less than it needs"),
-    )  # fmt: skip
+        Excess(
+            f"limit:{unit.name}.charge",
+            f"{unit.name}.charge",
+            excess.charge[:, 0],
+            "kW",
+            rating,
+            over,
+            plug,
+        ),
+        Excess(
+            f"limit:{unit.name}.discharge",
+            f"{unit.name}.discharge",
+            excess.discharge[:, 0],
+            "kW",
+            rating,
+            over,
+            plug,
+        ),
+        Excess(
+            f"both:{unit.name}",
+            f"{unit.name} in one direction at a time",
+            excess.both[:, 0],
+            "kW",
+            rating,
+            over,
+            "it charges and discharges at once",
+            TOLERANCES["both_directions"] * rating,
+        ),
+        Excess(
+            f"departure:{unit.name}",
+            f"content of {unit.name} on departure",
+            lacking,
+            "kWh",
+            full,
+            plant.instants(over),
+            "less than it needs",
+        ),
+    )
 
 
 def _held(energy: Floats) -> Floats:

@@ -101,12 +101,19 @@ def _execute(plant: "Plant", zones: Sequence[Dynamics]) -> Run:
         predicted = _one_step(model, before, np.column_stack((outside, heat)), hours, scheme)
     return Run(
         tuple(
-            _temperature(plant, zone, claimed[k], declared[:, k], exact[:, k],
-                         None if predicted is None else predicted[:, k], float(start[k]))
+            _temperature(
+                plant,
+                zone,
+                claimed[k],
+                declared[:, k],
+                exact[:, k],
+                None if predicted is None else predicted[:, k],
+                float(start[k]),
+            )
             for k, zone in enumerate(zones)
         ),
         tuple(_served(plant, zones, heats)),
-    )  # fmt: skip
+    )
 
 
 def _served(

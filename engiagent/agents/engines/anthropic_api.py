@@ -32,10 +32,11 @@ _SYSTEM_CACHE: Final = {"type": "ephemeral"}
 _STOPS: Final = {
     "max_tokens": ("reply-truncated", "the answer was cut off at {} tokens"),
     "model_context_window_exceeded": (
-        "reply-truncated", "the answer was cut off where the model's context ends"
+        "reply-truncated",
+        "the answer was cut off where the model's context ends",
     ),
     "refusal": ("engine-refused", "the model declined to answer"),
-}  # fmt: skip
+}
 
 
 class NoKeyError(EngiagentError):
@@ -246,8 +247,11 @@ def _fault(stop: str | None, request: Request) -> Fault | None:
 def _tokens(usage: Any) -> Tokens:
     """Return a server's count; what it does not say is nothing."""
     names = (
-        "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
-    )  # fmt: skip
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "output_tokens",
+    )
     return Tokens(*(_whole(getattr(usage, name, 0)) for name in names))
 
 

@@ -18,7 +18,7 @@ from engiagent.errors import EngiagentError, InputError
 if TYPE_CHECKING:
     from engiagent.agents.retrieval.select import Embed
     from engiagent.blueprint import Blueprint
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 EXEMPLAR_TOKENS: Final = 1500
 """Of all exemplars together: more than one or two teach little and cost as much as the language."""
@@ -105,13 +105,17 @@ class Asking:
         if problem is None or self.exemplars == 0:
             return ()
         from engiagent.agents.retrieval import exemplars
-        from engiagent.problems import corpus_root
+        from engiagent.text import corpus_root
 
         root = self.corpus or corpus_root()
         return exemplars(
-            problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS,
-            sketch=_sketch(problem), embed=self.embed,
-        )  # fmt: skip
+            problem,
+            root,
+            most=self.exemplars,
+            most_tokens=EXEMPLAR_TOKENS,
+            sketch=_sketch(problem),
+            embed=self.embed,
+        )
 
     def silent(self, budget: Budget, problem: "Problem | None" = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
@@ -190,9 +194,10 @@ def _address(url: str) -> None:
         )
     if parts.username or parts.password or parts.query:
         raise InputError(
-            "--base-url must carry no user, password or query", found=repr(_bare(url)),
+            "--base-url must carry no user, password or query",
+            found=repr(_bare(url)),
             expected="the key in ANTHROPIC_API_KEY",
-        )  # fmt: skip
+        )
 
 
 def _bare(url: str) -> str:

@@ -59,9 +59,12 @@ class Request:
         How long the answer may be is left out, as what is left of a budget decides on it.
         """
         parts = {
-            "model": self.model, "effort": self.effort, "schema": self.schema,
-            "system": self.system, "turns": [[t.role, t.text] for t in self.turns],
-        }  # fmt: skip
+            "model": self.model,
+            "effort": self.effort,
+            "schema": self.schema,
+            "system": self.system,
+            "turns": [[t.role, t.text] for t in self.turns],
+        }
         text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         if self.boundary:
             text = text.replace(self.boundary, "boundary")
@@ -76,11 +79,14 @@ class Request:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         return {
-            "label": self.label, "model": self.model, "effort": self.effort,
-            "max_tokens": self.max_tokens, "system": list(self.system),
+            "label": self.label,
+            "model": self.model,
+            "effort": self.effort,
+            "max_tokens": self.max_tokens,
+            "system": list(self.system),
             "turns": [{"role": t.role, "text": t.text} for t in self.turns],
             "schema": self.schema,
-        }  # fmt: skip
+        }
 
 
 def estimated_tokens(text: str) -> int:
@@ -141,9 +147,11 @@ class Reply:
         """Return it as JSON has it."""
         fault = self.fault
         return {
-            "text": self.text, "model": self.model, "tokens": dict(vars(self.tokens)),
+            "text": self.text,
+            "model": self.model,
+            "tokens": dict(vars(self.tokens)),
             "fault": None if fault is None else {"kind": fault.kind, "message": fault.message},
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Reply":

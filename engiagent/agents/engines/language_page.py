@@ -18,16 +18,42 @@ if TYPE_CHECKING:
 MOST_DETAILS: Final = 5
 """Models whose every slot is shown, chosen by the words of the problem."""
 _RECORDS: Final = (
-    ("sets", "set"), ("parameters", "parameter"), ("decision_variables", "variable"),
-    ("components", "component"), ("expressions", "namedExpression"),
-    ("objective_function", "objective"), ("constraints", "constraint"),
-)  # fmt: skip
+    ("sets", "set"),
+    ("parameters", "parameter"),
+    ("decision_variables", "variable"),
+    ("components", "component"),
+    ("expressions", "namedExpression"),
+    ("objective_function", "objective"),
+    ("constraints", "constraint"),
+)
 _LEFT_OUT: Final = ("symbol", "param_id", "expanded", "unit_override", "description")
 _WORD: Final = re.compile(r"[a-z]{3,}")
 _COMMON: Final = frozenset(
-    ["and", "the", "with", "for", "its", "one", "that", "any", "has", "may", "max", "min", "out",
-     "several", "alike", "power", "power_max", "seen", "from", "curve", "share", "other"]
-)  # fmt: skip
+    [
+        "and",
+        "the",
+        "with",
+        "for",
+        "its",
+        "one",
+        "that",
+        "any",
+        "has",
+        "may",
+        "max",
+        "min",
+        "out",
+        "several",
+        "alike",
+        "power",
+        "power_max",
+        "seen",
+        "from",
+        "curve",
+        "share",
+        "other",
+    ]
+)
 
 
 def syntax_values() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Any
 
 from engiagent.agents.protocol import Answer, Board, Fault, Question, Usage
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 from engiagent.readings import Reading
 from engiagent.readings.read import read
 

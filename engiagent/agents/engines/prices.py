@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engiagent.agents.engines.exchange import Tokens
 from engiagent.errors import InputError
-from engiagent.files import packaged_yaml
+from engiagent.io.files import packaged_yaml
 
 FILE: Final = "prices.yaml"
 _RATES: Final = ("input", "output", "cache_read", "cache_write")
@@ -129,7 +129,9 @@ def _rate(entry: Mapping[str, Any], name: str, file: str) -> Rate:
         value = entry.get(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
             raise InputError(
-                f"{name}: '{field}' is no price", file, found=repr(value),
+                f"{name}: '{field}' is no price",
+                file,
+                found=repr(value),
                 expected="USD for a million tokens",
-            )  # fmt: skip
+            )
     return Rate(**{field: float(entry[field]) for field in _RATES})

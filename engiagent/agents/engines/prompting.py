@@ -19,13 +19,13 @@ from engiagent.agents.engines.language_page import details, document_values, syn
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
 from engiagent.agents.protocol import Fault, Instruction, Question
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from engiagent.problems import Problem
-    from engiagent.problems.datafile import Column, DataFile
+    from engiagent.text import Problem
+    from engiagent.text.datafile import Column, DataFile
 
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "analyse": ("syntax.j2", "document.j2"),
@@ -106,9 +106,11 @@ class Prompting:
             "violations": [
                 self._line(str(v.get("message"))) for v in certificate.get("violations") or ()
             ][:MOST_FAULTS],
-            "tried": [f"{a.agent} ({a.signature.split(':')[0]})"
-                      for a in question.values.get("tried") or ()],
-        }  # fmt: skip
+            "tried": [
+                f"{a.agent} ({a.signature.split(':')[0]})"
+                for a in question.values.get("tried") or ()
+            ],
+        }
 
     def _blueprint(self, blueprint: Any, problem: "Problem | None") -> str:
         """Return a blueprint, or a draft that is none yet, as one line."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from engiagent.unitwords import find_unit
+from engiagent.units.words import find_unit
 
 Span = tuple[int, int]
 

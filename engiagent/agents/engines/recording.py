@@ -14,8 +14,8 @@ from typing import Any, Final
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.protocol import Fault
 from engiagent.errors import InputError
-from engiagent.files import write_atomic
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 
 SCHEMA: Final = "engiagent-exchange/1"
 FOLDER: Final = "exchanges"
@@ -86,9 +86,13 @@ class Recorder:
     def _keep(self, request: Request, reply: Reply | None, *, replayed: bool = False) -> None:
         self._count += 1
         document = {
-            "schema": SCHEMA, "number": self._count, "key": request.key, "replayed": replayed,
-            "request": request.to_dict(), "reply": None if reply is None else reply.to_dict(),
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "number": self._count,
+            "key": request.key,
+            "replayed": replayed,
+            "request": request.to_dict(),
+            "reply": None if reply is None else reply.to_dict(),
+        }
         self.folder.mkdir(parents=True, exist_ok=True)
         text = dumps_canonical(document).encode("utf-8", errors="replace")
         write_atomic(self.folder / f"{self._count:04d}.json", text)

@@ -14,7 +14,7 @@ from engiagent.solvers.result import SolveOptions
 
 if TYPE_CHECKING:
     from engiagent.agents.budgets import Budget
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,12 @@ def rehearsed(
     What is asked after these hangs on the blueprint that comes back.
     """
     board = Board(
-        problem=problem, data=Path(problem.folder), name=problem.id, options=SolveOptions(),
+        problem=problem,
+        data=Path(problem.folder),
+        name=problem.id,
+        options=SolveOptions(),
         overrides=overrides,
-    )  # fmt: skip
+    )
     engine = asking.silent(budget, problem)
     read = Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"])
     demands = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 Json = Any
 

@@ -15,10 +15,10 @@ from engiagent.agents.engines.quoting import Quoting
 from engiagent.agents.engines.shortform import Placing, in_full
 from engiagent.agents.questions import SCHEMAS
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import loads_strict
+from engiagent.io.jsontext import loads_strict
 
 if TYPE_CHECKING:
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 Json = Any
 
@@ -190,9 +190,4 @@ def said_form(schema: Mapping[str, Json]) -> str:
 
 _CONVERSIONS: Final[
     Mapping[str, Callable[[dict[str, Json], "Problem | None"], dict[str, Json]]]
-] = {
-    "analyse": _analysis,
-    "repair": _repair,
-    "requirements": _requirements,
-    "judge": _judgement,
-}
+] = {"analyse": _analysis, "repair": _repair, "requirements": _requirements, "judge": _judgement}

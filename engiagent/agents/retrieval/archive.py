@@ -12,7 +12,7 @@ from typing import Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import Call, GrammarError, Reduce, parse, walk
 from engiagent.errors import EngiagentError
-from engiagent.problems import Problem, find_problems
+from engiagent.text import Problem, find_problems
 
 BLUEPRINT: Final = Path("expert") / "blueprint.json"
 SHINGLE: Final = 5

@@ -26,7 +26,7 @@ from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
     from engiagent.blueprint import Blueprint
-    from engiagent.problems import Problem
+    from engiagent.text import Problem
 
 Embed = Callable[[Sequence[str]], "np.ndarray"]
 """Returns a vector for each text, shape (texts, dimensions)."""

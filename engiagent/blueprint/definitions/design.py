@@ -167,7 +167,7 @@ def merit_unit(model: Model) -> str:
 
 def merit_of(model: Model, engine: Engine) -> float | None:
     """Return the merit of a point, None where the design's filter forbids it."""
-    from engiagent.blueprint.units import parse_unit
+    from engiagent.units.unit import parse_unit
 
     design = model.core.design
     assert design is not None

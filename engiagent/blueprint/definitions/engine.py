@@ -77,9 +77,11 @@ class TableEvaluator(Evaluator):
         if isinstance(node, Ref) and node.name in self._made and np.isnan(value).any():
             row = int(np.flatnonzero(np.isnan(np.broadcast_to(value, (grid.size,))))[0])
             raise evaluation_error(
-                "EB043", f"{node.name} is not known yet{place_of(grid, row)}", node,
+                "EB043",
+                f"{node.name} is not known yet{place_of(grid, row)}",
+                node,
                 "use earlier values only, and prev(x[t], x0) at the first one",
-            )  # fmt: skip
+            )
         return value
 
 

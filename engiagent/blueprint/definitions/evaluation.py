@@ -13,7 +13,7 @@ from engiagent.blueprint.definitions.schedule import schedule
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.indexing import Table
-from engiagent.blueprint.units import parse_unit
+from engiagent.units.unit import parse_unit
 
 
 def check_definitions(

@@ -32,8 +32,8 @@ from engiagent.blueprint.setbuilders import MAX_ELEMENTS
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.symbols import Symbol
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
+from engiagent.units.unit import Unit, parse_unit
 
 GROUPS = ("draws", "definitions", "equations")
 FOREIGN = ("decision_variables", "components", "expressions", "objective_function", "constraints")
@@ -394,7 +394,7 @@ class Model:
 
     def listed_values(self, item: Item, key: str) -> Any:
         """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
-        from engiagent.blueprint.units import conversion
+        from engiagent.units.unit import conversion
 
         name = item.lists[key]
         own = next(unit_of(p) for p in self.core.parameters if p.name == name)

@@ -9,10 +9,10 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Binary, Node, Reduce, Unary, parse, references
-from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.readings.meeting.normalising import with_names
 from engiagent.readings.meeting.plans import Side
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.levels import algebra, goals, robust, variables

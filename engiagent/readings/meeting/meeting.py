@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.units import parse_unit
-from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.readings.meeting.joint import joint_plan
 from engiagent.readings.meeting.judging import (
@@ -31,17 +29,12 @@ from engiagent.readings.meeting.judging import (
 from engiagent.readings.meeting.nomenclature import Nomenclature, nomenclature
 from engiagent.readings.meeting.normalising import normalise
 from engiagent.readings.meeting.plans import Mapped, Side, completed, mapped, solve_reading
-from engiagent.readings.meeting.record import (
-    Difference,
-    Grade,
-    Meeting,
-    Outcome,
-    Solved,
-    Statement,
-)
+from engiagent.readings.meeting.record import Difference, Grade, Meeting, Outcome, Solved, Statement
 from engiagent.readings.meeting.settling import settled
-from engiagent.solvers import SolveOptions
+from engiagent.run.certify import certify
 from engiagent.solvers.registry import is_available
+from engiagent.solvers.result import SolveOptions
+from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.series import Series

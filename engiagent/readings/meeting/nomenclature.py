@@ -15,9 +15,9 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.grammar import parse_binder, references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import expand
+from engiagent.formulations.expansion import expand
+from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.documents import Declarations
 from engiagent.verify.vocabulary import SERIES
 

@@ -33,13 +33,8 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.errors import EngiagentError
-from engiagent.formulations import expand
-from engiagent.readings.meeting.nomenclature import (
-    Entry,
-    Nomenclature,
-    is_magnitude,
-    set_names,
-)
+from engiagent.formulations.expansion import expand
+from engiagent.readings.meeting.nomenclature import Entry, Nomenclature, is_magnitude, set_names
 from engiagent.verify.vocabulary import is_state
 
 

@@ -22,14 +22,16 @@ import numpy as np
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.solvers import SolveOptions, solve, to_dataset
-from engiagent.solvers.result import SolverResult
-from engiagent.stages import explained, reasons
+from engiagent.run.stages import explained, reasons
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series

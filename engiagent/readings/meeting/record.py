@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.readings.meeting.nomenclature import Nomenclature
 from engiagent.readings.meeting.settling import Settled
 from engiagent.verify.series import Series

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Number, parse, walk
-from engiagent.blueprint.units import Dimension, UnitError, parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.readings.meeting.nomenclature import entering
 from engiagent.readings.meeting.plans import Side
+from engiagent.units.unit import Dimension, UnitError, parse_unit
 from engiagent.verify.levels.coverage import uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 

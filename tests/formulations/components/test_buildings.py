@@ -8,11 +8,11 @@ import xarray as xr
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.buildings.iso13790 import Zone5R1C
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.hvac.air_streams import AirStream
 from engiagent.models.hvac.vav_box import VavBox
+from engiagent.plant.site import Site
 
 OUT = [-5.0, 0.0, 3.0, -2.0]
 
@@ -29,7 +29,9 @@ def house(step: Any, comfort: Any, **more: Any) -> Site:
     site.parameter("sun", [0.0, 1.5, 2.0, 0.0], "kW")
     site.add("source", "grid", bus="warm", import_power_max=30, export_power_max=0)
     site.add(
-        "house", "rc_network", heat_bus="warm",
+        "house",
+        "rc_network",
+        heat_bus="warm",
         nodes={
             "hall": {"capacity": 1.5, "initial_temperature": 20},
             "wall": {"capacity": 8, "initial_temperature": 17},
@@ -43,9 +45,12 @@ def house(step: Any, comfort: Any, **more: Any) -> Site:
             "d": {"one": "hall", "other": "out", "conductance": 0.06},
             "e": {"one": "slab", "other": "hall", "conductance": 0.4},
         },
-        boundaries={"out": "outside"}, heat={"skin": "0.6*sun[t]", "hall": "0.4*sun[t]"},
-        heated={"hall": 6, "slab": 8}, comfort=comfort, **more,
-    )  # fmt: skip
+        boundaries={"out": "outside"},
+        heat={"skin": "0.6*sun[t]", "hall": "0.4*sun[t]"},
+        heated={"hall": 6, "slab": 8},
+        comfort=comfort,
+        **more,
+    )
     site.minimise_cost({"source": [0.1, 0.4, 0.2, 0.5]})
     return site
 
@@ -55,20 +60,35 @@ def test_a_network_of_any_kind_follows_its_simulation(step: Any) -> None:
     data = solved(house(step, {"hall": {"low": 20.5, "high": 24}}))
     hours = [1.0, 0.5, 2.0, 1.0] if isinstance(step, list) else 1.0
     network = HeatNetwork(
-        nodes=(Node(name="hall", capacity=1.5), Node(name="wall", capacity=8), Node(name="skin"),
-               Node(name="slab", capacity=20)),
-        links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in (
-            ("hall", "skin", 0.9), ("skin", "wall", 0.5), ("wall", "out", 0.15),
-            ("hall", "out", 0.06), ("slab", "hall", 0.4))),
+        nodes=(
+            Node(name="hall", capacity=1.5),
+            Node(name="wall", capacity=8),
+            Node(name="skin"),
+            Node(name="slab", capacity=20),
+        ),
+        links=tuple(
+            Link(one=a, other=b, conductance=g)
+            for a, b, g in (
+                ("hall", "skin", 0.9),
+                ("skin", "wall", 0.5),
+                ("wall", "out", 0.15),
+                ("hall", "out", 0.06),
+                ("slab", "hall", 0.4),
+            )
+        ),
         boundaries=("out",),
-    )  # fmt: skip
+    )
     sun = np.array([0.0, 1.5, 2.0, 0.0])
     run = network.simulate(
-        {"out": OUT}, hours,
-        {"hall": data.house_heating_hall.values + 0.4 * sun, "skin": 0.6 * sun,
-         "slab": data.house_heating_slab.values},
+        {"out": OUT},
+        hours,
+        {
+            "hall": data.house_heating_hall.values + 0.4 * sun,
+            "skin": 0.6 * sun,
+            "slab": data.house_heating_slab.values,
+        },
         initial={"hall": 20.0, "wall": 17.0, "slab": 21.0},
-    )  # fmt: skip
+    )
     for k, node in ((0, "hall"), (1, "wall"), (3, "slab")):
         states = data.house_temperature.sel(house_masses=node)
         np.testing.assert_allclose(states, run.temperature[:, k], atol=1e-6)
@@ -86,20 +106,26 @@ def test_a_long_row_of_rooms_is_exact_and_keeps_its_coefficients_apart() -> None
     ends = [(f"n{k}", f"n{k + 1}", 0.2) for k in range(count - 1)] + [("n0", "out", 0.3)]
     site = Site(start="2025-01-01T00:00", step="15 min", periods=3)
     site.add(
-        "row", "rc_network", boundaries={"out": -5}, heated={f"n{count - 1}": 5},
+        "row",
+        "rc_network",
+        boundaries={"out": -5},
+        heated={f"n{count - 1}": 5},
         nodes={f"n{k}": {"capacity": 2 + k % 3, "initial_temperature": 20} for k in range(count)},
-        links={f"l{k}": {"one": a, "other": b, "conductance": g}
-               for k, (a, b, g) in enumerate(ends)},
+        links={
+            f"l{k}": {"one": a, "other": b, "conductance": g} for k, (a, b, g) in enumerate(ends)
+        },
         comfort={f"n{count - 1}": {"low": 20.1}},
-    )  # fmt: skip
+    )
     site.minimise("sum(row_heating[t]*dt(t) for t in T)", "kWh")
     data = solved(site)
     network = HeatNetwork(
         nodes=tuple(Node(name=f"n{k}", capacity=2 + k % 3) for k in range(count)),
-        links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in ends), boundaries=("out",),
-    )  # fmt: skip
-    run = network.simulate({"out": -5.0}, 0.25, {f"n{count - 1}": data.row_heating.values},
-                           initial=[20.0] * count)  # fmt: skip
+        links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in ends),
+        boundaries=("out",),
+    )
+    run = network.simulate(
+        {"out": -5.0}, 0.25, {f"n{count - 1}": data.row_heating.values}, initial=[20.0] * count
+    )
     states = data.row_temperature.transpose(..., "row_masses")
     np.testing.assert_allclose(states, run.temperature, atol=1e-7)
 
@@ -119,9 +145,19 @@ def aired(outdoor: list[float], **more: Any) -> Site:
     site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
     site.add("plant", "grid", bus="cold", import_power_max=50, export_power_max=0)
     site.add("hall", "thermal_zone", capacitance=5, initial_temperature=24, gains=10)
-    site.add("ahu", "air_handler", bus="site", cooling_bus="cold", zone="hall", rated_flow=2,
-             outdoor_temperature=outdoor, supply_temperature_min=13, supply_temperature_max=20,
-             cooling_power_max=30, **more)  # fmt: skip
+    site.add(
+        "ahu",
+        "air_handler",
+        bus="site",
+        cooling_bus="cold",
+        zone="hall",
+        rated_flow=2,
+        outdoor_temperature=outdoor,
+        supply_temperature_min=13,
+        supply_temperature_max=20,
+        cooling_power_max=30,
+        **more,
+    )
     site.require("hall_temperature[t+1] == 24[degC]")
     site.minimise_cost({"grid": 0.3, "plant": 0.1})
     return site
@@ -153,8 +189,14 @@ def test_an_air_handler_balances_its_air_and_pays_its_fan() -> None:
 
 def test_an_air_handler_without_a_zone_is_refused() -> None:
     site = Site(start="00:00", step="1 h", periods=2)
-    site.add("ahu", "air_handler", rated_flow=1, outdoor_temperature=5, supply_temperature_min=13,
-             supply_temperature_max=20)  # fmt: skip
+    site.add(
+        "ahu",
+        "air_handler",
+        rated_flow=1,
+        outdoor_temperature=5,
+        supply_temperature_min=13,
+        supply_temperature_max=20,
+    )
     with pytest.raises(EngiagentError, match="it serves no zone"):
         expand(site.blueprint())
 
@@ -167,12 +209,27 @@ def boxed(**more: Any) -> Site:
     site.add("boiler", "grid", bus="heat", import_power_max=50, export_power_max=0)
     site.add("office", "thermal_zone", capacitance=5, initial_temperature=24, gains=8)
     site.add("lobby", "thermal_zone", capacitance=5, initial_temperature=24, gains=1)
-    site.add("ahu", "air_handler", bus="site", cooling_bus="cold", rated_flow=2, rated_power=3,
-             outdoor_temperature=30, supply_temperature_min=14, supply_temperature_max=18,
-             cooling_power_max=30, outdoor_share_min=0.2)  # fmt: skip
+    site.add(
+        "ahu",
+        "air_handler",
+        bus="site",
+        cooling_bus="cold",
+        rated_flow=2,
+        rated_power=3,
+        outdoor_temperature=30,
+        supply_temperature_min=14,
+        supply_temperature_max=18,
+        cooling_power_max=30,
+        outdoor_share_min=0.2,
+    )
     site.add("east", "vav_box", air_handler="ahu", zone="office", flow_max=1.5)
-    given: dict[str, Any] = {"air_handler": "ahu", "flow_min": 0.3, "flow_max": 1, "reheat_max": 5,
-             "discharge_temperature_max": 32}  # fmt: skip
+    given: dict[str, Any] = {
+        "air_handler": "ahu",
+        "flow_min": 0.3,
+        "flow_max": 1,
+        "reheat_max": 5,
+        "discharge_temperature_max": 32,
+    }
     site.add("west", "vav_box", zone="lobby", heat_bus="heat", **(given | more))
     site.require("office_temperature[t+1] == 24[degC]")
     site.require("lobby_temperature[t+1] == 24[degC]")
@@ -206,25 +263,40 @@ def test_a_box_without_its_handler_and_a_handler_with_zone_and_boxes_are_refused
     with pytest.raises(EngiagentError, match="names no air_handler of its time set"):
         expand(boxed(air_handler="east").blueprint())
     site = boxed()
-    site.add("other", "air_handler", rated_flow=1, outdoor_temperature=5, zone="lobby",
-             supply_temperature_min=13, supply_temperature_max=20)  # fmt: skip
+    site.add(
+        "other",
+        "air_handler",
+        rated_flow=1,
+        outdoor_temperature=5,
+        zone="lobby",
+        supply_temperature_min=13,
+        supply_temperature_max=20,
+    )
     site.add("third", "vav_box", air_handler="other", zone="office", flow_max=1)
     with pytest.raises(EngiagentError, match="it serves a zone and boxes"):
         expand(site.blueprint())
 
 
 ZONE: dict[str, Any] = {
-    "mass_capacity": 4.58, "mass_area": 250.0, "surface_area": 450.0, "window_conductance": 0.0165,
+    "mass_capacity": 4.58,
+    "mass_area": 250.0,
+    "surface_area": 450.0,
+    "window_conductance": 0.0165,
     "opaque_conductance": 0.04,
-}  # fmt: skip
+}
 
 
 def zone(**more: Any) -> Site:
     site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
     given: dict[str, Any] = {
-        **ZONE, "ventilation": 0.05, "ambient_temperature": OUT, "initial_temperature": 20,
-        "internal_gains": 0.3, "solar_gains": [0.0, 1.0, 2.0, 0.0], **more,
-    }  # fmt: skip
+        **ZONE,
+        "ventilation": 0.05,
+        "ambient_temperature": OUT,
+        "initial_temperature": 20,
+        "internal_gains": 0.3,
+        "solar_gains": [0.0, 1.0, 2.0, 0.0],
+        **more,
+    }
     site.add("zone", "zone_5r1c", **given)
     site.minimise("sum(zone_heating[t]*dt(t) for t in T)", "kWh")
     return site
@@ -233,9 +305,15 @@ def zone(**more: Any) -> Site:
 def test_a_zone_of_the_standard_needs_the_heat_of_its_simulation() -> None:
     data = solved(zone(temperature_min=20))
     run = Zone5R1C(**ZONE).simulate(
-        OUT, 1.0, ventilation=0.05, initial_mass=20.0, internal_gains=0.3,
-        solar_gains=[0.0, 1.0, 2.0, 0.0], heating_setpoint=20.0, scheme="exact",
-    )  # fmt: skip
+        OUT,
+        1.0,
+        ventilation=0.05,
+        initial_mass=20.0,
+        internal_gains=0.3,
+        solar_gains=[0.0, 1.0, 2.0, 0.0],
+        heating_setpoint=20.0,
+        scheme="exact",
+    )
     # What is the least heat for a constant set point is what a thermostat gives, except that a
     # plan may store heat for a later hour, which costs more in all.
     np.testing.assert_allclose(data.zone_heating, run.heating, atol=1e-5)
@@ -246,9 +324,19 @@ def test_a_zone_precools_where_power_is_cheap() -> None:
     site = Site(start="2025-07-01T00:00", step="1 h", periods=4)
     site.add("grid", "grid", bus="site", import_power_max=20, export_power_max=0)
     site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=12, rated_cop=3)
-    site.add("hall", "zone_5r1c", cooling_bus="cold", **ZONE, ventilation=0.1,
-             ambient_temperature=34, initial_temperature=24, internal_gains=2.0,
-             temperature_max=25, heating_power_max=0, cooling_power_max=12)  # fmt: skip
+    site.add(
+        "hall",
+        "zone_5r1c",
+        cooling_bus="cold",
+        **ZONE,
+        ventilation=0.1,
+        ambient_temperature=34,
+        initial_temperature=24,
+        internal_gains=2.0,
+        temperature_max=25,
+        heating_power_max=0,
+        cooling_power_max=12,
+    )
     site.minimise_cost({"grid": [0.1, 0.1, 0.9, 0.9]})
     data = solved(site)
     np.testing.assert_allclose(data.chiller_cooling, data.hall_cooling, atol=1e-8)
@@ -271,9 +359,10 @@ def test_a_zone_precools_where_power_is_cheap() -> None:
 )
 def test_a_network_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {
-        "nodes": {"a": {"capacity": 1, "initial_temperature": 20}}, "boundaries": {"out": 5},
+        "nodes": {"a": {"capacity": 1, "initial_temperature": 20}},
+        "boundaries": {"out": 5},
         "links": {"x": {"one": "a", "other": "out", "conductance": 1}},
-    }  # fmt: skip
+    }
     site = Site(start="00:00", step="1 h", periods=2)
     site.add("net", "rc_network", **{**good, **change})
     with pytest.raises(EngiagentError, match="component net") as caught:

@@ -7,41 +7,60 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from engiagent.certify import certify, executed
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.grids import Bus, Feeder, Line, Transformer
 from engiagent.models.grids.lindistflow import lindistflow
+from engiagent.plant.site import Site
+from engiagent.run.certify import certify, executed
 
 LINES: dict[str, dict[str, Any]] = {
-    "L1": {"from": "low", "to": "mid", "resistance": 0.05, "reactance": 0.02, "ampacity": 200,
-           "susceptance": 40},
+    "L1": {
+        "from": "low",
+        "to": "mid",
+        "resistance": 0.05,
+        "reactance": 0.02,
+        "ampacity": 200,
+        "susceptance": 40,
+    },
     "L2": {"from": "mid", "to": "end", "resistance": 0.08, "reactance": 0.02, "ampacity": 120},
     "L3": {"from": "side", "to": "mid", "resistance": 0.1, "reactance": 0.03},
-}  # fmt: skip
+}
 TRAFO: dict[str, Any] = {
-    "from": "station", "to": "low", "rated_power": 250, "from_voltage": 10, "to_voltage": 0.4,
-    "short_circuit_voltage": 0.04, "load_loss": 3, "no_load_current": 0.002, "no_load_loss": 0.4,
+    "from": "station",
+    "to": "low",
+    "rated_power": 250,
+    "from_voltage": 10,
+    "to_voltage": 0.4,
+    "short_circuit_voltage": 0.04,
+    "load_loss": 3,
+    "no_load_current": 0.002,
+    "no_load_loss": 0.4,
     "tap": 1.02,
-}  # fmt: skip
+}
 BUSES = {"station": 10, "low": 0.4, "mid": 0.4, "end": 0.4, "side": 0.4}
 
 
 def parts(kind: Any, given: dict[str, dict[str, Any]]) -> Any:
     return tuple(
-        kind(name=name, from_bus=part["from"], to_bus=part["to"],
-             **{k: v for k, v in part.items() if k not in ("from", "to")})
+        kind(
+            name=name,
+            from_bus=part["from"],
+            to_bus=part["to"],
+            **{k: v for k, v in part.items() if k not in ("from", "to")},
+        )
         for name, part in given.items()
-    )  # fmt: skip
+    )
 
 
 FEEDER = Feeder(
     buses=tuple(Bus(name=name, nominal_voltage=kv) for name, kv in BUSES.items()),
-    source="station", lines=parts(Line, LINES), transformers=parts(Transformer, {"T": TRAFO}),
-)  # fmt: skip
+    source="station",
+    lines=parts(Line, LINES),
+    transformers=parts(Transformer, {"T": TRAFO}),
+)
 DEMAND = {"mid": [20.0, 30.0], "end": [25.0, 10.0], "side": [12.0, -0.0]}
 REACTIVE = {"end": 8.0}
 
@@ -51,8 +70,17 @@ def site(scheme: str = "linear", **more: Any) -> Site:
     result.add("grid", "grid", bus="station", import_power_max=400, export_power_max=400)
     for bus, power in DEMAND.items():
         result.add(f"at_{bus}", "load", bus=bus, power=power)
-    result.add("net", "feeder", source="station", buses=BUSES, lines=LINES,
-               transformers={"T": TRAFO}, reactive=REACTIVE, scheme=scheme, **more)  # fmt: skip
+    result.add(
+        "net",
+        "feeder",
+        source="station",
+        buses=BUSES,
+        lines=LINES,
+        transformers={"T": TRAFO},
+        reactive=REACTIVE,
+        scheme=scheme,
+        **more,
+    )
     result.minimise_cost({"grid": 0.3})
     return result
 
@@ -137,8 +165,15 @@ def fed_in(**slots: Any) -> Site:
     line: dict[str, Any] = {"from": "station", "to": "roof", "resistance": 0.16, "reactance": 0.08}
     ampacity = slots.pop("ampacity", None)
     line |= {} if ampacity is None else {"ampacity": ampacity}
-    study.add("net", "feeder", source="station", buses={"station": 0.4, "roof": 0.4},
-              lines={"L": line}, maximum_voltage=1.05, **slots)  # fmt: skip
+    study.add(
+        "net",
+        "feeder",
+        source="station",
+        buses={"station": 0.4, "roof": 0.4},
+        lines={"L": line},
+        maximum_voltage=1.05,
+        **slots,
+    )
     study.minimise_cost({}, {"grid": 0.1})
     return study
 
@@ -159,10 +194,7 @@ def test_feed_in_is_held_by_voltage_and_by_the_line() -> None:
     [
         ({"source": None}, "it has no buses or no source"),
         ({"lines": {"L": {"from": "a"}}}, "cannot read L of lines"),
-        (
-            {"buses": {"a": "0.4 kV", "b": 0.4}},
-            "buses.a; found '0.4 kV'; expected 0.4[kV]",
-        ),
+        ({"buses": {"a": "0.4 kV", "b": 0.4}}, "buses.a; found '0.4 kV'; expected 0.4[kV]"),
         (
             {"lines": {"L": {"from": "a", "to": "b", "resistance": "1 ohm", "reactance": 1}}},
             "cannot read lines.L.resistance; found '1 ohm'; expected 1[ohm]",
@@ -192,10 +224,16 @@ def test_the_checker_has_the_power_that_a_transformer_takes_without_load() -> No
     site.add("grid", "grid", bus="a", import_power_max=500)
     site.add("load", "load", bus="b", power=100)
     machine = {
-        "from": "a", "to": "b", "rated_power": 400, "from_voltage": 10, "to_voltage": 0.4,
-        "short_circuit_voltage": 0.06, "load_loss": 4, "no_load_current": 0.01,
+        "from": "a",
+        "to": "b",
+        "rated_power": 400,
+        "from_voltage": 10,
+        "to_voltage": 0.4,
+        "short_circuit_voltage": 0.06,
+        "load_loss": 4,
+        "no_load_current": 0.01,
         "no_load_loss": 0.8,
-    }  # fmt: skip
+    }
     site.add("net", "feeder", source="a", buses={"a": 10, "b": 0.4}, transformers={"t": machine})
     site.minimise_cost({"grid": 0.3})
     data = site.solve()

@@ -10,14 +10,14 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
 from engiagent.models.ev import EvFleet, Sessions
+from engiagent.plant.site import Site
+from engiagent.run.certify import certify
 
 
 def solved(site: Site) -> xr.Dataset:
@@ -28,8 +28,13 @@ def solved(site: Site) -> xr.Dataset:
 
 def priced(prices: list[float], step: str = "1 h", sell: float | list[float] | None = None) -> Site:
     site = Site(start="2025-07-01T00:00", step=step, periods=len(prices))
-    site.add("grid", "grid", bus="site", import_power_max=200,
-             export_power_max=0 if sell is None else 200)  # fmt: skip
+    site.add(
+        "grid",
+        "grid",
+        bus="site",
+        import_power_max=200,
+        export_power_max=0 if sell is None else 200,
+    )
     site.minimise_cost({"grid": prices}, None if sell is None else {"grid": sell})
     return site
 
@@ -48,18 +53,38 @@ def test_a_vehicle_is_charged_as_simulated_and_leaves_as_it_must(
     prices: list[float], times: tuple[str, str], need: float, both: bool
 ) -> None:
     site = priced(prices, sell=0.3)
-    site.add("car", "ev", bus="site", energy_capacity=40, charge_power_max=11,
-             discharge_power_max=10 if both else 0, charge_efficiency=0.9,
-             discharge_efficiency=0.95, minimum_energy=4, arrival=times[0], departure=times[1],
-             arrival_energy="(6, 10)", required_energy=f"({need}, 25)")  # fmt: skip
+    site.add(
+        "car",
+        "ev",
+        bus="site",
+        energy_capacity=40,
+        charge_power_max=11,
+        discharge_power_max=10 if both else 0,
+        charge_efficiency=0.9,
+        discharge_efficiency=0.95,
+        minimum_energy=4,
+        arrival=times[0],
+        departure=times[1],
+        arrival_energy="(6, 10)",
+        required_energy=f"({need}, 25)",
+    )
     data = solved(site)
     fleet = EvFleet(
-        energy_capacity=[40.0], charge_power_max=11.0, discharge_power_max=10.0 if both else 0.0,
-        charge_efficiency=0.9, discharge_efficiency=0.95, minimum_energy=4.0,
-    )  # fmt: skip
+        energy_capacity=[40.0],
+        charge_power_max=11.0,
+        discharge_power_max=10.0 if both else 0.0,
+        charge_efficiency=0.9,
+        discharge_efficiency=0.95,
+        minimum_energy=4.0,
+    )
     arrival, departure = (np.array(literal_eval(text), dtype=float) for text in times)
-    sessions = Sessions(vehicle=[0, 0], arrival=arrival, departure=departure,
-                        arrival_energy=[6.0, 10.0], required_energy=[need, 25.0])  # fmt: skip
+    sessions = Sessions(
+        vehicle=[0, 0],
+        arrival=arrival,
+        departure=departure,
+        arrival_energy=[6.0, 10.0],
+        required_energy=[need, 25.0],
+    )
     charge = np.maximum(data.car_charge.values, 0)[:, None]
     discharge = np.maximum(data.car_discharge.values, 0)[:, None] if both else 0.0
     path = fleet.simulate(sessions, charge, discharge, 1.0)
@@ -76,8 +101,17 @@ def test_a_vehicle_is_charged_as_simulated_and_leaves_as_it_must(
 
 def test_a_vehicle_charges_in_the_cheapest_hours_of_its_stay() -> None:
     site = priced([0.1, 0.5, 0.3, 0.2, 0.05])
-    site.add("car", "ev", bus="site", energy_capacity=50, charge_power_max=10, arrival="(1)",
-             departure="(4)", arrival_energy="(20)", required_energy="(35)")  # fmt: skip
+    site.add(
+        "car",
+        "ev",
+        bus="site",
+        energy_capacity=50,
+        charge_power_max=10,
+        arrival="(1)",
+        departure="(4)",
+        arrival_energy="(20)",
+        required_energy="(35)",
+    )
     data = solved(site)
     np.testing.assert_allclose(data.car_charge, [0, 0, 5, 10, 0], atol=1e-7)
     assert data.attrs["objective"] == pytest.approx(5 * 0.3 + 10 * 0.2)
@@ -85,9 +119,13 @@ def test_a_vehicle_charges_in_the_cheapest_hours_of_its_stay() -> None:
 
 def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> None:
     slots: dict[str, Any] = {
-        "energy_capacity": 50, "charge_power_max": 10, "arrival": "(1)", "departure": "(2.5)",
-        "arrival_energy": "(20)", "required_energy": "(45)",
-    }  # fmt: skip
+        "energy_capacity": 50,
+        "charge_power_max": 10,
+        "arrival": "(1)",
+        "departure": "(2.5)",
+        "arrival_energy": "(20)",
+        "required_energy": "(45)",
+    }
     site = priced([0.1] * 4)
     site.add("car", "ev", bus="site", **slots)
     assert site.solve().attrs["status"] == "infeasible"
@@ -101,14 +139,24 @@ def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> N
 # --- batteries -------------------------------------------------------------------------------
 
 BATTERY: dict[str, Any] = {
-    "energy_capacity": 20, "charge_power_max": 10, "discharge_power_max": 10, "initial_energy": 10,
-}  # fmt: skip
+    "energy_capacity": 20,
+    "charge_power_max": 10,
+    "discharge_power_max": 10,
+    "initial_energy": 10,
+}
 
 
 def test_losses_by_a_table_are_those_of_the_model() -> None:
     site = priced([0.1, 0.9, 0.1, 0.9], sell=0.4)
-    site.add("b", "battery", bus="site", **BATTERY, loss_power="(0, 5, 10)",
-             loss="(0.1, 0.3, 0.9)", exclusive_on="T")  # fmt: skip
+    site.add(
+        "b",
+        "battery",
+        bus="site",
+        **BATTERY,
+        loss_power="(0, 5, 10)",
+        loss="(0.1, 0.3, 0.9)",
+        exclusive_on="T",
+    )
     data = solved(site)
     loss = PiecewiseLoss(power=(0.0, 5.0, 10.0), losses=(0.1, 0.3, 0.9))
     power = np.maximum(data.b_charge, data.b_discharge).values
@@ -194,8 +242,16 @@ def test_wear_is_paid_and_stops_trades_that_earn_less() -> None:
 def test_reserve_needs_power_and_energy_for_as_long_as_it_has_to_last() -> None:
     site = Site(start="00:00", step="1 h", periods=1)
     site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=50)
-    site.add("b", "battery", bus="site", **BATTERY, discharge_efficiency=0.8, reserve_up_max=50,
-             reserve_down_max=50, reserve_hours=2)  # fmt: skip
+    site.add(
+        "b",
+        "battery",
+        bus="site",
+        **BATTERY,
+        discharge_efficiency=0.8,
+        reserve_up_max=50,
+        reserve_down_max=50,
+        reserve_hours=2,
+    )
     site.maximise("b_reserve_up[first(T)] + b_reserve_down[first(T)]", "kW")
     data = solved(site)
     # Up: 10 kWh serve 4 kW for two hours at 0.8. Down: 10 kWh of room take 5 kW for two hours.
@@ -208,8 +264,15 @@ def test_reserve_needs_power_and_energy_for_as_long_as_it_has_to_last() -> None:
 def test_load_is_lost_where_it_is_worth_less_than_its_energy() -> None:
     site = Site(start="00:00", step="1 h", periods=3)
     site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
-    site.add("shop", "curtailable_load", bus="site", power=[10, 10, 10], lost_load_value=0.4,
-             curtailable_share=0.6, unmet_energy_max=8)  # fmt: skip
+    site.add(
+        "shop",
+        "curtailable_load",
+        bus="site",
+        power=[10, 10, 10],
+        lost_load_value=0.4,
+        curtailable_share=0.6,
+        unmet_energy_max=8,
+    )
     site.minimise_cost({"grid": [0.3, 0.5, 0.9]})
     data = solved(site)
     np.testing.assert_allclose(data.shop_unmet, [0, 2, 6], atol=1e-7)
@@ -219,8 +282,15 @@ def test_load_is_lost_where_it_is_worth_less_than_its_energy() -> None:
 
 def shifted(**more: Any) -> xr.Dataset:
     site = priced([0.5, 0.1, 0.3, 0.2])
-    site.add("load", "shiftable_load", bus="site", power=[4, 4, 4, 4], shift_up_max=3,
-             shift_down_max=2, **more)  # fmt: skip
+    site.add(
+        "load",
+        "shiftable_load",
+        bus="site",
+        power=[4, 4, 4, 4],
+        shift_up_max=3,
+        shift_down_max=2,
+        **more,
+    )
     return solved(site)
 
 
@@ -249,8 +319,15 @@ def test_an_event_is_met_by_the_battery_and_paid() -> None:
     site = Site(start="00:00", step="1 h", periods=3)
     site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
     site.add("load", "load", bus="site", power=10)
-    site.add("b", "battery", bus="site", energy_capacity=8, initial_energy=0, charge_power_max=8,
-             discharge_power_max=6)  # fmt: skip
+    site.add(
+        "b",
+        "battery",
+        bus="site",
+        energy_capacity=8,
+        initial_energy=0,
+        charge_power_max=8,
+        discharge_power_max=6,
+    )
     site.add("event", "demand_response", grid="grid", event=[0, 1, 0], baseline=10, reward=0.5)
     site.minimise_cost({"grid": 0.2})
     data = solved(site)
@@ -259,25 +336,67 @@ def test_an_event_is_met_by_the_battery_and_paid() -> None:
 
 
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [
-    ("ev", "no session", {"energy_capacity": 1, "charge_power_max": 1},
-     "the parameter arrival is not given"),
-    ("ev", "leaves before it comes", {"energy_capacity": 1, "charge_power_max": 1,
-     "arrival": "(3)", "departure": "(2)", "arrival_energy": "(0)"}, "departs at 2 h"),
-    ("ev", "two at once", {"energy_capacity": 1, "charge_power_max": 1, "arrival": "(0, 1)",
-     "departure": "(2, 3)", "arrival_energy": "(0, 0)"}, "give"),
-    ("ev", "half a table", {"energy_capacity": 1, "charge_power_max": 1, "arrival": "(0, 2)",
-     "departure": "(2, 3)", "arrival_energy": "(0)"}, "sessions differ in number"),
-    ("battery", "two losses", {**BATTERY, "quadratic_loss": 0.1, "charge_efficiency": 0.9},
-     "charge_efficiency is given beside a loss by power"),
+    (
+        "ev",
+        "no session",
+        {"energy_capacity": 1, "charge_power_max": 1},
+        "the parameter arrival is not given",
+    ),
+    (
+        "ev",
+        "leaves before it comes",
+        {
+            "energy_capacity": 1,
+            "charge_power_max": 1,
+            "arrival": "(3)",
+            "departure": "(2)",
+            "arrival_energy": "(0)",
+        },
+        "departs at 2 h",
+    ),
+    (
+        "ev",
+        "two at once",
+        {
+            "energy_capacity": 1,
+            "charge_power_max": 1,
+            "arrival": "(0, 1)",
+            "departure": "(2, 3)",
+            "arrival_energy": "(0, 0)",
+        },
+        "give",
+    ),
+    (
+        "ev",
+        "half a table",
+        {
+            "energy_capacity": 1,
+            "charge_power_max": 1,
+            "arrival": "(0, 2)",
+            "departure": "(2, 3)",
+            "arrival_energy": "(0)",
+        },
+        "sessions differ in number",
+    ),
+    (
+        "battery",
+        "two losses",
+        {**BATTERY, "quadratic_loss": 0.1, "charge_efficiency": 0.9},
+        "charge_efficiency is given beside a loss by power",
+    ),
     ("battery", "negative wear", {**BATTERY, "wear_cost": -1}, "wear_cost is -1"),
-    ("battery", "reserve without power", {"energy_capacity": 1, "initial_energy": 0,
-     "reserve_up_max": 3}, "reserve_up_max needs discharge_power_max"),
+    (
+        "battery",
+        "reserve without power",
+        {"energy_capacity": 1, "initial_energy": 0, "reserve_up_max": 3},
+        "reserve_up_max needs discharge_power_max",
+    ),
     ("curtailable_load", "share", {"power": 1, "curtailable_share": 60}, "curtailable_share is 60"),
     ("shiftable_load", "no limits", {"power": 1}, "the parameter shift_up_max is not given"),
     ("job", "half a period", {"power": 1, "duration": "1.5 h"}, "its duration is 1.5 h"),
     ("job", "no room", {"power": 1, "duration": "2 h", "earliest": "1 h"}, "does not fit"),
     ("demand_response", "no grid", {"event": 1, "baseline": 1}, "it is connected to no grid"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.genset import Genset, GensetState
 from engiagent.models.pv import PvArray
 from engiagent.models.wind import WindTurbine
+from engiagent.plant.site import Site
 
 
 def solved(site: Site) -> xr.Dataset:
@@ -49,16 +49,33 @@ def test_a_plan_of_a_genset_is_one_that_the_simulation_accepts(
     known = {"1 h": 1.0, "30 min": 0.5, "2 h": 2.0, "15 min": 0.25, "45 min": 0.75}
     hours = [known[s] for s in (step if isinstance(step, list) else [step] * 6)]
     site = island(
-        need, step, fuel_slope="0.24 l/kWh", fuel_no_load=4, start_fuel=2, minimum_load=0.3,
-        ramp_up=60, ramp_down=70, minimum_up_hours=up, minimum_down_hours=down,
-        initially_on=int(hot), initial_hours=0.5, initial_power=50 if hot else 0,
-    )  # fmt: skip
+        need,
+        step,
+        fuel_slope="0.24 l/kWh",
+        fuel_no_load=4,
+        start_fuel=2,
+        minimum_load=0.3,
+        ramp_up=60,
+        ramp_down=70,
+        minimum_up_hours=up,
+        minimum_down_hours=down,
+        initially_on=int(hot),
+        initial_hours=0.5,
+        initial_power=50 if hot else 0,
+    )
     data = solved(site)
     genset = Genset(
-        rated_power=100.0, fuel_slope=0.24, fuel_no_load=4.0, start_fuel=2.0, heating_value=9.96,
-        minimum_load=0.3, ramp_up=60.0, ramp_down=70.0, minimum_up_hours=up,
+        rated_power=100.0,
+        fuel_slope=0.24,
+        fuel_no_load=4.0,
+        start_fuel=2.0,
+        heating_value=9.96,
+        minimum_load=0.3,
+        ramp_up=60.0,
+        ramp_down=70.0,
+        minimum_up_hours=up,
         minimum_down_hours=down,
-    )  # fmt: skip
+    )
     before = GensetState(running=hot, power=50.0 if hot else 0.0, hours=0.5)
     power, on = np.maximum(data.set_power.values, 0), data.set_on.values.round()
     path = genset.simulate(power, on, hours, before)
@@ -72,8 +89,14 @@ def test_a_quadratic_fuel_curve_splits_by_equal_marginal_fuel() -> None:
     site = Site(start="00:00", step="1 h", periods=1)
     site.add("need", "load", bus="site", power=90)
     for name, slope, square in (("a", 0.2, 0.001), ("b", 0.25, 0.0005)):
-        site.add(name, "genset", bus="site", rated_power=100, fuel_slope=f"{slope} l/kWh",
-                 fuel_quadratic=f"{square} l/(kW**2*h)")  # fmt: skip
+        site.add(
+            name,
+            "genset",
+            bus="site",
+            rated_power=100,
+            fuel_slope=f"{slope} l/kWh",
+            fuel_quadratic=f"{square} l/(kW**2*h)",
+        )
     site.minimise("sum((a_fuel[t] + b_fuel[t])*dt(t) for t in T)", "l")
     assert classify(compile_blueprint(site.blueprint(), None)).problem_class == "QP"
     data = solved(site)
@@ -88,8 +111,14 @@ def test_a_table_of_fuel_is_met_at_its_points_and_costs_nothing_at_rest() -> Non
 
 
 def test_sets_alike_are_counted_and_reserve_is_of_those_that_run() -> None:
-    site = island([70, 150, 250], fuel_slope="0.24 l/kWh", fuel_no_load=4, minimum_load=0.3,
-                  count=3, reserve_max=100)  # fmt: skip
+    site = island(
+        [70, 150, 250],
+        fuel_slope="0.24 l/kWh",
+        fuel_no_load=4,
+        minimum_load=0.3,
+        count=3,
+        reserve_max=100,
+    )
     assert solved(site).set_on.values.round().tolist() == [1, 2, 3]
     site.require("set_reserve[t] >= 60[kW]", where="pos(t) < 2")
     assert solved(site).set_on.values.round().tolist() == [2, 3, 3]
@@ -99,9 +128,17 @@ def test_fuel_is_drawn_from_a_bus_by_its_heating_value() -> None:
     site = Site(start="00:00", step="1 h", periods=2)
     site.add("need", "load", bus="site", power=[50, 100])
     site.add("gas", "grid", bus="gas", import_power_max=900, export_power_max=0)
-    site.add("set", "genset", bus="site", fuel_bus="gas", rated_power=100,
-             fuel_slope="0.24 l/kWh", fuel_no_load="4 l/h", heating_value=9.96,
-             emission_factor=2.64)  # fmt: skip
+    site.add(
+        "set",
+        "genset",
+        bus="site",
+        fuel_bus="gas",
+        rated_power=100,
+        fuel_slope="0.24 l/kWh",
+        fuel_no_load="4 l/h",
+        heating_value=9.96,
+        emission_factor=2.64,
+    )
     site.minimise_cost({"gas": 0.1})
     data = solved(site)
     np.testing.assert_allclose(data.gas_import, np.array([16, 28]) * 9.96, atol=1e-6)
@@ -113,24 +150,34 @@ def cogeneration(model: str, heat: list[float], price: Any, **slots: Any) -> Sit
     site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=500)
     site.add("gas", "grid", bus="gas", import_power_max=2000, export_power_max=0)
     site.add("need", "load", bus="warm", power=heat)
-    site.add("backup", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=500,
-             rated_efficiency=0.9)  # fmt: skip
+    site.add(
+        "backup",
+        "boiler",
+        fuel_bus="gas",
+        heat_bus="warm",
+        rated_capacity=500,
+        rated_efficiency=0.9,
+    )
     site.add("unit", model, bus="site", heat_bus="warm", fuel_bus="gas", **slots)
     site.minimise_cost({"grid": price, "gas": 0.06}, {"grid": price})
     return site
 
 
 ENGINE: dict[str, Any] = {
-    "rated_power": 100, "load": "(0.5, 0.75, 1)", "electric_efficiency": "(0.32, 0.35, 0.36)",
+    "rated_power": 100,
+    "load": "(0.5, 0.75, 1)",
+    "electric_efficiency": "(0.32, 0.35, 0.36)",
     "thermal_efficiency": "(0.55, 0.52, 0.5)",
-}  # fmt: skip
+}
 
 
 def test_an_engine_follows_the_heat_and_the_price_as_simulated() -> None:
     chp = PartLoadChp(
-        rated_power=100.0, load=(0.5, 0.75, 1.0), electric_efficiency=(0.32, 0.35, 0.36),
+        rated_power=100.0,
+        load=(0.5, 0.75, 1.0),
+        electric_efficiency=(0.32, 0.35, 0.36),
         thermal_efficiency=(0.55, 0.52, 0.5),
-    )  # fmt: skip
+    )
     site = cogeneration("chp", [300, 100, 60, 110], [0.2, 0.2, 0.2, 0.01], **ENGINE, segments=8)
     data = solved(site)
     power, on = data.unit_power.values, data.unit_on.values.round()
@@ -147,18 +194,35 @@ def test_an_engine_follows_the_heat_and_the_price_as_simulated() -> None:
 
 
 def test_an_engine_of_one_load_runs_at_it_or_stands() -> None:
-    data = solved(cogeneration("chp", [200.0, 10.0], [0.2, 0.2], rated_power=100, load=1,
-                               electric_efficiency=0.36, thermal_efficiency=0.5))  # fmt: skip
+    data = solved(
+        cogeneration(
+            "chp",
+            [200.0, 10.0],
+            [0.2, 0.2],
+            rated_power=100,
+            load=1,
+            electric_efficiency=0.36,
+            thermal_efficiency=0.5,
+        )
+    )
     np.testing.assert_allclose(data.unit_power, [100, 0], atol=1e-6)
     np.testing.assert_allclose(data.unit_heat, [100 / 0.36 * 0.5, 0], atol=1e-6)
 
 
 @settings(max_examples=10, deadline=None)
-@given(st.lists(st.floats(0, 130), min_size=3, max_size=3),
-       st.lists(st.floats(0.0, 0.4), min_size=3, max_size=3))  # fmt: skip
+@given(
+    st.lists(st.floats(0, 130), min_size=3, max_size=3),
+    st.lists(st.floats(0.0, 0.4), min_size=3, max_size=3),
+)
 def test_an_extraction_turbine_stays_in_its_polygon(heat: list[float], price: list[float]) -> None:
-    unit = {"condensing_power_max": 100.0, "condensing_power_min": 40.0, "power_loss": 0.15,
-            "power_to_heat": 0.6, "fuel_slope": 2.5, "fuel_no_load": 10.0}  # fmt: skip
+    unit = {
+        "condensing_power_max": 100.0,
+        "condensing_power_min": 40.0,
+        "power_loss": 0.15,
+        "power_to_heat": 0.6,
+        "fuel_slope": 2.5,
+        "fuel_no_load": 10.0,
+    }
     chp = ExtractionChp(**unit)
     data = solved(cogeneration("extraction_chp", heat, price, **unit))
     on = data.unit_on.values.round() == 1
@@ -174,12 +238,30 @@ def test_an_extraction_turbine_stays_in_its_polygon(heat: list[float], price: li
 
 
 def test_an_extraction_turbine_gives_up_power_for_heat_where_that_is_cheaper() -> None:
-    data = solved(cogeneration("extraction_chp", [100.0], [0.5], condensing_power_max=100,
-                               power_loss=0.15, power_to_heat=0.6, fuel_slope=2.5))  # fmt: skip
+    data = solved(
+        cogeneration(
+            "extraction_chp",
+            [100.0],
+            [0.5],
+            condensing_power_max=100,
+            power_loss=0.15,
+            power_to_heat=0.6,
+            fuel_slope=2.5,
+        )
+    )
     # A unit of heat costs 0.15 kWh of power (0.075 EUR) or 0.067 EUR of gas: none is extracted.
     assert float(data.unit_heat[0]) == pytest.approx(0, abs=1e-6)
-    data = solved(cogeneration("extraction_chp", [100.0], [0.4], condensing_power_max=100,
-                               power_loss=0.15, power_to_heat=0.6, fuel_slope=2.5))  # fmt: skip
+    data = solved(
+        cogeneration(
+            "extraction_chp",
+            [100.0],
+            [0.4],
+            condensing_power_max=100,
+            power_loss=0.15,
+            power_to_heat=0.6,
+            fuel_slope=2.5,
+        )
+    )
     assert float(data.unit_heat[0]) == pytest.approx(100)
     assert float(data.unit_power[0]) == pytest.approx(85)
 
@@ -196,8 +278,11 @@ def exported(model: str, **slots: Any) -> Site:
 def test_the_sun_gives_what_the_array_makes_of_it(capacity: float | None) -> None:
     sun, air, wind = [0.0, 350.0, 1000.0, 1100.0], [5.0, 10.0, 30.0, -10.0], [0.0, 2.0, 5.0, 1.0]
     more = {} if capacity is None else {"ac_capacity": capacity}
-    data = solved(exported("pv", dc_capacity=100, irradiance=sun, air_temperature=air,
-                           wind_speed=wind, **more))  # fmt: skip
+    data = solved(
+        exported(
+            "pv", dc_capacity=100, irradiance=sun, air_temperature=air, wind_speed=wind, **more
+        )
+    )
     array = PvArray(dc_capacity=100.0, **more)
     np.testing.assert_allclose(data.unit_power, array.output(sun, air, wind).ac_power, atol=1e-6)
 
@@ -218,25 +303,57 @@ def test_the_wind_gives_what_the_turbine_makes_of_it() -> None:
 
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("genset", "no fuel", {"rated_power": 1}, "its fuel is not given once"),
-    ("genset", "load above 1", {"rated_power": 1, "fuel_slope": 1, "minimum_load": 30},
-     "minimum_load is 30; expected at least 0, at most 1"),
-    ("genset", "no heating value", {"rated_power": 1, "fuel_slope": 1, "fuel_bus": "gas"},
-     "the parameter heating_value is not given"),
-    ("genset", "alike and bent", {"rated_power": 1, "fuel_slope": 1, "fuel_quadratic": 1,
-     "count": 2}, "counted only where the fuel is linear"),
-    ("genset", "hours of several", {"rated_power": 1, "fuel_slope": 1, "count": 2,
-     "minimum_up_hours": 3, "initial_hours": 1}, "initial_hours is for a single unit"),
+    (
+        "genset",
+        "load above 1",
+        {"rated_power": 1, "fuel_slope": 1, "minimum_load": 30},
+        "minimum_load is 30; expected at least 0, at most 1",
+    ),
+    (
+        "genset",
+        "no heating value",
+        {"rated_power": 1, "fuel_slope": 1, "fuel_bus": "gas"},
+        "the parameter heating_value is not given",
+    ),
+    (
+        "genset",
+        "alike and bent",
+        {"rated_power": 1, "fuel_slope": 1, "fuel_quadratic": 1, "count": 2},
+        "counted only where the fuel is linear",
+    ),
+    (
+        "genset",
+        "hours of several",
+        {"rated_power": 1, "fuel_slope": 1, "count": 2, "minimum_up_hours": 3, "initial_hours": 1},
+        "initial_hours is for a single unit",
+    ),
     ("chp", "no loads", {"rated_power": 1}, "the parameter load is not given"),
-    ("chp", "per cent", {**ENGINE, "thermal_efficiency": "(55, 52, 50)"},
-     "thermal_efficiency is 55"),
-    ("extraction_chp", "no slope", {"condensing_power_max": 1, "power_loss": 0.1,
-     "power_to_heat": 0.5}, "the parameter fuel_slope is not given"),
+    (
+        "chp",
+        "per cent",
+        {**ENGINE, "thermal_efficiency": "(55, 52, 50)"},
+        "thermal_efficiency is 55",
+    ),
+    (
+        "extraction_chp",
+        "no slope",
+        {"condensing_power_max": 1, "power_loss": 0.1, "power_to_heat": 0.5},
+        "the parameter fuel_slope is not given",
+    ),
     ("pv", "no weather", {"dc_capacity": 1}, "the parameter irradiance is not given"),
-    ("pv", "moonlight", {"dc_capacity": 1, "irradiance": -5, "air_temperature": 3},
-     "irradiance is -5 W/m2"),
-    ("wind_turbine", "a falling curve", {"speeds": "(3, 2)", "powers": "(0, 1)", "wind_speed": 3},
-     "speeds does not rise"),
-]  # fmt: skip
+    (
+        "pv",
+        "moonlight",
+        {"dc_capacity": 1, "irradiance": -5, "air_temperature": 3},
+        "irradiance is -5 W/m2",
+    ),
+    (
+        "wind_turbine",
+        "a falling curve",
+        {"speeds": "(3, 2)", "powers": "(0, 1)", "wind_speed": 3},
+        "speeds does not rise",
+    ),
+]
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,18 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.plant.site import Site
+from engiagent.run.certify import certify
 
 CAPACITY = (0.9, 0.01, 0.0, 0.002, -0.0001, 0.0)
 EIR = (0.6, -0.005, 0.0, 0.012, 0.0001, 0.0)
@@ -43,8 +43,15 @@ def cooled(need: list[float], prices: Any = 0.2, **slots: Any) -> Site:
     site = Site(start="2025-07-01T00:00", step="1 h", periods=len(need))
     site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
     site.add("need", "load", bus="cold", power=need)
-    site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=100,
-             rated_cop=5, **slots)  # fmt: skip
+    site.add(
+        "chiller",
+        "chiller",
+        bus="site",
+        cooling_bus="cold",
+        rated_capacity=100,
+        rated_cop=5,
+        **slots,
+    )
     site.minimise_cost({"grid": prices})
     return site
 
@@ -65,13 +72,22 @@ def test_a_chiller_by_curves_is_the_simulated_one(
 ) -> None:
     curves = {"capacity_curve": str(CAPACITY), "eir_curve": str(EIR)}
     chiller = Chiller(
-        rated_capacity=100.0, rated_cop=5.0, capacity_curve=Biquadratic(CAPACITY),
-        eir_curve=Biquadratic(EIR), part_load_curve=Polynomial(PART_LOAD), minimum_part_load=0.1,
-    )  # fmt: skip
+        rated_capacity=100.0,
+        rated_cop=5.0,
+        capacity_curve=Biquadratic(CAPACITY),
+        eir_curve=Biquadratic(EIR),
+        part_load_curve=Polynomial(PART_LOAD),
+        minimum_part_load=0.1,
+    )
     site = cooled(
-        need, **curves, part_load_curve=str(PART_LOAD), entering_temperature=entering,
-        leaving_temperature=8, minimum_part_load=0.1, segments=segments,
-    )  # fmt: skip
+        need,
+        **curves,
+        part_load_curve=str(PART_LOAD),
+        entering_temperature=entering,
+        leaving_temperature=8,
+        minimum_part_load=0.1,
+        segments=segments,
+    )
     data = solved(site)
     done = chiller.operate(need, leaving=8.0, entering=entering)
     np.testing.assert_allclose(data.chiller_cooling, need, atol=1e-6)
@@ -88,8 +104,14 @@ def test_a_chiller_by_curves_is_the_simulated_one(
 def test_curves_of_a_chiller_hold_their_value_outside_their_range_and_the_checker_says_so() -> None:
     entering, span = [-8.0, 12.0, 30.0], (18.0, 35.0)
     curves = {"capacity_curve": str(CAPACITY), "eir_curve": str(EIR)}
-    site = cooled([20, 20, 20], **curves, entering_temperature=entering, leaving_temperature=8,
-                  entering_range=str(span), leaving_range="(5[degC], 12[degC])")  # fmt: skip
+    site = cooled(
+        [20, 20, 20],
+        **curves,
+        entering_temperature=entering,
+        leaving_temperature=8,
+        entering_range=str(span),
+        leaving_range="(5[degC], 12[degC])",
+    )
     data = solved(site)
     # As EnergyPlus has it: what lies outside counts as the nearest end.
     full = Biquadratic(EIR).at(8.0, np.clip(entering, *span))
@@ -106,13 +128,20 @@ def test_curves_of_a_chiller_hold_their_value_outside_their_range_and_the_checke
 
 
 def test_a_straight_chiller_with_a_tank_is_exact_and_linear_in_states() -> None:
-    site = with_tank(cooled([10, 60, 90], [0.1, 0.2, 0.9], part_load_curve="(0.1, 0.9)",
-                            minimum_part_load=0.2))  # fmt: skip
+    site = with_tank(
+        cooled([10, 60, 90], [0.1, 0.2, 0.9], part_load_curve="(0.1, 0.9)", minimum_part_load=0.2)
+    )
     assert problem_class(site) == "MILP"
     data = solved(site)
     load, on = data.chiller_cooling.values, data.chiller_on.values.round()
-    chiller = Chiller(rated_capacity=100.0, rated_cop=5.0, capacity_curve=EVEN, eir_curve=EVEN,
-                      part_load_curve=Polynomial((0.1, 0.9)), minimum_part_load=0.2)  # fmt: skip
+    chiller = Chiller(
+        rated_capacity=100.0,
+        rated_cop=5.0,
+        capacity_curve=EVEN,
+        eir_curve=EVEN,
+        part_load_curve=Polynomial((0.1, 0.9)),
+        minimum_part_load=0.2,
+    )
     power = chiller.operate(load, leaving=7.0, entering=29.0).power
     np.testing.assert_allclose(data.chiller_electric_power, power * on, atol=1e-6)
     assert np.all((load <= 1e-6) | (load >= 20 - 1e-6))
@@ -131,8 +160,7 @@ def test_chillers_alike_share_the_load_and_as_many_run_as_pay() -> None:
     # f = 0.2 + 0.3 x + 0.5 x^2 a chiller: n running at the load L take 20 (0.2 n + 0.3 L/100
     # + 0.5 (L/100)^2/n) kW, least at n = sqrt(2.5) L/100.
     need = [40.0, 90.0, 130.0, 260.0]
-    site = cooled(need, count=4, part_load_curve=str(PART_LOAD), segments=40,
-                  minimum_part_load=0.2)  # fmt: skip
+    site = cooled(need, count=4, part_load_curve=str(PART_LOAD), segments=40, minimum_part_load=0.2)
     data = solved(site)
     best = [
         min((20 * (0.2 * n + 0.3 * x + 0.5 * x * x / n), n) for n in range(1, 5) if n >= x)
@@ -146,8 +174,17 @@ def test_sequencing_keeps_the_least_times_of_every_machine() -> None:
     need = [150.0, 50.0, 150.0, 50.0, 50.0, 50.0]
     free = solved(cooled(need, count=2, part_load_curve="(0.3, 0.7)", minimum_part_load=0.1))
     assert free.chiller_on.values.round().tolist() == [2, 1, 2, 1, 1, 1]
-    held = solved(cooled(need, count=2, part_load_curve="(0.3, 0.7)", minimum_part_load=0.1,
-                         minimum_up_hours=2, minimum_down_hours=2, start_cost=0.01))  # fmt: skip
+    held = solved(
+        cooled(
+            need,
+            count=2,
+            part_load_curve="(0.3, 0.7)",
+            minimum_part_load=0.1,
+            minimum_up_hours=2,
+            minimum_down_hours=2,
+            start_cost=0.01,
+        )
+    )
     # Both started at once and last two hours; whichever stops then may not be back in the next.
     assert held.chiller_on.values.round().tolist() == [2, 2, 2, 1, 1, 1]
     assert float(held.chiller_start_cost.sum()) == pytest.approx(0.02)
@@ -163,8 +200,16 @@ def test_least_times_bind_as_many_periods_as_they_touch_and_name_their_slot(
     site = Site(start="2025-07-01T00:00", step=step, periods=8)
     site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
     site.add("need", "load", bus="cold", power=[50.0] * 8)
-    site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=100,
-             rated_cop=5, minimum_part_load=0.1, minimum_up_hours=f"{least}[h]")  # fmt: skip
+    site.add(
+        "chiller",
+        "chiller",
+        bus="site",
+        cooling_bus="cold",
+        rated_capacity=100,
+        rated_cop=5,
+        minimum_part_load=0.1,
+        minimum_up_hours=f"{least}[h]",
+    )
     site.minimise_cost({"grid": 0.2})
     expanded = expand(site.blueprint()).core.constraints
     row = next(c for c in expanded if c.constraint_id == "chiller_minimum_up")
@@ -195,13 +240,22 @@ def pumped(need: list[float], **slots: Any) -> Site:
 def test_a_heat_pump_by_carnot_is_the_simulated_one(
     share: float, approach: float, source: list[float], sink: float, need: list[float]
 ) -> None:
-    data = solved(pumped(need, carnot_fraction=share, sink_approach=approach, source_approach=2,
-                         source_temperature=source, sink_temperature=sink,
-                         standby_power=0.02))  # fmt: skip
+    data = solved(
+        pumped(
+            need,
+            carnot_fraction=share,
+            sink_approach=approach,
+            source_approach=2,
+            source_temperature=source,
+            sink_temperature=sink,
+            standby_power=0.02,
+        )
+    )
     pump = HeatPump(
-        rated_capacity=10.0, standby_power=0.02,
+        rated_capacity=10.0,
+        standby_power=0.02,
         cop_map=CarnotCop(fraction=share, sink_approach=approach, source_approach=2.0),
-    )  # fmt: skip
+    )
     done = pump.operate(need, source=source, sink=sink)
     np.testing.assert_allclose(data.pump_electric_power, done.power, atol=1e-6)
     np.testing.assert_allclose(data.pump_source_heat, done.source_heat, atol=1e-6)
@@ -211,15 +265,20 @@ def test_a_heat_pump_that_modulates_is_within_the_chords_of_the_simulated_one() 
     curve = (1.2, -0.3, 0.1)
     need, source = [3.0, 5.5, 9.0], [-5.0, 2.0, 7.0]
     slots: dict[str, Any] = {
-        "cop_curve": "(3, 0.06, 0, 0.01, 0, -0.0005)", "modulation_curve": str(curve),
-        "capacity_curve": "(1, 0.01, 0, 0, 0, 0)", "source_temperature": source,
-        "sink_temperature": 35, "minimum_part_load": 0.25,
-    }  # fmt: skip
+        "cop_curve": "(3, 0.06, 0, 0.01, 0, -0.0005)",
+        "modulation_curve": str(curve),
+        "capacity_curve": "(1, 0.01, 0, 0, 0, 0)",
+        "source_temperature": source,
+        "sink_temperature": 35,
+        "minimum_part_load": 0.25,
+    }
     pump = HeatPump(
-        rated_capacity=10.0, cop_map=Biquadratic((3, 0.06, 0, 0.01, 0, -0.0005)),
-        capacity_map=Biquadratic((1, 0.01, 0, 0, 0, 0)), modulation=Polynomial(curve),
+        rated_capacity=10.0,
+        cop_map=Biquadratic((3, 0.06, 0, 0.01, 0, -0.0005)),
+        capacity_map=Biquadratic((1, 0.01, 0, 0, 0, 0)),
+        modulation=Polynomial(curve),
         minimum_part_load=0.25,
-    )  # fmt: skip
+    )
     power = pump.operate(need, source=source, sink=35.0).power
     data = solved(pumped(need, **slots, segments=20))
     np.testing.assert_allclose(data.pump_electric_power, power, rtol=1e-3)
@@ -241,10 +300,10 @@ def test_a_hybrid_of_boiler_and_heat_pump_takes_whichever_is_cheaper() -> None:
     site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
     site.add("gas", "grid", bus="gas", import_power_max=50, export_power_max=0)
     site.add("need", "load", bus="warm", power=8)
-    site.add("pump", "heat_pump", bus="site", heat_bus="warm", rated_capacity=6,
-             cop=[4, 3, 2.5, 2])  # fmt: skip
-    site.add("boiler", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=20,
-             rated_efficiency=0.9)  # fmt: skip
+    site.add("pump", "heat_pump", bus="site", heat_bus="warm", rated_capacity=6, cop=[4, 3, 2.5, 2])
+    site.add(
+        "boiler", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=20, rated_efficiency=0.9
+    )
     site.minimise_cost({"grid": 0.3, "gas": 0.1})
     data = solved(site)
     # Heat costs 0.1/0.9 = 0.111 from gas and 0.3/COP from the pump: cheaper only above 2.7.
@@ -261,12 +320,25 @@ def test_a_boiler_by_part_load_burns_what_the_simulated_one_does() -> None:
     site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
     site.add("gas", "grid", bus="gas", import_power_max=500, export_power_max=0)
     site.add("need", "load", bus="warm", power=need)
-    site.add("boiler", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=100,
-             rated_efficiency=0.9, efficiency_curve=str(curve), water_temperature=water,
-             minimum_part_load=0.2, segments=30)  # fmt: skip
+    site.add(
+        "boiler",
+        "boiler",
+        fuel_bus="gas",
+        heat_bus="warm",
+        rated_capacity=100,
+        rated_efficiency=0.9,
+        efficiency_curve=str(curve),
+        water_temperature=water,
+        minimum_part_load=0.2,
+        segments=30,
+    )
     site.minimise_cost({"gas": 0.08})
-    boiler = Boiler(rated_capacity=100.0, rated_efficiency=0.9, minimum_part_load=0.2,
-                    efficiency_curve=Biquadratic(curve))  # fmt: skip
+    boiler = Boiler(
+        rated_capacity=100.0,
+        rated_efficiency=0.9,
+        minimum_part_load=0.2,
+        efficiency_curve=Biquadratic(curve),
+    )
     fuel = boiler.operate(need, temperature=water).fuel
     np.testing.assert_allclose(solved(site).boiler_fuel, fuel, rtol=1e-3)
 
@@ -305,8 +377,16 @@ def rejected(heat: list[float], limit: float, **slots: Any) -> Site:
     site = Site(start="2025-07-01T00:00", step="1 h", periods=len(heat))
     site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
     site.add("condenser", "generator_profile", bus="loop", available_power=heat, curtailable=False)
-    site.add("tower", "cooling_tower", bus="site", heat_bus="loop", rated_water_flow=20,
-             rated_fan_power=15, water_temperature_max=limit, **slots)  # fmt: skip
+    site.add(
+        "tower",
+        "cooling_tower",
+        bus="site",
+        heat_bus="loop",
+        rated_water_flow=20,
+        rated_fan_power=15,
+        water_temperature_max=limit,
+        **slots,
+    )
     site.minimise_cost({"grid": 0.2})
     return site
 
@@ -329,13 +409,35 @@ def test_a_tower_turns_as_fast_as_the_water_has_to_be_cold() -> None:
 def test_a_chiller_with_its_tower_and_a_radiator_with_its_pump() -> None:
     site = Site(start="2025-07-01T00:00", step="1 h", periods=3)
     site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
-    site.add("chiller", "chiller", bus="site", cooling_bus="cold", heat_bus="loop",
-             rated_capacity=200, rated_cop=5)  # fmt: skip
-    site.add("tower", "cooling_tower", bus="site", heat_bus="loop", rated_water_flow=12,
-             rated_fan_power=5, wet_bulb_temperature=20, water_temperature_max=30)  # fmt: skip
+    site.add(
+        "chiller",
+        "chiller",
+        bus="site",
+        cooling_bus="cold",
+        heat_bus="loop",
+        rated_capacity=200,
+        rated_cop=5,
+    )
+    site.add(
+        "tower",
+        "cooling_tower",
+        bus="site",
+        heat_bus="loop",
+        rated_water_flow=12,
+        rated_fan_power=5,
+        wet_bulb_temperature=20,
+        water_temperature_max=30,
+    )
     site.add("coil", "emitter", cooling_bus="cold", zone="hall", power_max=150)
-    site.add("hall", "thermal_zone", capacitance=20, resistance=0.2, initial_temperature=24,
-             ambient_temperature=34, gains=60)  # fmt: skip
+    site.add(
+        "hall",
+        "thermal_zone",
+        capacitance=20,
+        resistance=0.2,
+        initial_temperature=24,
+        ambient_temperature=34,
+        gains=60,
+    )
     site.require("hall_temperature[t+1] <= 25[degC]")
     site.minimise_cost({"grid": [0.1, 0.5, 0.5]})
     data = solved(site)
@@ -348,35 +450,93 @@ def test_a_chiller_with_its_tower_and_a_radiator_with_its_pump() -> None:
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("chiller", "no COP", {"rated_capacity": 1}, "the parameter rated_cop is not given"),
     ("chiller", "COP of 300", {"rated_capacity": 1, "rated_cop": 300}, "rated_cop is 300"),
-    ("chiller", "two coefficients", {"rated_capacity": 1, "rated_cop": 3, "eir_curve": "(1, 2)"},
-     "eir_curve is no curve"),
-    ("chiller", "two curves",
-     {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 1)", "part_load_power": "(0, 1)",
-      "part_load_curve": "(0, 1)"}, "by a table and by a curve"),
-    ("chiller", "a falling table",
-     {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 1, 0.5)",
-      "part_load_power": "(0, 1, 2)"}, "part_load does not rise; found 0, 1, 0.5"),
-    ("chiller", "columns", {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 0.5, 1)",
-     "part_load_power": "(0, 1)"}, "columns of one table differ in length"),
+    (
+        "chiller",
+        "two coefficients",
+        {"rated_capacity": 1, "rated_cop": 3, "eir_curve": "(1, 2)"},
+        "eir_curve is no curve",
+    ),
+    (
+        "chiller",
+        "two curves",
+        {
+            "rated_capacity": 1,
+            "rated_cop": 3,
+            "part_load": "(0, 1)",
+            "part_load_power": "(0, 1)",
+            "part_load_curve": "(0, 1)",
+        },
+        "by a table and by a curve",
+    ),
+    (
+        "chiller",
+        "a falling table",
+        {
+            "rated_capacity": 1,
+            "rated_cop": 3,
+            "part_load": "(0, 1, 0.5)",
+            "part_load_power": "(0, 1, 2)",
+        },
+        "part_load does not rise; found 0, 1, 0.5",
+    ),
+    (
+        "chiller",
+        "columns",
+        {
+            "rated_capacity": 1,
+            "rated_cop": 3,
+            "part_load": "(0, 0.5, 1)",
+            "part_load_power": "(0, 1)",
+        },
+        "columns of one table differ in length",
+    ),
     ("heat_pump", "no COP", {"rated_capacity": 1}, "its performance is not given once; found none"),
-    ("heat_pump", "two COPs", {"rated_capacity": 1, "cop": 3, "carnot_fraction": 0.5},
-     "found cop and carnot_fraction"),
-    ("heat_pump", "no temperatures", {"rated_capacity": 1, "carnot_fraction": 0.5},
-     "the parameter source_temperature is not given"),
-    ("heat_pump", "more than Carnot", {"rated_capacity": 1, "carnot_fraction": 1.5},
-     "carnot_fraction is 1.5; expected above 0, at most 1"),
+    (
+        "heat_pump",
+        "two COPs",
+        {"rated_capacity": 1, "cop": 3, "carnot_fraction": 0.5},
+        "found cop and carnot_fraction",
+    ),
+    (
+        "heat_pump",
+        "no temperatures",
+        {"rated_capacity": 1, "carnot_fraction": 0.5},
+        "the parameter source_temperature is not given",
+    ),
+    (
+        "heat_pump",
+        "more than Carnot",
+        {"rated_capacity": 1, "carnot_fraction": 1.5},
+        "carnot_fraction is 1.5; expected above 0, at most 1",
+    ),
     ("boiler", "per cent", {"rated_capacity": 1, "rated_efficiency": 95}, "rated_efficiency is 95"),
-    ("boiler", "half a machine", {"rated_capacity": 1, "rated_efficiency": 0.9, "count": 0.5},
-     "count is 0.5; expected at least 1"),
-    ("cooling_tower", "steam", {"rated_water_flow": 1, "wet_bulb_temperature": 60},
-     "wet_bulb_temperature is 60 degC"),
-    ("cooling_tower", "exponent", {"rated_water_flow": 1, "wet_bulb_temperature": 6,
-     "fan_exponent": 2.5}, "fan_exponent is 2.5; expected 1, 2, 3 or 4"),
+    (
+        "boiler",
+        "half a machine",
+        {"rated_capacity": 1, "rated_efficiency": 0.9, "count": 0.5},
+        "count is 0.5; expected at least 1",
+    ),
+    (
+        "cooling_tower",
+        "steam",
+        {"rated_water_flow": 1, "wet_bulb_temperature": 60},
+        "wet_bulb_temperature is 60 degC",
+    ),
+    (
+        "cooling_tower",
+        "exponent",
+        {"rated_water_flow": 1, "wet_bulb_temperature": 6, "fan_exponent": 2.5},
+        "fan_exponent is 2.5; expected 1, 2, 3 or 4",
+    ),
     ("emitter", "no zone", {"power_max": 3, "zone": "attic"}, "a zone that does not exist"),
     ("fan", "no power", {"rated_flow": 1}, "the parameter rated_power is not given"),
-    ("pump", "no such slot", {"rated_flow": 1, "rated_power": 1, "segments": "many"},
-     "cannot read segments"),
-]  # fmt: skip
+    (
+        "pump",
+        "no such slot",
+        {"rated_flow": 1, "rated_power": 1, "segments": "many"},
+        "cannot read segments",
+    ),
+]
 
 
 @pytest.mark.parametrize(

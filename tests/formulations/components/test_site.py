@@ -8,15 +8,17 @@ import pytest
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
+from engiagent.plant.site import Site
+from engiagent.run.certify import certify
 
 BATTERY: dict[str, Any] = {
-    "energy_capacity": "10 kWh", "charge_power_max": "5 kW", "discharge_power_max": "5000 W",
+    "energy_capacity": "10 kWh",
+    "charge_power_max": "5 kW",
+    "discharge_power_max": "5000 W",
     "initial_energy": 0,
-}  # fmt: skip
+}
 
 
 def home(**more: Any) -> Site:

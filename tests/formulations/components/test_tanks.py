@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.modelling import Site
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.mixed_tank import MixedTank
 from engiagent.models.storage.stratified_tank import StratifiedTank
+from engiagent.plant.site import Site
 
 KILO = 3600 / SPECIFIC_HEAT  # kg of water that one kWh warms by a kelvin
 CURVE = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
@@ -51,17 +51,23 @@ def test_a_tank_follows_its_simulation(
     bus: dict[str, Any] = {"cooling_bus" if cold else "heat_bus": "loop"}
     site.add("source", "grid", bus="loop", import_power_max=20, export_power_max=0)
     site.add("need", "load", bus="loop", power=[0.2, 0.3, 0.2, 0.1])
-    site.add("tank", "tank", **bus, mass=KILO, loss_conductance=loss, initial_temperature=40,
-             ambient_temperature=[around, 20, 21, 22], temperature_max=60, temperature_min=4,
-             charge_power_max=8)  # fmt: skip
+    site.add(
+        "tank",
+        "tank",
+        **bus,
+        mass=KILO,
+        loss_conductance=loss,
+        initial_temperature=40,
+        ambient_temperature=[around, 20, 21, 22],
+        temperature_max=60,
+        temperature_min=4,
+        charge_power_max=8,
+    )
     site.minimise_cost({"source": prices})
     data = solved(site)
     net = (data.tank_charge - data.tank_discharge).values
     path = MixedTank(mass=KILO, loss_conductance=loss).simulate(
-        40.0,
-        step_hours=STEPS[step],
-        heat=-net if cold else net,
-        ambient=[around, 20, 21, 22],
+        40.0, step_hours=STEPS[step], heat=-net if cold else net, ambient=[around, 20, 21, 22]
     )
     np.testing.assert_allclose(data.tank_temperature, path.temperature, atol=1e-6)
     energy = 60 - path.temperature if cold else path.temperature - 4
@@ -70,8 +76,15 @@ def test_a_tank_follows_its_simulation(
 
 def test_a_tank_without_loss_moves_heat_to_the_dear_hours() -> None:
     site = heated()
-    site.add("tank", "tank", heat_bus="warm", mass=KILO, initial_temperature=40,
-             temperature_min=40, temperature_max=43)  # fmt: skip
+    site.add(
+        "tank",
+        "tank",
+        heat_bus="warm",
+        mass=KILO,
+        initial_temperature=40,
+        temperature_min=40,
+        temperature_max=43,
+    )
     site.minimise_cost({"source": [0.1, 0.1, 0.5, 0.5]})
     # 3 K of a tank of 1 kWh/K are bought at 0.1 and save 3 kWh at 0.5.
     assert solved(site).attrs["objective"] == pytest.approx(0.1 * 7 + 0.5 * 1)
@@ -82,8 +95,16 @@ def test_a_lossy_tank_pays_only_while_the_price_falls_faster_than_the_heat() -> 
         site = Site(start="00:00", step="1 h", periods=2)
         site.add("source", "grid", bus="warm", import_power_max=20, export_power_max=0)
         site.add("need", "load", bus="warm", power=[0, 1.0])
-        site.add("tank", "tank", heat_bus="warm", mass=KILO, loss_conductance=0.4,
-                 initial_temperature=20, temperature_min=20, temperature_max=90)  # fmt: skip
+        site.add(
+            "tank",
+            "tank",
+            heat_bus="warm",
+            mass=KILO,
+            loss_conductance=0.4,
+            initial_temperature=20,
+            temperature_min=20,
+            temperature_max=90,
+        )
         site.minimise_cost({"source": [0.1, late]})
         bought = float(solved(site).source_import[0])
         # Of heat charged over the first hour e^-k is there at the second's end; what is drawn
@@ -93,13 +114,23 @@ def test_a_lossy_tank_pays_only_while_the_price_falls_faster_than_the_heat() -> 
 
 def test_a_store_of_energy_is_the_battery_with_another_name() -> None:
     site = heated()
-    site.add("store", "thermal_store", heat_bus="warm", energy_capacity=6, initial_energy=2,
-             charge_efficiency=0.9, discharge_efficiency=0.9, self_discharge=0.05)  # fmt: skip
+    site.add(
+        "store",
+        "thermal_store",
+        heat_bus="warm",
+        energy_capacity=6,
+        initial_energy=2,
+        charge_efficiency=0.9,
+        discharge_efficiency=0.9,
+        self_discharge=0.05,
+    )
     site.minimise_cost({"source": [0.1, 0.3, 0.1, 0.5]})
     core = expand(site.blueprint()).core
     assert {v.quantity for v in core.decision_variables} >= {
-        "store.charge", "store.discharge", "store.energy",
-    }  # fmt: skip
+        "store.charge",
+        "store.discharge",
+        "store.energy",
+    }
     energy = solved(site).store_energy.values
     assert energy.min() >= -1e-9
     assert energy.max() <= 6 + 1e-9
@@ -107,9 +138,17 @@ def test_a_store_of_energy_is_the_battery_with_another_name() -> None:
 
 def test_two_zones_hold_the_energy_of_layers() -> None:
     site = heated(demand=1.0)
-    site.add("tank", "two_zone_tank", heat_bus="warm", mass=KILO, loss_conductance=0.02,
-             ambient_temperature=15, hot_temperature=60, cold_temperature=30,
-             initial_fraction=0.5)  # fmt: skip
+    site.add(
+        "tank",
+        "two_zone_tank",
+        heat_bus="warm",
+        mass=KILO,
+        loss_conductance=0.02,
+        ambient_temperature=15,
+        hot_temperature=60,
+        cold_temperature=30,
+        initial_fraction=0.5,
+    )
     site.minimise_cost({"source": [0.4, 0.1, 0.6, 0.2]})
     data = solved(site)
     # All layers lose alike, so that the energy does not depend on how the heat is layered.
@@ -126,9 +165,19 @@ def test_two_zones_hold_the_energy_of_layers() -> None:
 def hot_water(**more: Any) -> Site:
     site = Site(start="00:00", step="1 h", periods=3)
     site.add("boiler", "grid", bus="warm", import_power_max=20, export_power_max=0)
-    site.add("dhw", "hot_water_tank", heat_bus="warm", mass=KILO, loss_conductance=0.01,
-             initial_temperature=50, use=[0.0, 0.05, 0.0], use_temperature=45,
-             cold_temperature=10, temperature_max=70, **more)  # fmt: skip
+    site.add(
+        "dhw",
+        "hot_water_tank",
+        heat_bus="warm",
+        mass=KILO,
+        loss_conductance=0.01,
+        initial_temperature=50,
+        use=[0.0, 0.05, 0.0],
+        use_temperature=45,
+        cold_temperature=10,
+        temperature_max=70,
+        **more,
+    )
     return site
 
 
@@ -178,9 +227,15 @@ def test_ice_keeps_the_limits_of_its_table() -> None:
 @pytest.mark.parametrize("segments", [1, 8])
 def test_ice_by_curves_stays_within_a_stated_gap_of_the_model(segments: int) -> None:
     data = solved(
-        iced(charge_curve=str(CURVE), charge_difference=[4, 5, 4, 4], discharge_curve=str(CURVE),
-             discharge_difference=[4, 4, 6, 8], segments=segments, self_discharge=0.01)
-    )  # fmt: skip
+        iced(
+            charge_curve=str(CURVE),
+            charge_difference=[4, 5, 4, 4],
+            discharge_curve=str(CURVE),
+            discharge_difference=[4, 4, 6, 8],
+            segments=segments,
+            self_discharge=0.01,
+        )
+    )
     ice = IceTankCurves(
         energy_capacity=100.0, charge_curve=CURVE, discharge_curve=CURVE, loss_rate=0.01
     )
@@ -232,7 +287,7 @@ def test_a_tank_that_cannot_be_is_refused(slots: dict[str, Any], message: str) -
         ({"charge_limit_share": 0.3, "charge_limit": 4}, "charge_limit_share is no table"),
         ({"charge_curve": str(CURVE), "charge_difference": 4, "segments": 0}, "read segments"),
     ],
-)  # fmt: skip
+)
 def test_ice_that_cannot_be_is_refused(slots: dict[str, Any], message: str) -> None:
     site = Site(start="00:00", step="1 h", periods=4)
     site.add("need", "load", bus="cold", power=1)

@@ -37,8 +37,9 @@ def programs(
     n, m = sum(sizes), draw(st.integers(1, 5))
     lower, upper = _bounds(draw, n)
     integral = np.array([whole and draw(st.booleans()) for _ in range(n)])
-    dense = np.array([[draw(numbers) if draw(st.booleans()) else 0.0 for _ in range(n)]
-                      for _ in range(m)])  # fmt: skip
+    dense = np.array(
+        [[draw(numbers) if draw(st.booleans()) else 0.0 for _ in range(n)] for _ in range(m)]
+    )
     rows, columns = np.nonzero(dense)
     centre = np.clip(np.zeros(n), lower, upper)
     row_lower, row_upper = _sides(draw, dense @ centre)
@@ -57,18 +58,28 @@ def programs(
         row_upper=row_upper,
         products=_products(draw, n) if quadratic else Program.products,
         columns=tuple(
-            ColumnBlock(name=head, start=int(a), stop=int(b), unit="1", sets=("S",),
-                        shape=(3,), positions=np.arange(b - a))
+            ColumnBlock(
+                name=head,
+                start=int(a),
+                stop=int(b),
+                unit="1",
+                sets=("S",),
+                shape=(3,),
+                positions=np.arange(b - a),
+            )
             for head, a, b in zip(heads, starts, starts[1:], strict=False)
         ),
-        rows=(RowBlock(name="rows", constraint_id="C.1", start=0, stop=m, unit="1",
-                       sets=("K",), shape=(m,)),),
+        rows=(
+            RowBlock(
+                name="rows", constraint_id="C.1", start=0, stop=m, unit="1", sets=("K",), shape=(m,)
+            ),
+        ),
         coordinates={
             "S": Coordinate("S", "labels", labels),
             "K": Coordinate("K", "range", np.arange(m)),
         },
         objective_name="cost of it",
-    )  # fmt: skip
+    )
 
 
 def _bounds(draw: DrawFn, n: int) -> tuple[Any, Any]:

@@ -114,8 +114,11 @@ def test_structure_is_found_again() -> None:
     assert found["one_way"] == "charge[i] - 50*charging[i] <= 0"
     assert found["ramp"] == "-20 <= -discharge[i-1] + discharge[i] <= 20"
     assert [v.name for v in blueprint.core.decision_variables] == [
-        "charge", "discharge", "soc", "charging",
-    ]  # fmt: skip
+        "charge",
+        "discharge",
+        "soc",
+        "charging",
+    ]
     place = blueprint.core.constraints[0].source_reference
     assert (place["file"], place["row"]) == ("store.lp", 5)
 
@@ -183,11 +186,14 @@ def random_model(rows: int, nonzeros: int) -> str:
     generator = np.random.default_rng(7)
     columns = rows
     where = np.unique(
-        np.column_stack([
-            generator.integers(0, columns, nonzeros),
-            (generator.random(nonzeros) ** 2 * rows).astype(int),
-        ]), axis=0,
-    )  # fmt: skip
+        np.column_stack(
+            [
+                generator.integers(0, columns, nonzeros),
+                (generator.random(nonzeros) ** 2 * rows).astype(int),
+            ]
+        ),
+        axis=0,
+    )
     lines = ["NAME noise", "ROWS", " N cost", *(f" G R{k}" for k in range(rows)), "COLUMNS"]
     values = generator.integers(1, 60, len(where))
     for (column, row), value in zip(where.tolist(), values.tolist(), strict=True):

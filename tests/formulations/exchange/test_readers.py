@@ -150,11 +150,20 @@ def test_lp_quadratic_terms() -> None:
         "lazy constraints\n l: x <= 9\nend"
     )
     entries = model.products
-    found = zip(entries.rows.tolist(), entries.first.tolist(), entries.second.tolist(),
-                entries.values.tolist(), strict=True)  # fmt: skip
+    found = zip(
+        entries.rows.tolist(),
+        entries.first.tolist(),
+        entries.second.tolist(),
+        entries.values.tolist(),
+        strict=True,
+    )
     assert list(found) == [
-        (-1, 0, 0, 2), (-1, 1, 0, -1), (-1, 1, 1, 0.5), (0, 1, 0, 1), (0, 1, 1, 3),
-    ]  # fmt: skip
+        (-1, 0, 0, 2),
+        (-1, 1, 0, -1),
+        (-1, 1, 1, 0.5),
+        (0, 1, 0, 1),
+        (0, 1, 1, 3),
+    ]
     assert rows(model)["l"] == ({"x": 1}, -INF, 9)
 
 
@@ -276,8 +285,11 @@ def test_mps_quadratic_sections() -> None:
     parts = "QUADOBJ\n x x 4\n x y -1\nQCMATRIX r\n x y 0.5\n y x 0.5\nQSECTION r\n y y 2"
     entries = mps(small_mps(parts)).products
     assert list(zip(entries.rows.tolist(), entries.values.tolist(), strict=True)) == [
-        (-1, 2), (-1, -1), (0, 1), (0, 1),
-    ]  # fmt: skip
+        (-1, 2),
+        (-1, -1),
+        (0, 1),
+        (0, 1),
+    ]
     whole = mps(small_mps("QMATRIX\n x x 4\n x y -1\n y x -1")).products
     assert whole.values.tolist() == [2, -1]
 
@@ -318,7 +330,7 @@ BAD_LP = [
     (LP.format(f" d: x + {'y' * 2000} >= 2\n"), "5: a name of 2000 characters; found y"),
     (LP.format(f" {'c' * 2000}: x >= 2\n"), "5: a name of 2000 characters"),
     (LP.format(" d: x \x07 >= 3\n"), "5:7: this character has no meaning here"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_LP)
@@ -415,10 +427,49 @@ def test_hostile_sizes_end_quickly(form: str, text: str) -> None:
 
 
 WORDS = st.sampled_from(
-    ["Minimize", "Subject To", "Bounds", "End", "x", "y", "c:", "+", "-", "3", "<=", ">=", "=", "[",
-     "]", "^", "*", "/", "2", "->", "inf", "nan", "free", "\n", "NAME", "ROWS", " N c", " L r",
-     "COLUMNS", " x r 1", "RHS", "BOUNDS", "ENDATA", " UP", "QUADOBJ", "SOS", "S1", ":", "é", "\t"]
-)  # fmt: skip
+    [
+        "Minimize",
+        "Subject To",
+        "Bounds",
+        "End",
+        "x",
+        "y",
+        "c:",
+        "+",
+        "-",
+        "3",
+        "<=",
+        ">=",
+        "=",
+        "[",
+        "]",
+        "^",
+        "*",
+        "/",
+        "2",
+        "->",
+        "inf",
+        "nan",
+        "free",
+        "\n",
+        "NAME",
+        "ROWS",
+        " N c",
+        " L r",
+        "COLUMNS",
+        " x r 1",
+        "RHS",
+        "BOUNDS",
+        "ENDATA",
+        " UP",
+        "QUADOBJ",
+        "SOS",
+        "S1",
+        ":",
+        "é",
+        "\t",
+    ]
+)
 
 
 @given(st.lists(st.one_of(WORDS, st.text(max_size=4)), max_size=40), st.sampled_from(list(PARSERS)))

@@ -18,8 +18,13 @@ from engiagent.formulations.exchange.to_blueprint import to_blueprint
 from engiagent.formulations.program import Program
 from tests.formulations.exchange.test_import import elements
 
-POOLS = (["1", "2", "3", "4"], ["2", "3", "4", "5", "6"], ["north", "south", "old town"],
-         ["0007", "0008", "0010"], ["a", "b", 'q"x', "Ü"])  # fmt: skip
+POOLS = (
+    ["1", "2", "3", "4"],
+    ["2", "3", "4", "5", "6"],
+    ["north", "south", "old town"],
+    ["0007", "0008", "0010"],
+    ["a", "b", 'q"x', "Ü"],
+)
 Labels = tuple[str, ...]
 
 
@@ -28,11 +33,20 @@ def structured(draw: DrawFn) -> FlatModel:
     """Draw a model whose rows mostly follow from their labels."""
     collector = Collector(source_of("", "drawn.lp"))
     families = []
-    for name in draw(st.lists(st.sampled_from(["x", "y", "flow", "if", "sum", "i"]),
-                              min_size=1, max_size=3, unique=True)):  # fmt: skip
+    for name in draw(
+        st.lists(
+            st.sampled_from(["x", "y", "flow", "if", "sum", "i"]),
+            min_size=1,
+            max_size=3,
+            unique=True,
+        )
+    ):
         families.append(_family(draw, collector, name))
-    kinds = draw(st.lists(st.sampled_from(["same", "shift", "slice", "all", "random"]),
-                          min_size=1, max_size=4))  # fmt: skip
+    kinds = draw(
+        st.lists(
+            st.sampled_from(["same", "shift", "slice", "all", "random"]), min_size=1, max_size=4
+        )
+    )
     for number, kind in enumerate(kinds):
         _rows(draw, collector, families, kind, f"c{'abcd'[number]}")
     if draw(st.booleans()):
@@ -118,8 +132,10 @@ def test_every_row_and_every_bound_is_there_and_nothing_else(model: FlatModel) -
     sides = bounds_of(program, theirs)
     for name, (lower, upper) in bounds_of(model, mine).items():
         # Where bounds are infinite in part only, rows of one column say them.
-        for side, mirror in (((lower, np.inf), sides[name][0] == lower),
-                             ((-np.inf, upper), sides[name][1] == upper)):  # fmt: skip
+        for side, mirror in (
+            ((lower, np.inf), sides[name][0] == lower),
+            ((-np.inf, upper), sides[name][1] == upper),
+        ):
             if not mirror:
                 found.subtract({(frozenset({(name, 1.0)}), *side): 1})
     assert +found == expected - Counter({(frozenset(), -np.inf, np.inf): 10**6})

@@ -66,12 +66,24 @@ def test_highs_reads_the_very_same_numbers(tmp_path: Path, form: str, program: P
     assert lp.offset_ == program.offset
     assert (lp.sense_.value == 1) == (program.sense == "minimize")
     mine = sorted(
-        zip(program.cost.tolist(), program.column_lower.tolist(), program.column_upper.tolist(),
-            program.integrality.tolist(), strict=True)
-    )  # fmt: skip
+        zip(
+            program.cost.tolist(),
+            program.column_lower.tolist(),
+            program.column_upper.tolist(),
+            program.integrality.tolist(),
+            strict=True,
+        )
+    )
     integral = [kind.value == 1 for kind in lp.integrality_] or [False] * len(names)
-    theirs = sorted(zip(map(float, lp.col_cost_), map(float, lp.col_lower_),
-                        map(float, lp.col_upper_), integral, strict=True))  # fmt: skip
+    theirs = sorted(
+        zip(
+            map(float, lp.col_cost_),
+            map(float, lp.col_lower_),
+            map(float, lp.col_upper_),
+            integral,
+            strict=True,
+        )
+    )
     assert mine == theirs
     sides = merged(list(lp.row_names_), list(lp.row_lower_), list(lp.row_upper_))
     assert list(sides.values()) == list(
@@ -171,10 +183,12 @@ STORE = {
         rows("start", "soc[first(I)] == 100[kWh]"),
     ],
     "objective_function": {
-        "name": "profit", "sense": "maximize", "unit": "EUR",
+        "name": "profit",
+        "sense": "maximize",
+        "unit": "EUR",
         "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T) - 2[EUR]",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -269,8 +283,9 @@ def test_scip_reads_conditions_and_special_ordered_sets(tmp_path: Path, form: st
     path = tmp_path / f"model.{form}"
     path.write_text(WRITERS[form](program))
     assert _scip(path) == pytest.approx(8.0)
-    path.write_text(WRITERS[form](replace(program, indicators=Indicators(
-        one, np.array([2]), np.array([0])))))  # fmt: skip
+    path.write_text(
+        WRITERS[form](replace(program, indicators=Indicators(one, np.array([2]), np.array([0]))))
+    )
     assert _scip(path) == pytest.approx(18.0)
     path.write_text(WRITERS[form](replace(program, indicators=Program.indicators, sos1=())))
     assert _scip(path) == pytest.approx(8.0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.formulations.program import Program
 from tests.blueprints import DAY, blueprint, constraint, parameter, variable
@@ -57,19 +57,19 @@ def blueprints(draw: DrawFn) -> Blueprint:
             parameter("w", [1.0, 2.0, 0.5, 3.0], "1", "T"),
             parameter("half", "0.5*k + 0.1"),
         ],
-        decision_variables=[
-            variable("x", T, **box), variable("y", T, **box), variable("z", **box),
-        ],
+        decision_variables=[variable("x", T, **box), variable("y", T, **box), variable("z", **box)],
         expressions=[{"name": "e", "index": [T], "expression": draw(terms(2))}],
         constraints=[
             constraint(f"{draw(terms())} <= {draw(terms(1))} + 9*z", T),
             constraint(f"z + {draw(terms(2))} + e[t] >= -5", T, constraint_id="C2"),
         ],
         objective_function={
-            "name": "goal", "expression": f"z + {goal}",
-            "sense": draw(st.sampled_from(["minimize", "maximize"])), "unit": "1",
+            "name": "goal",
+            "expression": f"z + {goal}",
+            "sense": draw(st.sampled_from(["minimize", "maximize"])),
+            "unit": "1",
         },
-    )  # fmt: skip
+    )
 
 
 def numbers(program: Program, x: np.ndarray) -> list[np.ndarray]:

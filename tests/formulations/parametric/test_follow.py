@@ -10,7 +10,7 @@ from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.formulations.program import Program
 from tests.strategies import blueprints

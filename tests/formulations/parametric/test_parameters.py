@@ -9,7 +9,7 @@ import pytest
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.solvers.session import Session
 from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
@@ -18,8 +18,13 @@ from tests.formulations.parametric.test_follow import assert_equal, changed
 T = "t in T"
 
 
-def small(*constraints: dict[str, Any], parameters: list[Any], objective: str = "0",
-          variables: list[Any] | None = None, **core: Any) -> Blueprint:  # fmt: skip
+def small(
+    *constraints: dict[str, Any],
+    parameters: list[Any],
+    objective: str = "0",
+    variables: list[Any] | None = None,
+    **core: Any,
+) -> Blueprint:
     """Return a blueprint over a day of four hours with powers x and y."""
     named = [c | {"constraint_id": f"C{k}"} for k, c in enumerate(constraints)]
     goal = {"name": "cost", "sense": "minimize", "expression": objective, "unit": "EUR"}
@@ -37,8 +42,11 @@ PRICE = parameter("price", [10, 20, 30, 40], "EUR/MWh", "T")
 LOAD = parameter("load", [1, 2, 3, 4], "kW", "T")
 CASES: dict[str, tuple[Blueprint, dict[str, Any]]] = {
     "a cost, with a unit to convert": (
-        small(constraint("x[t] >= 1[kW]", T), parameters=[PRICE],
-              objective="sum(price[t]*x[t]*dt(t) for t in T) + 2*sum(price[t] for t in T)*1[kWh]"),
+        small(
+            constraint("x[t] >= 1[kW]", T),
+            parameters=[PRICE],
+            objective="sum(price[t]*x[t]*dt(t) for t in T) + 2*sum(price[t] for t in T)*1[kWh]",
+        ),
         {"price": [4.0, -3.0, 2.0, 0.0]},
     ),
     "both sides of a chain": (
@@ -54,57 +62,79 @@ CASES: dict[str, tuple[Blueprint, dict[str, Any]]] = {
         {"load": [5.0, 6.0, 7.0, 8.0]},
     ),
     "a coefficient that was zero": (
-        small(constraint("x[t] + k*y[t] <= 5", T), parameters=[parameter("k", 0)]), {"k": 2.5}
+        small(constraint("x[t] + k*y[t] <= 5", T), parameters=[parameter("k", 0)]),
+        {"k": 2.5},
     ),
     "a coefficient that becomes zero": (
-        small(constraint("x[t] + k*y[t] <= 5", T), parameters=[parameter("k", 2)]), {"k": 0.0}
+        small(constraint("x[t] + k*y[t] <= 5", T), parameters=[parameter("k", 2)]),
+        {"k": 0.0},
     ),
     "a divisor": (
         small(constraint("x[t]/eta + y[t] <= 5", T), parameters=[parameter("eta", 0.9)]),
         {"eta": 0.5},
     ),
     "squares, roots and powers of parameters": (
-        small(constraint("(k**2 + sqrt(k))*x[t] + exp(-k)*y[t] <= 5[kW]*k**0.5", T),
-              parameters=[parameter("k", 2)]),
+        small(
+            constraint("(k**2 + sqrt(k))*x[t] + exp(-k)*y[t] <= 5[kW]*k**0.5", T),
+            parameters=[parameter("k", 2)],
+        ),
         {"k": 3.0},
     ),
     "kinks of parameters": (
-        small(constraint("max(load[t], 2[kW])*y[t] <= abs(load[t] - 3[kW])*9[kW]", T),
-              parameters=[LOAD]),
+        small(
+            constraint("max(load[t], 2[kW])*y[t] <= abs(load[t] - 3[kW])*9[kW]", T),
+            parameters=[LOAD],
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
     "bounds of variables": (
-        small(constraint("x[t] >= y[t]", T), parameters=[LOAD],
-              variables=[variable("x", T, upper="2*load[t]"), variable("y", T, lower="-load[t]")]),
+        small(
+            constraint("x[t] >= y[t]", T),
+            parameters=[LOAD],
+            variables=[variable("x", T, upper="2*load[t]"), variable("y", T, lower="-load[t]")],
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
     "computed from others, and from those": (
-        small(constraint("x[t] + y[t] >= need[t]", T),
-              parameters=[LOAD, parameter("need", "1.1*gross[t] + load[t]", "kW", T),
-                          parameter("gross", "load[t]**2*1[1/kW]", "kW", T)]),
+        small(
+            constraint("x[t] + y[t] >= need[t]", T),
+            parameters=[
+                LOAD,
+                parameter("need", "1.1*gross[t] + load[t]", "kW", T),
+                parameter("gross", "load[t]**2*1[1/kW]", "kW", T),
+            ],
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
     "computed along time from the one before": (
-        small(constraint("x[t] + y[t] >= level[t]", T),
-              parameters=[LOAD, parameter("level", "0.5*prev(level[t], 3[kW]) + load[t]", "kW",
-                                          T)]),
+        small(
+            constraint("x[t] + y[t] >= level[t]", T),
+            parameters=[LOAD, parameter("level", "0.5*prev(level[t], 3[kW]) + load[t]", "kW", T)],
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
     "the weight of squares": (
-        small(constraint("x[t] >= 1", T),
-              parameters=[parameter("w", 2, "EUR/kW**2"), parameter("r", 5, "kW")],
-              objective="sum(w*(x[t] - r)**2 + 2*w*x[t]*y[t] + (w*y[t])**2/w for t in T)"),
+        small(
+            constraint("x[t] >= 1", T),
+            parameters=[parameter("w", 2, "EUR/kW**2"), parameter("r", 5, "kW")],
+            objective="sum(w*(x[t] - r)**2 + 2*w*x[t]*y[t] + (w*y[t])**2/w for t in T)",
+        ),
         {"w": 3.0, "r": 1.5},
     ),
     "a weight outside of a sum of squares": (
-        small(constraint("x[t] >= 1", T),
-              parameters=[parameter("w", 2, "EUR/kW**2"), parameter("v", 2)],
-              objective="v*(sum(w*x[t]**2 for t in T)*2)/(1 + v)"),
+        small(
+            constraint("x[t] >= 1", T),
+            parameters=[parameter("w", 2, "EUR/kW**2"), parameter("v", 2)],
+            objective="v*(sum(w*x[t]**2 for t in T)*2)/(1 + v)",
+        ),
         {"w": 3.0, "v": 1.5},
     ),
     "with binaries": (
-        small(constraint("x[t] <= cap*on[t]", T), parameters=[parameter("cap", 5, "kW")],
-              variables=[variable("x", T), variable("on", T, unit="1", type="binary", upper=1)]),
+        small(
+            constraint("x[t] <= cap*on[t]", T),
+            parameters=[parameter("cap", 5, "kW")],
+            variables=[variable("x", T), variable("on", T, unit="1", type="binary", upper=1)],
+        ),
         {"cap": 7.0},
     ),
     "inside a function of variables": (
@@ -112,32 +142,49 @@ CASES: dict[str, tuple[Blueprint, dict[str, Any]]] = {
         {"k": 0.7},
     ),
     "in a named expression": (
-        small(constraint("x[t] + spare[t] <= 9", T), parameters=[LOAD, PRICE],
-              objective="sum(bill[t] for t in T)",
-              expressions=[
-                  {"name": "spare", "index": [T], "expression": "2*load[t] - y[t]", "unit": "kW"},
-                  {"name": "bill", "index": [T], "expression": "price[t]*(x[t] - load[t])*dt(t)",
-                   "unit": "EUR"},
-              ]),
+        small(
+            constraint("x[t] + spare[t] <= 9", T),
+            parameters=[LOAD, PRICE],
+            objective="sum(bill[t] for t in T)",
+            expressions=[
+                {"name": "spare", "index": [T], "expression": "2*load[t] - y[t]", "unit": "kW"},
+                {
+                    "name": "bill",
+                    "index": [T],
+                    "expression": "price[t]*(x[t] - load[t])*dt(t)",
+                    "unit": "EUR",
+                },
+            ],
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0], "price": [1.0, 2.0, 3.0, 5.0]},
     ),
     "labels and an own unit for each": (
-        small(constraint("x[t] <= sum(cap[g] for g in G)", T),
-              parameters=[parameter("cap", {"G1": 1, "G2": 2, "G3": 3},
-                                    {"G1": "kW", "G2": "MW", "G3": "W"}, "G")]),
+        small(
+            constraint("x[t] <= sum(cap[g] for g in G)", T),
+            parameters=[
+                parameter(
+                    "cap", {"G1": 1, "G2": 2, "G3": 3}, {"G1": "kW", "G2": "MW", "G3": "W"}, "G"
+                )
+            ],
+        ),
         {"cap": {"G1": 5.0, "G2": 0.001, "G3": 900.0}},
     ),
     "a temperature": (
-        small(constraint("x[t] >= (20[degC] - out)*0.2[kW/K]", T),
-              parameters=[parameter("out", 50, "degF")]),
+        small(
+            constraint("x[t] >= (20[degC] - out)*0.2[kW/K]", T),
+            parameters=[parameter("out", 50, "degF")],
+        ),
         {"out": 14.0},
     ),
     "a slack's limit": (
-        small(constraint("x[t] >= load[t]", T, hard=False, penalty={"weight": "3[EUR/kW]"}),
-              parameters=[LOAD], objective="sum(x[t] for t in T)*1[EUR/kW]"),
+        small(
+            constraint("x[t] >= load[t]", T, hard=False, penalty={"weight": "3[EUR/kW]"}),
+            parameters=[LOAD],
+            objective="sum(x[t] for t in T)*1[EUR/kW]",
+        ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -183,10 +230,11 @@ STRUCTURAL = {
         constraint("x[t] >= (1[kW] if load[t] > 2[kW] else 0)", T), parameters=[LOAD]
     ),
     "decision_variables[0].where": small(
-        constraint("y[t] >= 1", T), parameters=[LOAD],
+        constraint("y[t] >= 1", T),
+        parameters=[LOAD],
         variables=[variable("x", T, where="load[t] > 2[kW]"), variable("y", T)],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("place", STRUCTURAL)
@@ -209,7 +257,7 @@ def test_a_set_filtered_by_a_parameter_is_refused() -> None:
         parameters=[parameter("load", [1, 2, 3, 4], "1", "T")],
         decision_variables=[variable("x", "t in S")],
         constraints=[constraint("x[t] >= 1", "t in S")],
-    )  # fmt: skip
+    )
     with pytest.raises(StructureError, match=r"sets\[1\]"):
         compile_parametric(given, None, ["load"])
 
@@ -275,8 +323,7 @@ def test_only_parameters_with_values_of_their_own_can_change(name: str, message:
 
 def test_missing_data_stays_missing() -> None:
     given = small(
-        constraint("x[t] >= a", T),
-        parameters=[{"name": "a", "status": "missing", "unit": "kW"}],
+        constraint("x[t] >= a", T), parameters=[{"name": "a", "status": "missing", "unit": "kW"}]
     )
     with pytest.raises(MissingDataError):
         compile_parametric(given, None, [])

@@ -13,9 +13,10 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.robustness import robust_requirements, worst_swing
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
-from engiagent.solvers import solve, to_dataset
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 
 Json = dict[str, Any]
 NAMES = ("p", "q", "r", "s")
@@ -28,10 +29,14 @@ def blueprint(**core: Any) -> Blueprint:
             "kind": "programme",
             "modeling_context": {"problem_essence": "uncertain numbers"},
             "core_model_elements": {
-                "sets": [], "parameters": [], "decision_variables": [], "constraints": [], **core
+                "sets": [],
+                "parameters": [],
+                "decision_variables": [],
+                "constraints": [],
+                **core,
             },
         }
-    )  # fmt: skip
+    )
 
 
 def knapsack(
@@ -54,9 +59,11 @@ def knapsack(
         expressions=[{"name": "load", "expression": "sum(grams[i]*x[i] for i in N)", "unit": "kg"}],
         constraints=[{"constraint_id": "fits", "expression": "load <= 9[kg]"}],
         objective_function={
-            "sense": "maximize", "unit": "EUR", "expression": "sum(worth[i]*x[i] for i in N)"
+            "sense": "maximize",
+            "unit": "EUR",
+            "expression": "sum(worth[i]*x[i] for i in N)",
         },
-    )  # fmt: skip
+    )
 
 
 def directions(budget: float | None) -> list[np.ndarray]:
@@ -167,9 +174,12 @@ def test_closed_forms(constraint: str, best: float) -> None:
 
 
 def test_goals_in_order_are_each_worth_their_worst() -> None:
-    goals = {"combination": "lexicographic", "expression": None, "sense": "minimize", "terms": [
-        {"name": "cost", "expression": "u*x + 3*y"},
-        {"name": "use", "expression": "x"}]}  # fmt: skip
+    goals = {
+        "combination": "lexicographic",
+        "expression": None,
+        "sense": "minimize",
+        "terms": [{"name": "cost", "expression": "u*x + 3*y"}, {"name": "use", "expression": "x"}],
+    }
     u = {"name": "u", "value": 2, "uncertain": {"deviation": 1, "set": "box"}}
     document = single([u], "x + y >= 4", **goals).to_dict()
     program = compile_blueprint(Blueprint.from_dict(document))
@@ -201,20 +211,32 @@ def test_the_worst_scenario_of_an_uncertain_price() -> None:
     core = blueprint(
         sets=[{"name": "S", "kind": "scenario", "elements": ["a", "b"]}],
         parameters=[
-            {"name": "c", "index": ["S"], "value": [4, 6], "uncertain": {
-                "deviation": "0.5*spread", "set": "box"}},
+            {
+                "name": "c",
+                "index": ["S"],
+                "value": [4, 6],
+                "uncertain": {"deviation": "0.5*spread", "set": "box"},
+            },
             {"name": "spread", "value": 2},
         ],
         decision_variables=[{"name": "x", "lower": 1, "upper": 2}],
-        objective_function={"sense": "minimize", "expression": "c[s]*x", "scenario": "s in S",
-                            "risk": {"measure": "worst"}},
-    )  # fmt: skip
+        objective_function={
+            "sense": "minimize",
+            "expression": "c[s]*x",
+            "scenario": "s in S",
+            "risk": {"measure": "worst"},
+        },
+    )
     assert solve(compile_blueprint(core), isolate=False).objective == pytest.approx(7.0)
 
 
 def test_a_deviation_of_a_temperature_is_a_difference() -> None:
-    room = {"name": "limit", "value": 20, "unit": "degC",
-            "uncertain": {"deviation": "9[degF_diff]", "set": "box"}}  # fmt: skip
+    room = {
+        "name": "limit",
+        "value": 20,
+        "unit": "degC",
+        "uncertain": {"deviation": "9[degF_diff]", "set": "box"},
+    }
     core = blueprint(
         parameters=[room],
         decision_variables=[{"name": "T", "lower": 0, "upper": 50, "unit": "degC"}],
@@ -306,7 +328,7 @@ def test_units_by_label_need_a_deviation_with_its_unit() -> None:
             decision_variables=[{"name": "x", "lower": 0, "upper": 30, "unit": "kW"}],
             constraints=[{"constraint_id": "C", "forall": ["g in G"], "expression": "x >= u[g]"}],
             objective_function={"sense": "minimize", "expression": "x"},
-        )  # fmt: skip
+        )
         if not analyse(core).errors:
             best = solve(compile_blueprint(core), isolate=False).objective
             assert best == pytest.approx(2.5)

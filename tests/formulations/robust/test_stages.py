@@ -11,8 +11,10 @@ from scipy.optimize import linprog
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.solvers import solve, to_dataset
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 
 
 def blueprint(**core: Any) -> Blueprint:
@@ -22,10 +24,14 @@ def blueprint(**core: Any) -> Blueprint:
             "kind": "programme",
             "modeling_context": {"problem_essence": "stages"},
             "core_model_elements": {
-                "sets": [], "parameters": [], "decision_variables": [], "constraints": [], **core
+                "sets": [],
+                "parameters": [],
+                "decision_variables": [],
+                "constraints": [],
+                **core,
             },
         }
-    )  # fmt: skip
+    )
 
 
 LEAVES = ["uu", "ud", "du", "dd"]
@@ -37,28 +43,44 @@ def reservoir(needs: np.ndarray, prices: np.ndarray, chances: list[float]) -> Bl
     return blueprint(
         sets=[
             {"name": "T", "kind": "periods", "periods": 3},
-            {"name": "S", "kind": "scenario", "elements": LEAVES, "probabilities": chances,
-             "tree": [["root"] * 4, ["u", "u", "d", "d"], LEAVES]},
+            {
+                "name": "S",
+                "kind": "scenario",
+                "elements": LEAVES,
+                "probabilities": chances,
+                "tree": [["root"] * 4, ["u", "u", "d", "d"], LEAVES],
+            },
         ],
         parameters=[
             {"name": "need", "index": ["S", "T"], "value": table, "unit": "kWh"},
             {"name": "price", "index": ["T"], "value": prices.tolist(), "unit": "EUR/kWh"},
         ],
         decision_variables=[
-            {"name": "buy", "index": ["s in S", "t in T"], "lower": 0, "upper": 50,
-             "stage": "t", "unit": "kWh"},
+            {
+                "name": "buy",
+                "index": ["s in S", "t in T"],
+                "lower": 0,
+                "upper": 50,
+                "stage": "t",
+                "unit": "kWh",
+            },
             {"name": "late", "index": ["s in S", "t in T"], "lower": 0, "upper": 50, "unit": "kWh"},
         ],
         constraints=[
-            {"constraint_id": "met", "forall": ["s in S", "t in T"],
-             "expression": "sum(buy[s, k] + late[s, k] for k in T if k <= t)"
-                           " >= sum(need[s, k] for k in T if k <= t)"},
+            {
+                "constraint_id": "met",
+                "forall": ["s in S", "t in T"],
+                "expression": "sum(buy[s, k] + late[s, k] for k in T if k <= t)"
+                " >= sum(need[s, k] for k in T if k <= t)",
+            }
         ],
         objective_function={
-            "sense": "minimize", "unit": "EUR", "scenario": "s in S",
+            "sense": "minimize",
+            "unit": "EUR",
+            "scenario": "s in S",
             "expression": "sum(price[t]*buy[s, t] + 10[EUR/kWh]*late[s, t] for t in T)",
         },
-    )  # fmt: skip
+    )
 
 
 def equivalent(needs: np.ndarray, prices: np.ndarray, chances: list[float]) -> float:
@@ -146,13 +168,16 @@ def test_without_a_tree_stage_one_is_here_and_now_and_stage_two_is_recourse() ->
         ({"tree": [["l", "m", "m"], ["r", "r", "r"]]}, "sets[0].tree", "stays known"),
         ({"stage": 4}, "decision_variables[0].stage", "does not exist"),
         ({"index": []}, "decision_variables[0].stage", "no scenario index"),
-        ({"stage": "k + 1", "index": ["k in K", "s in S"]},
-         "decision_variables[0].stage", "stage 4"),
+        (
+            {"stage": "k + 1", "index": ["k in K", "s in S"]},
+            "decision_variables[0].stage",
+            "stage 4",
+        ),
         ({"where": "s != 'a'"}, "decision_variables[0].stage", "exists in all"),
         ({"index": ["s in P"]}, "decision_variables[0].stage", "by the set itself"),
         ({"index": ["s in S", "r in S"]}, "decision_variables[0].stage", "two scenario sets"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_named(change: dict[str, Any], place: str, words: str) -> None:
     tree = change.pop("tree", [["r", "r", "r"], ["l", "m", "m"]])
     wrong = blueprint(

@@ -32,9 +32,12 @@ def hs71() -> Program:
     x = [column(j) for j in range(4)]
     goal = product(x[0], x[3], x[0] + x[1] + x[2]) + x[2]
     return make(
-        [1] * 4, [5] * 4, goal, [(product(*x), 25, INF), (affine([0] * 4), 40, 40)],
+        [1] * 4,
+        [5] * 4,
+        goal,
+        [(product(*x), 25, INF), (affine([0] * 4), 40, 40)],
         products=[(1, i, i, 1.0) for i in range(4)],
-    )  # fmt: skip
+    )
 
 
 def hs24() -> Program:
@@ -48,8 +51,13 @@ def hs24() -> Program:
 def hs35() -> Program:
     """Hock and Schittkowski, problem 35 (Beale): convex, minimum 1/9."""
     products = [(-1, 0, 0, 2.0), (-1, 1, 1, 2.0), (-1, 2, 2, 1.0), (-1, 1, 0, 2.0), (-1, 2, 0, 2.0)]
-    return make([0] * 3, [INF] * 3, affine([-8, -6, -4], 9.0), [(affine([1, 1, 2]), -INF, 3)],
-                products=products)  # fmt: skip
+    return make(
+        [0] * 3,
+        [INF] * 3,
+        affine([-8, -6, -4], 9.0),
+        [(affine([1, 1, 2]), -INF, 3)],
+        products=products,
+    )
 
 
 def many_functions() -> Program:
@@ -57,9 +65,8 @@ def many_functions() -> Program:
     inner = column(0) + column(1) * 2.0
     groups = np.array([0, 0, 1])
     three = Form(
-        3, np.array([0.0, 1.0, 0.5]),
-        (Term(None, np.array([0, 1, 2]), np.array([1.0, -1.0, 2.0])),),
-    )  # fmt: skip
+        3, np.array([0.0, 1.0, 0.5]), (Term(None, np.array([0, 1, 2]), np.array([1.0, -1.0, 2.0])),)
+    )
     forms = [
         product(function("exp", column(0)), function("sin", inner)),
         function("quotient", inner + 1.0, function("sqrt", column(2))),
@@ -72,9 +79,12 @@ def many_functions() -> Program:
         applied(Atom("min", 2, (three,), groups=groups).take(np.array([0]))),
     ]
     return make(
-        [0.1] * 3, [2] * 3, forms[0] + forms[1], [(form, -INF, 5.0) for form in forms],
+        [0.1] * 3,
+        [2] * 3,
+        forms[0] + forms[1],
+        [(form, -INF, 5.0) for form in forms],
         products=[(-1, 1, 0, 2.0), (2, 2, 2, 3.0)],
-    )  # fmt: skip
+    )
 
 
 def tank(periods: int = 10, drag: float = 0.0, scale: float = 2.0) -> Program:

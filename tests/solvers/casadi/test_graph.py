@@ -56,16 +56,8 @@ def test_c_code_is_the_program(parameters: tuple[str, ...], tmp_path: Path) -> N
             [program.objective_at(x)], rel=1e-12
         )
         near: dict[str, float] = {"rtol": 1e-12, "atol": 1e-12}
-        close(
-            library.evaluate("rows", x, *given),
-            program.activity_at(x),
-            **near,
-        )
-        close(
-            library.evaluate("gradient", x, *given),
-            gradient(program, x),
-            **near,
-        )
+        close(library.evaluate("rows", x, *given), program.activity_at(x), **near)
+        close(library.evaluate("gradient", x, *given), gradient(program, x), **near)
         for name, extra, expected in (
             ("jacobian", (), jacobian(program, x)),
             ("hessian", (np.array([1.5]), y), lagrangian_hessian(program, x, y, 1.5)),
@@ -81,8 +73,12 @@ def test_c_code_is_the_program(parameters: tuple[str, ...], tmp_path: Path) -> N
 def test_programs_of_every_shape_become_functions(case: Case, parameters: tuple[str, ...]) -> None:
     program = case.program
     functions = codegen.codegen(program, "small", parameters).functions
-    numbers = {"cost": program.cost, "offset": program.offset, "row_values": program.row_values,
-               "products": program.products.values}  # fmt: skip
+    numbers = {
+        "cost": program.cost,
+        "offset": program.offset,
+        "row_values": program.row_values,
+        "products": program.products.values,
+    }
     given = [numbers[name] for name in codegen.PARAMETERS if name in parameters]
     low = np.maximum(program.column_lower, -2.0)
     x = low + 0.4 * np.maximum(np.minimum(program.column_upper, 3.0) - low, 0.0)

@@ -9,13 +9,13 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate
-from engiagent.solvers import solve
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.casadi import conic, fatrop, ipopt
 from engiagent.solvers.casadi.nlp import solve_nlp
 from engiagent.solvers.casadi.starts import has_values, starting_points
 from engiagent.solvers.convex import clarabel
 from engiagent.solvers.result import Progress, SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.casadi.problems import hs24, hs35, hs71, power, product, rosenbrock, tank
 from tests.solvers.conformance.cases import CASES
 from tests.solvers.convex.programs import (
@@ -98,8 +98,11 @@ def test_stuck_is_not_called_infeasible() -> None:
 
 
 def test_a_convex_program_is_proven_infeasible_by_tangents() -> None:
-    rows = [(function("exp", column(0)), -INF, 1.0), (affine([1, 1]), 3, INF),
-            (affine([0, 1]), -INF, 2)]  # fmt: skip
+    rows = [
+        (function("exp", column(0)), -INF, 1.0),
+        (affine([1, 1]), 3, INF),
+        (affine([0, 1]), -INF, 2),
+    ]
     program = make([-5, -5], [5, 5], affine([1, 1]), rows)
     assert ipopt.solve_here(program, SolveOptions()).status == "infeasible"
     eased = replace(program, row_upper=np.array([np.exp(1.0) + 0.01, INF, 2.0]))
@@ -239,9 +242,8 @@ def test_fatrop_takes_states_at_the_end_of_their_period() -> None:
 def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
     base = tank(4)
     wide = make(
-        base.column_lower, base.column_upper, affine(base.cost),
-        [(column(0) + column(3), 0.0, 0.0)],
-    )  # fmt: skip
+        base.column_lower, base.column_upper, affine(base.cost), [(column(0) + column(3), 0.0, 0.0)]
+    )
     wide = replace(wide, columns=base.columns, coordinates=base.coordinates)
     with pytest.raises(EngiagentError, match="C0 spans more than two stages"):
         fatrop.solve_here(wide, SolveOptions())
@@ -252,12 +254,14 @@ def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
         fatrop.solve_here(
             replace(
                 base,
-                products=replace(base.products, first=base.products.first.copy(),
-                                 second=np.where(base.products.first == 2, 1,
-                                                 base.products.second)),
+                products=replace(
+                    base.products,
+                    first=base.products.first.copy(),
+                    second=np.where(base.products.first == 2, 1, base.products.second),
+                ),
             ),
             SolveOptions(),
-        )  # fmt: skip
+        )
     with pytest.raises(EngiagentError, match="no variable runs over a time set"):
         fatrop.solve_here(random_quadratic(1, n=150), SolveOptions())
 
@@ -277,8 +281,11 @@ def test_conic_plugins_agree(plugin: str, seed: int) -> None:
 
 
 def test_cbc_and_clp() -> None:
-    rows = [(affine([2, 3, 1]), -INF, 5.5), (affine([4, 1, 2]), -INF, 11),
-            (affine([3, 4, 2]), -INF, 8)]  # fmt: skip
+    rows = [
+        (affine([2, 3, 1]), -INF, 5.5),
+        (affine([4, 1, 2]), -INF, 11),
+        (affine([3, 4, 2]), -INF, 8),
+    ]
     whole = make([0] * 3, [10] * 3, affine([-5, -4, -3]), rows, integers=[0, 1, 2])
     result = conic.member("cbc").solve_here(whole, SolveOptions(), None)
     assert result.status == "optimal"
@@ -320,8 +327,14 @@ def test_sqp_finds_the_same_optimum() -> None:
 def test_products_of_three() -> None:
     """The largest box in a ball of radius 1: sides 2/sqrt(3) each way, volume 8/(3 sqrt 3)."""
     sides = [column(j) for j in range(3)]
-    program = make([0] * 3, [2] * 3, product(*sides), [(affine([0] * 3), -INF, 4.0)],
-                   products=[(0, j, j, 1.0) for j in range(3)], sense="maximize")  # fmt: skip
+    program = make(
+        [0] * 3,
+        [2] * 3,
+        product(*sides),
+        [(affine([0] * 3), -INF, 4.0)],
+        products=[(0, j, j, 1.0) for j in range(3)],
+        sense="maximize",
+    )
     result = ipopt.solve_here(program, SolveOptions())
     assert result.objective == pytest.approx(8 / (3 * np.sqrt(3)), rel=1e-9)
     assert result.row_dual == pytest.approx([1.5 * 8 / (3 * np.sqrt(3)) / 4], rel=1e-7)

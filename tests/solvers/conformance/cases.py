@@ -100,113 +100,290 @@ class Case:
 CASES = [
     Case(
         "LP: textbook",
-        make([3, 5], [([1, 0], -INF, 4), ([0, 2], -INF, 12), ([3, 2], -INF, 18)],
-             sense="maximize", offset=7.0),
+        make(
+            [3, 5],
+            [([1, 0], -INF, 4), ([0, 2], -INF, 12), ([3, 2], -INF, 18)],
+            sense="maximize",
+            offset=7.0,
+        ),
         43,
     ),
     Case("LP: equation and ranged row", make([1, 2], [([1, 1], 3, 3), ([1, -1], -1, 2)]), 3.5),
-    Case("LP: free columns", make([1, 0], [([1, -1], 0, INF), ([1, 1], 2, INF)],
-                                  bounds=[FREE, FREE]), 1),
+    Case(
+        "LP: free columns",
+        make([1, 0], [([1, -1], 0, INF), ([1, 1], 2, INF)], bounds=[FREE, FREE]),
+        1,
+    ),
     Case("LP: fixed column", make([1, 1], [([1, 1], 5, INF)], bounds=[(2, 2), (0, 9)]), 5),
     Case("LP: no rows", make([1, -1], bounds=[(-3, 8), (1, 6)]), -9),
     Case("LP: nothing to decide", make([], [([], -1, 1)], offset=4.0), 4),
-    Case("LP: bounds that cross by rounding",
-         make([1, 1], [([0, 1], 1.1 + 2.2, 3.3)],
-              bounds=[(0.1 + 0.2, 0.3), (0, 9)]), 3.6),
+    Case(
+        "LP: bounds that cross by rounding",
+        make([1, 1], [([0, 1], 1.1 + 2.2, 3.3)], bounds=[(0.1 + 0.2, 0.3), (0, 9)]),
+        3.6,
+    ),
     Case("LP: rows without terms", make([1], [([0], -1, 1), ([1], 2, INF)]), 2),
     Case("LP: twice the same row", make([1, 1], [([1, 2], 4, INF), ([1, 2], 4, INF)]), 2),
     Case(
         "LP: degenerate",
-        make([-1, -1], [([1, 1], -INF, 2), ([1, 0], -INF, 1), ([0, 1], -INF, 1),
-                        ([2, 1], -INF, 3)]),
+        make(
+            [-1, -1], [([1, 1], -INF, 2), ([1, 0], -INF, 1), ([0, 1], -INF, 1), ([2, 1], -INF, 3)]
+        ),
         -2,
     ),
     Case("LP: nothing to gain", make([0, 0], [([1, 1], 1, 2)], offset=-3.0), -3),
     Case("LP: badly scaled", make([1e-3, 1e3], [([1e-3, 1e3], 1, INF)]), 1),
-    Case("QP: nearest point", make([0, 0], [([1, 1], 1, INF)],
-                                   squares=[(-1, 0, 0, 1), (-1, 1, 1, 1)]), 0.5),
+    Case(
+        "QP: nearest point",
+        make([0, 0], [([1, 1], 1, INF)], squares=[(-1, 0, 0, 1), (-1, 1, 1, 1)]),
+        0.5,
+    ),
     Case(
         "QP: maximum with cross term",
-        make([4, 0], sense="maximize", bounds=[(-50, 50), (-50, 50)],
-             squares=[(-1, 0, 0, -1), (-1, 1, 0, 1), (-1, 1, 1, -1)]),
+        make(
+            [4, 0],
+            sense="maximize",
+            bounds=[(-50, 50), (-50, 50)],
+            squares=[(-1, 0, 0, -1), (-1, 1, 0, 1), (-1, 1, 1, -1)],
+        ),
         16 / 3,
     ),
-    Case("QP: flat valley", make([0, 1], [([1, -1], 0, 0)], bounds=[(1, 5), (0, 5)],
-                                 squares=[(-1, 0, 0, 1), (-1, 1, 1, 1), (-1, 1, 0, -2)]), 1),
-    Case("SOCP: disk", make([1, 1], [([0, 0], -INF, 2)], bounds=[FREE, FREE],
-                            squares=[(0, 0, 0, 1), (0, 1, 1, 1)]), -2),
+    Case(
+        "QP: flat valley",
+        make(
+            [0, 1],
+            [([1, -1], 0, 0)],
+            bounds=[(1, 5), (0, 5)],
+            squares=[(-1, 0, 0, 1), (-1, 1, 1, 1), (-1, 1, 0, -2)],
+        ),
+        1,
+    ),
+    Case(
+        "SOCP: disk",
+        make(
+            [1, 1], [([0, 0], -INF, 2)], bounds=[FREE, FREE], squares=[(0, 0, 0, 1), (0, 1, 1, 1)]
+        ),
+        -2,
+    ),
     Case(
         "SOCP: cone",
-        make([0, 0, 1], [([1, 1, 0], 2, INF), ([0, 0, 0], -INF, 0)],
-             squares=[(1, 0, 0, 1), (1, 1, 1, 1), (1, 2, 2, -1)]),
+        make(
+            [0, 0, 1],
+            [([1, 1, 0], 2, INF), ([0, 0, 0], -INF, 0)],
+            squares=[(1, 0, 0, 1), (1, 1, 1, 1), (1, 2, 2, -1)],
+        ),
         sqrt(2),
     ),
     Case(
         "SOCP: rotated cone",
-        make([0, 1, 1], [([1, 0, 0], 3, INF), ([0, 0, 0], 0, INF)],
-             squares=[(1, 0, 0, -1), (1, 2, 1, 1)]),
+        make(
+            [0, 1, 1],
+            [([1, 0, 0], 3, INF), ([0, 0, 0], 0, INF)],
+            squares=[(1, 0, 0, -1), (1, 2, 1, 1)],
+        ),
         6,
     ),
-    Case("MILP: knapsack", make([5, 4, 3], [([2, 3, 1], -INF, 5), ([4, 1, 2], -INF, 11)],
-                                sense="maximize", bounds=[(0, 10)] * 3, whole=[0, 1, 2]), 15),
+    Case(
+        "MILP: knapsack",
+        make(
+            [5, 4, 3],
+            [([2, 3, 1], -INF, 5), ([4, 1, 2], -INF, 11)],
+            sense="maximize",
+            bounds=[(0, 10)] * 3,
+            whole=[0, 1, 2],
+        ),
+        15,
+    ),
     Case("MILP: mixed", make([2, 3], [([1, 1], 4.5, INF)], whole=[1]), 9),
-    Case("MIQP: nearest whole number", make([-2.8], squares=[(-1, 0, 0, 1)], whole=[0],
-                                            offset=1.96), 0.16),
-    Case("MISOCP: disk", make([-1, -1], [([0, 0], -INF, 8.5)], whole=[0, 1],
-                              squares=[(0, 0, 0, 1), (0, 1, 1, 1)]), -4),
-    Case("NLP: catenary", make([0], bounds=[(-3, 3)], nonlinear=(
-        function("exp", X), function("exp", affine({0: -1.0})))), 2),
-    Case("NLP: log", make([1], bounds=[(0.1, 9)], nonlinear=(
-        function("log", X, factor=-1.0),)), 1),
-    Case("NLP: norm", make([0, 0], [([1, 1], 2, INF)], nonlinear=(
-        function("sqrt", Form(1, np.array(1.0), (), tuple(
-            function("power", x, row=0, numbers=(np.array(2.0),)) for x in (X, Y)))),)), sqrt(3)),
-    Case("NLP: convex row", make([1, 1], [([0, -1], -INF, 0)], bounds=[(-2, 2), (0, 9)],
-                                 nonlinear=(function("exp", X, row=0),)), -2 + e**-2),
-    Case("NLP: rectangle", make([0, 0], [([1, 1], -INF, 2)], sense="maximize",
-                                squares=[(-1, 1, 0, 1)]), 1),
-    Case("NLP: quotient", make([1, 0], [([0, 0], 2, INF)], bounds=[(0.5, 9), (0.5, 4)],
-                               nonlinear=(function("quotient", X, Y, row=0),)), 1),
+    Case(
+        "MIQP: nearest whole number",
+        make([-2.8], squares=[(-1, 0, 0, 1)], whole=[0], offset=1.96),
+        0.16,
+    ),
+    Case(
+        "MISOCP: disk",
+        make([-1, -1], [([0, 0], -INF, 8.5)], whole=[0, 1], squares=[(0, 0, 0, 1), (0, 1, 1, 1)]),
+        -4,
+    ),
+    Case(
+        "NLP: catenary",
+        make(
+            [0],
+            bounds=[(-3, 3)],
+            nonlinear=(function("exp", X), function("exp", affine({0: -1.0}))),
+        ),
+        2,
+    ),
+    Case("NLP: log", make([1], bounds=[(0.1, 9)], nonlinear=(function("log", X, factor=-1.0),)), 1),
+    Case(
+        "NLP: norm",
+        make(
+            [0, 0],
+            [([1, 1], 2, INF)],
+            nonlinear=(
+                function(
+                    "sqrt",
+                    Form(
+                        1,
+                        np.array(1.0),
+                        (),
+                        tuple(
+                            function("power", x, row=0, numbers=(np.array(2.0),)) for x in (X, Y)
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        sqrt(3),
+    ),
+    Case(
+        "NLP: convex row",
+        make(
+            [1, 1],
+            [([0, -1], -INF, 0)],
+            bounds=[(-2, 2), (0, 9)],
+            nonlinear=(function("exp", X, row=0),),
+        ),
+        -2 + e**-2,
+    ),
+    Case(
+        "NLP: rectangle",
+        make([0, 0], [([1, 1], -INF, 2)], sense="maximize", squares=[(-1, 1, 0, 1)]),
+        1,
+    ),
+    Case(
+        "NLP: quotient",
+        make(
+            [1, 0],
+            [([0, 0], 2, INF)],
+            bounds=[(0.5, 9), (0.5, 4)],
+            nonlinear=(function("quotient", X, Y, row=0),),
+        ),
+        1,
+    ),
     Case("NLP: waves", make([0], bounds=[(2, 6)], nonlinear=(function("sin", X),)), -1),
-    Case("NLP: saturation", make([0], sense="maximize", bounds=[(-1, 1)], nonlinear=(
-        function("tanh", X),)), float(np.tanh(1))),
-    Case("NLP: cube", make([-3], bounds=[(0, 2)], nonlinear=(
-        function("power", X, numbers=(np.array(3.0),)),)), -2),
-    Case("NLP: function of a function", make([0], bounds=[(0.5, 3)], nonlinear=(
-        function("log", Form(1, np.array(1.0), (), (function("exp", X, row=0),))),)),
-         log(1 + sqrt(e))),
-    Case("NLP: absolute value", make([0.5], bounds=[(-4, 4)], nonlinear=(
-        function("abs", affine({0: 1.0}, -1.0)),)), 0.5),
-    Case("NLP: largest of two", make([0], bounds=[(-4, 4)], nonlinear=(
-        function("max", Form(2, np.array([0.0, 2.0]), (
-            Term(np.array([0, 1]), np.array([0, 0]), np.array([1.0, -1.0])),)),
-            groups=np.array([0, 0])),)), 1),
-    Case("NLP: row with a constant function", make([1], [([0], -INF, 2)], bounds=[(0.5, 3)],
-                                                   nonlinear=(
-        function("exp", affine({0: 0.0}, 0.0), row=0), function("exp", X))), 0.5 + sqrt(e)),
-    Case("NLP: table", make([0], bounds=[(0, 4)], nonlinear=(
-        function("piecewise", X, numbers=(np.array([0.0, 1, 3, 4]), np.array([2.0, 1, 3, 0]))),)),
-         0),
-    Case("MINLP: whole number", make([-3], bounds=[(0, 5)], whole=[0], nonlinear=(
-        function("exp", X),)), e - 3),
-    Case("MINLP: product with a switch", make([-1, 2], [([0, 0], -INF, 3)],
-                                              bounds=[(0, 5), (0, 1)], whole=[1],
-                                              squares=[(0, 0, 0, 1), (0, 1, 0, -2)]), -sqrt(3)),
-    Case("MILP: condition", make([-1, 1.5], [([1, 0], -INF, 2), ([0, 1], 1, INF)],
-                                 bounds=[(0, 5), (0, 1)], whole=[1],
-                                 indicators=Indicators(np.array([0]), np.array([1]),
-                                                       np.array([1]))), -0.5),
-    Case("MILP: condition on zero", make([-1, 2], [([1, 0], 1, 2)],
-                                         bounds=[(0, 5), (0, 1)], whole=[1],
-                                         indicators=Indicators(np.array([0]), np.array([1]),
-                                                               np.array([0]))), -3),
-    Case("MILP: one of three", make([-1, -2, -3], bounds=[(0, 9), (0, 5), (0, 3)],
-                                    sos1=(np.array([0, 1, 2]),)), -10),
-    Case("MINLP: conditional curve", make([-1, 1], [([0, 0], -INF, 4)], bounds=[(0, 9), (0, 1)],
-                                          whole=[1], squares=[(0, 0, 0, 1)],
-                                          indicators=Indicators(np.array([0]), np.array([1]),
-                                                                np.array([0]))), -8),
-]  # fmt: skip
+    Case(
+        "NLP: saturation",
+        make([0], sense="maximize", bounds=[(-1, 1)], nonlinear=(function("tanh", X),)),
+        float(np.tanh(1)),
+    ),
+    Case(
+        "NLP: cube",
+        make([-3], bounds=[(0, 2)], nonlinear=(function("power", X, numbers=(np.array(3.0),)),)),
+        -2,
+    ),
+    Case(
+        "NLP: function of a function",
+        make(
+            [0],
+            bounds=[(0.5, 3)],
+            nonlinear=(function("log", Form(1, np.array(1.0), (), (function("exp", X, row=0),))),),
+        ),
+        log(1 + sqrt(e)),
+    ),
+    Case(
+        "NLP: absolute value",
+        make([0.5], bounds=[(-4, 4)], nonlinear=(function("abs", affine({0: 1.0}, -1.0)),)),
+        0.5,
+    ),
+    Case(
+        "NLP: largest of two",
+        make(
+            [0],
+            bounds=[(-4, 4)],
+            nonlinear=(
+                function(
+                    "max",
+                    Form(
+                        2,
+                        np.array([0.0, 2.0]),
+                        (Term(np.array([0, 1]), np.array([0, 0]), np.array([1.0, -1.0])),),
+                    ),
+                    groups=np.array([0, 0]),
+                ),
+            ),
+        ),
+        1,
+    ),
+    Case(
+        "NLP: row with a constant function",
+        make(
+            [1],
+            [([0], -INF, 2)],
+            bounds=[(0.5, 3)],
+            nonlinear=(function("exp", affine({0: 0.0}, 0.0), row=0), function("exp", X)),
+        ),
+        0.5 + sqrt(e),
+    ),
+    Case(
+        "NLP: table",
+        make(
+            [0],
+            bounds=[(0, 4)],
+            nonlinear=(
+                function(
+                    "piecewise", X, numbers=(np.array([0.0, 1, 3, 4]), np.array([2.0, 1, 3, 0]))
+                ),
+            ),
+        ),
+        0,
+    ),
+    Case(
+        "MINLP: whole number",
+        make([-3], bounds=[(0, 5)], whole=[0], nonlinear=(function("exp", X),)),
+        e - 3,
+    ),
+    Case(
+        "MINLP: product with a switch",
+        make(
+            [-1, 2],
+            [([0, 0], -INF, 3)],
+            bounds=[(0, 5), (0, 1)],
+            whole=[1],
+            squares=[(0, 0, 0, 1), (0, 1, 0, -2)],
+        ),
+        -sqrt(3),
+    ),
+    Case(
+        "MILP: condition",
+        make(
+            [-1, 1.5],
+            [([1, 0], -INF, 2), ([0, 1], 1, INF)],
+            bounds=[(0, 5), (0, 1)],
+            whole=[1],
+            indicators=Indicators(np.array([0]), np.array([1]), np.array([1])),
+        ),
+        -0.5,
+    ),
+    Case(
+        "MILP: condition on zero",
+        make(
+            [-1, 2],
+            [([1, 0], 1, 2)],
+            bounds=[(0, 5), (0, 1)],
+            whole=[1],
+            indicators=Indicators(np.array([0]), np.array([1]), np.array([0])),
+        ),
+        -3,
+    ),
+    Case(
+        "MILP: one of three",
+        make([-1, -2, -3], bounds=[(0, 9), (0, 5), (0, 3)], sos1=(np.array([0, 1, 2]),)),
+        -10,
+    ),
+    Case(
+        "MINLP: conditional curve",
+        make(
+            [-1, 1],
+            [([0, 0], -INF, 4)],
+            bounds=[(0, 9), (0, 1)],
+            whole=[1],
+            squares=[(0, 0, 0, 1)],
+            indicators=Indicators(np.array([0]), np.array([1]), np.array([0])),
+        ),
+        -8,
+    ),
+]
 
 INFEASIBLE = [
     Case("LP: nothing to decide", make([], [([], 0, 1), ([], -2, -1)]), INF),
@@ -215,24 +392,49 @@ INFEASIBLE = [
     Case("LP: row without terms", make([1, 1], [([1, 1], 1, 2), ([0, 0], 1, INF)]), INF),
     Case("LP: row without terms, above", make([1], [([0], -INF, -2), ([1], 1, INF)]), INF),
     Case("QP", make([0, 0], [([1, 1], 5, 5), ([1, 1], -INF, 4)], squares=[(-1, 0, 0, 1)]), INF),
-    Case("SOCP", make([1, 1], [([0, 0], -INF, 1), ([1, 1], 3, INF)],
-                      squares=[(0, 0, 0, 1), (0, 1, 1, 1)]), INF),
+    Case(
+        "SOCP",
+        make([1, 1], [([0, 0], -INF, 1), ([1, 1], 3, INF)], squares=[(0, 0, 0, 1), (0, 1, 1, 1)]),
+        INF,
+    ),
     Case("MILP", make([1, 1], [([2, 2], 3, 3)], whole=[0, 1], bounds=[(0, 5)] * 2), INF),
-    Case("MIQP", make([1, 1], [([2, 2], 3, 3)], whole=[0, 1], bounds=[(0, 5)] * 2,
-                      squares=[(-1, 0, 0, 1)]), INF),
-    Case("NLP", make([1], [([0], -INF, 1)], bounds=[(1, 2)],
-                     nonlinear=(function("exp", X, row=0),)), INF),
-    Case("NLP: constant function", make([1], [([0], -INF, 0.5)], bounds=[(1, 2)], nonlinear=(
-        function("exp", affine({0: 0.0}, 0.0), row=0),)), INF),
-]  # fmt: skip
+    Case(
+        "MIQP",
+        make([1, 1], [([2, 2], 3, 3)], whole=[0, 1], bounds=[(0, 5)] * 2, squares=[(-1, 0, 0, 1)]),
+        INF,
+    ),
+    Case(
+        "NLP",
+        make([1], [([0], -INF, 1)], bounds=[(1, 2)], nonlinear=(function("exp", X, row=0),)),
+        INF,
+    ),
+    Case(
+        "NLP: constant function",
+        make(
+            [1],
+            [([0], -INF, 0.5)],
+            bounds=[(1, 2)],
+            nonlinear=(function("exp", affine({0: 0.0}, 0.0), row=0),),
+        ),
+        INF,
+    ),
+]
 
 UNBOUNDED = [
     Case("LP", make([-1, 0], [([1, -1], -INF, 3)], bounds=[(0, INF)] * 2), -INF),
     Case("LP: no rows", make([1], sense="maximize", bounds=[(0, INF)]), INF),
     Case("MILP", make([-1, 0], [([1, -1], -INF, 3)], bounds=[(0, INF)] * 2, whole=[0]), -INF),
-    Case("QP", make([-1, 0], [([1, -1], -INF, 3)], bounds=[(0, INF)] * 2,
-                    squares=[(-1, 0, 0, 1), (-1, 1, 0, -2), (-1, 1, 1, 1)]), -INF),
-]  # fmt: skip
+    Case(
+        "QP",
+        make(
+            [-1, 0],
+            [([1, -1], -INF, 3)],
+            bounds=[(0, INF)] * 2,
+            squares=[(-1, 0, 0, 1), (-1, 1, 0, -2), (-1, 1, 1, 1)],
+        ),
+        -INF,
+    ),
+]
 
 
 def why_not(solver: Adapter, program: Program) -> str | None:

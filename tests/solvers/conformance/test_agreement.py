@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from engiagent.formulations.classify import classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Atom, Form, Part, Term
-from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.feasibility import worst_violation
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import ALL, make, the, why_not
 from tests.solvers.conformance.test_conformance import gradient, jacobian
 from tests.solvers.effort import examples
@@ -182,12 +183,15 @@ CLASSES: dict[str, Callable[[Draw], Program]] = {
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
-        ("MISOCP", 302), ("MISOCP", 338), ("nonconvex with whole numbers", 326),  # no room
-        ("SOCP", 133), ("nonconvex", 277),  # no room, and multipliers without end
+        ("MISOCP", 302),
+        ("MISOCP", 338),
+        ("nonconvex with whole numbers", 326),  # no room
+        ("SOCP", 133),
+        ("nonconvex", 277),  # no room, and multipliers without end
         ("MINLP", 147),  # a function of nothing
         ("nonconvex", 219),  # tangents with coefficients of the size of rounding
     ],
-)  # fmt: skip
+)
 def test_solvers_agree_where_they_did_not(name: str, seed: int) -> None:
     _solvers_agree(name, seed)
 

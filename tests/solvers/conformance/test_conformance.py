@@ -11,9 +11,10 @@ import pytest
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.program import Program
-from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.farkas import margin
 from engiagent.solvers.feasibility import worst_violation
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import (
     ALL,
     CASES,
@@ -98,21 +99,54 @@ def test_unbounded_is_said(backend: str, case: Case) -> None:
 
 # One binding row in each direction, so that multipliers are unique and not zero.
 DUALS = [
-    Case("LP", make([2, 3, 1], [([1, 1, 0], 4, INF_ := np.inf), ([1, 0, -1], -3, 1)],
-                    bounds=[(0, 3), (0, 9), (0, 9)]), 0),
-    Case("LP, maximised", make([3, 5], [([0, 2], -INF_, 12), ([3, 2], -INF_, 18)],
-                               sense="maximize"), 0),
-    Case("QP", make([1, 0], [([1, 1], 3, INF_), ([1, -1], -INF_, 0.5)], offset=2.0,
-                    squares=[(-1, 0, 0, 2), (-1, 1, 0, 1), (-1, 1, 1, 1)]), 0),
-    Case("QP, maximised", make([9, 1], [([1, 1], -INF_, 3)], sense="maximize",
-                               squares=[(-1, 0, 0, -2), (-1, 1, 1, -1)]), 0),
-    Case("QP, equation", make([0, 0], [([1, 2], 5, 5)],
-                              squares=[(-1, 0, 0, 1), (-1, 1, 1, 3)]), 0),
-    Case("SOCP", make([1, 2], [([0, 1], -INF_, 5), ([1, 0], -1, INF_)],
-                      bounds=[(-9, 9), (-9, 9)], squares=[(0, 0, 0, 1), (0, 1, 1, 1)]), 0),
-    Case("SOCP, maximised", make([1, 2], [([0, 0], -INF_, 5)], sense="maximize",
-                                 squares=[(0, 0, 0, 1), (0, 1, 1, 2)]), 0),
-]  # fmt: skip
+    Case(
+        "LP",
+        make(
+            [2, 3, 1],
+            [([1, 1, 0], 4, INF_ := np.inf), ([1, 0, -1], -3, 1)],
+            bounds=[(0, 3), (0, 9), (0, 9)],
+        ),
+        0,
+    ),
+    Case(
+        "LP, maximised",
+        make([3, 5], [([0, 2], -INF_, 12), ([3, 2], -INF_, 18)], sense="maximize"),
+        0,
+    ),
+    Case(
+        "QP",
+        make(
+            [1, 0],
+            [([1, 1], 3, INF_), ([1, -1], -INF_, 0.5)],
+            offset=2.0,
+            squares=[(-1, 0, 0, 2), (-1, 1, 0, 1), (-1, 1, 1, 1)],
+        ),
+        0,
+    ),
+    Case(
+        "QP, maximised",
+        make(
+            [9, 1], [([1, 1], -INF_, 3)], sense="maximize", squares=[(-1, 0, 0, -2), (-1, 1, 1, -1)]
+        ),
+        0,
+    ),
+    Case("QP, equation", make([0, 0], [([1, 2], 5, 5)], squares=[(-1, 0, 0, 1), (-1, 1, 1, 3)]), 0),
+    Case(
+        "SOCP",
+        make(
+            [1, 2],
+            [([0, 1], -INF_, 5), ([1, 0], -1, INF_)],
+            bounds=[(-9, 9), (-9, 9)],
+            squares=[(0, 0, 0, 1), (0, 1, 1, 1)],
+        ),
+        0,
+    ),
+    Case(
+        "SOCP, maximised",
+        make([1, 2], [([0, 0], -INF_, 5)], sense="maximize", squares=[(0, 0, 0, 1), (0, 1, 1, 2)]),
+        0,
+    ),
+]
 
 
 @each_backend

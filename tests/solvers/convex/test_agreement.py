@@ -90,9 +90,13 @@ def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one
 
 @pytest.mark.parametrize("solver", QUADRATIC)
 def test_infeasible_comes_with_a_proof(solver: ModuleType) -> None:
-    program = make([0, 0], [10, 10], affine([1, 1]),
-                   [(affine([1, 1]), 5, INF), (affine([1, 2]), -INF, 3)],
-                   products=[(-1, 0, 0, 1.0)])  # fmt: skip
+    program = make(
+        [0, 0],
+        [10, 10],
+        affine([1, 1]),
+        [(affine([1, 1]), 5, INF), (affine([1, 2]), -INF, 3)],
+        products=[(-1, 0, 0, 1.0)],
+    )
     result = solver.solve_here(program, SolveOptions())
     assert result.status == "infeasible"
     assert result.x is None
@@ -102,8 +106,13 @@ def test_infeasible_comes_with_a_proof(solver: ModuleType) -> None:
 
 @pytest.mark.parametrize("solver", CONIC)
 def test_an_empty_cone_is_infeasible(solver: ModuleType) -> None:
-    program = make([2, 0], [10, 10], affine([1, 1]), [(affine([0, 0]), -INF, 3)],
-                   products=[(0, 0, 0, 1.0), (0, 1, 1, 1.0)])  # fmt: skip
+    program = make(
+        [2, 0],
+        [10, 10],
+        affine([1, 1]),
+        [(affine([0, 0]), -INF, 3)],
+        products=[(0, 0, 0, 1.0), (0, 1, 1, 1.0)],
+    )
     result = solver.solve_here(program, SolveOptions())
     assert result.status == "infeasible"
     assert solver.NAME in result.reason
@@ -111,8 +120,13 @@ def test_an_empty_cone_is_infeasible(solver: ModuleType) -> None:
 
 @pytest.mark.parametrize("solver", QUADRATIC)
 def test_unbounded_names_what_runs_away(solver: ModuleType) -> None:
-    program = make([0, 0], [INF, INF], affine([-1, 1]), [(affine([1, -5]), -INF, 3)],
-                   products=[(-1, 1, 1, 1.0)])  # fmt: skip
+    program = make(
+        [0, 0],
+        [INF, INF],
+        affine([-1, 1]),
+        [(affine([1, -5]), -INF, 3)],
+        products=[(-1, 1, 1, 1.0)],
+    )
     assert solver.solve_here(program, SolveOptions()).status == "optimal"
     endless = replace(program, row_upper=np.array([INF]))
     result = solver.solve_here(endless, SolveOptions())
@@ -158,8 +172,9 @@ def test_what_is_not_known_to_be_convex_is_refused_by_name(
 
 @pytest.mark.parametrize("solver", CONIC)
 def test_a_row_with_a_saddle_is_refused_by_name(solver: ModuleType) -> None:
-    program = make([-1, -1], [1, 1], affine([1, 1]), [(affine([0, 0]), -INF, -0.5)],
-                   products=[(0, 1, 0, 1.0)])  # fmt: skip
+    program = make(
+        [-1, -1], [1, 1], affine([1, 1]), [(affine([0, 0]), -INF, -0.5)], products=[(0, 1, 0, 1.0)]
+    )
     with pytest.raises(EngiagentError, match="C0"):
         solver.solve_here(program, SolveOptions())
 
@@ -170,8 +185,14 @@ def test_a_wrong_claim_is_not_repeated() -> None:
     best: Any = clarabel.solve_here(program, SolveOptions())
 
     def ended(x: Any, dual: Any) -> str:
-        ending = Ending(kind="solved", words="it ended with solved", solver="Liar", version="1",
-                        x=x, row_dual=dual)  # fmt: skip
+        ending = Ending(
+            kind="solved",
+            words="it ended with solved",
+            solver="Liar",
+            version="1",
+            x=x,
+            row_dual=dual,
+        )
         return conclude(program, SolveOptions(), ending).status
 
     assert ended(best.x, best.row_dual) == "optimal"
@@ -236,8 +257,13 @@ def test_derivatives_are_those_of_differences() -> None:
 @pytest.mark.parametrize("solver", CONIC)
 def test_a_cone_at_its_apex_has_no_multiplier(solver: ModuleType) -> None:
     """min z + x with x² <= z², z >= 0, x >= -z: nothing is cheaper than the apex for 2 z + x."""
-    program = make([-5, 0], [5, 5], affine([1, 2]), [(affine([0, 0]), -INF, 0.0)],
-                   products=[(0, 0, 0, 1.0), (0, 1, 1, -1.0)])  # fmt: skip
+    program = make(
+        [-5, 0],
+        [5, 5],
+        affine([1, 2]),
+        [(affine([0, 0]), -INF, 0.0)],
+        products=[(0, 0, 0, 1.0), (0, 1, 1, -1.0)],
+    )
     result = solver.solve_here(program, SolveOptions())
     assert result.status == "optimal"
     assert result.objective == pytest.approx(0.0, abs=1e-7)

@@ -51,8 +51,9 @@ def test_economic_dispatch_has_one_price(solver: ModuleType) -> None:
     a, b = np.array([0.01, 0.02, 0.04]), np.array([20.0, 18.0, 30.0])
     upper, demand = [400.0, 150.0, 300.0], 600.0
     products = [(-1, i, i, a[i]) for i in range(3)]
-    program = make([0] * 3, upper, affine(b), [(affine([1, 1, 1]), demand, demand)],
-                   products=products)  # fmt: skip
+    program = make(
+        [0] * 3, upper, affine(b), [(affine([1, 1, 1]), demand, demand)], products=products
+    )
     result = solved(solver, program)
     # Unit 2 is at 150; the others share 450 at 20 + 0.02 P1 = 30 + 0.08 P3.
     price = (450 + 20 / 0.02 + 30 / 0.08) / (1 / 0.02 + 1 / 0.08)
@@ -86,8 +87,14 @@ def test_a_linear_function_on_a_ball(solver: ModuleType) -> None:
     """max g'x on |x|² <= R is sqrt(R) |g|, and grows by |g| / (2 sqrt(R)) with R."""
     g = np.array([3.0, -4.0, 12.0])
     products = [(0, i, i, 1.0) for i in range(3)]
-    program = make([-INF] * 3, [INF] * 3, affine(g), [(affine([0, 0, 0]), -INF, 4.0)],
-                   products=products, sense="maximize")  # fmt: skip
+    program = make(
+        [-INF] * 3,
+        [INF] * 3,
+        affine(g),
+        [(affine([0, 0, 0]), -INF, 4.0)],
+        products=products,
+        sense="maximize",
+    )
     result = solved(solver, program)
     assert result.objective == pytest.approx(26.0, rel=1e-9)
     close(result.row_dual, [13.0 / 4.0], rtol=1e-8)
@@ -96,8 +103,9 @@ def test_a_linear_function_on_a_ball(solver: ModuleType) -> None:
 @pytest.mark.parametrize("solver", CONIC)
 def test_the_hyperbola_is_a_cone(solver: ModuleType) -> None:
     """min x + 4 y with x y >= 9, both at least 0: x = 6, y = 1.5; the price of the 9 is 12/18."""
-    program = make([0, 0], [INF] * 2, affine([1, 4]), [(affine([0, 0]), 9.0, INF)],
-                   products=[(0, 0, 1, 1.0)])  # fmt: skip
+    program = make(
+        [0, 0], [INF] * 2, affine([1, 4]), [(affine([0, 0]), 9.0, INF)], products=[(0, 0, 1, 1.0)]
+    )
     result = solved(solver, program)
     close(result.x, [6, 1.5], atol=1e-7)
     close(result.row_dual, [2 / 3], rtol=1e-7)
@@ -121,8 +129,13 @@ def test_water_fills_channels_to_one_level(solver: ModuleType) -> None:
     """max sum log(a + x), sum x = 1: x = max(0, level - a), and the price is 1 / level."""
     a = np.array([0.2, 0.4, 1.5])
     inner = variables(np.arange(3)) + a
-    program = make([0] * 3, [INF] * 3, total(function("log", inner)),
-                   [(affine([1] * 3), -INF, 1.0)], sense="maximize")  # fmt: skip
+    program = make(
+        [0] * 3,
+        [INF] * 3,
+        total(function("log", inner)),
+        [(affine([1] * 3), -INF, 1.0)],
+        sense="maximize",
+    )
     result = solved(solver, program)
     level = (1.0 + 0.2 + 0.4) / 2
     close(result.x, np.maximum(0, level - a), atol=1e-8)
@@ -170,17 +183,27 @@ def test_functions_of_functions(solver: ModuleType) -> None:
     square = function("power", column(0) - 1.0, numbers=(2.0,))
     objective = function("exp", square) + affine([0, 1.0])
     largest = applied(
-        Atom("max", 1, (Form(2, np.array([0.0, 1.0]),
-             (Term(None, np.array([0, 0]), np.array([1.0, -1.0])),)),),
-             groups=np.array([0, 0]))
-    )  # fmt: skip
+        Atom(
+            "max",
+            1,
+            (
+                Form(
+                    2, np.array([0.0, 1.0]), (Term(None, np.array([0, 0]), np.array([1.0, -1.0])),)
+                ),
+            ),
+            groups=np.array([0, 0]),
+        )
+    )
     rows = [
         (largest - column(1), -INF, 0.0),  # y >= max(x, 1 - x)
         (function("sqrt", column(0) + 3.0), 1.9, INF),
         (function("abs", column(0) - 0.5), -INF, 2.0),
-        (function("quotient", function("power", column(0), numbers=(2.0,)), column(1) + 1.0),
-         -INF, 5.0),
-    ]  # fmt: skip
+        (
+            function("quotient", function("power", column(0), numbers=(2.0,)), column(1) + 1.0),
+            -INF,
+            5.0,
+        ),
+    ]
     result = solved(solver, make([-5, 0], [5, 5], objective, rows))
     # d/dx: 2 (x - 1) exp((x - 1)²) + 1 = 0 while y = x.
     from scipy.optimize import brentq

@@ -38,8 +38,11 @@ def test_cvxpy_agrees_and_so_do_its_duals(solver: str, seed: int) -> None:
 def test_an_engineer_can_go_on_with_the_problem() -> None:
     import cvxpy
 
-    rows = [(affine([2, 3, 1]), -INF, 5.5), (affine([4, 1, 2]), -INF, 11),
-            (affine([3, 4, 2]), -INF, 8)]  # fmt: skip
+    rows = [
+        (affine([2, 3, 1]), -INF, 5.5),
+        (affine([4, 1, 2]), -INF, 11),
+        (affine([3, 4, 2]), -INF, 8),
+    ]
     program = make([0] * 3, [10] * 3, affine([-5, -4, -3]), rows, integers=[0, 1, 2])
     problem, columns = adapter.to_cvxpy(program)
     assert problem.solve(solver="HIGHS") == pytest.approx(-13)
@@ -52,9 +55,12 @@ def test_functions_become_atoms() -> None:
     x = variables(np.arange(4))
     entropy = function("product", x, function("log", x))
     goal = entropy.group_sum(np.zeros(4, dtype=np.int64), 1)
-    rows = [(affine([1] * 4), 1.0, 1.0), (function("exp", column(0)), -INF, 1.2),
-            (function("abs", column(1) - 0.3), -INF, 0.2),
-            (function("power", column(2), numbers=(1.5,)), -INF, 0.1)]  # fmt: skip
+    rows = [
+        (affine([1] * 4), 1.0, 1.0),
+        (function("exp", column(0)), -INF, 1.2),
+        (function("abs", column(1) - 0.3), -INF, 0.2),
+        (function("power", column(2), numbers=(1.5,)), -INF, 0.1),
+    ]
     program = make([0] * 4, [1] * 4, goal, rows)
     first = adapter.member("clarabel").solve_here(program, SolveOptions(), None)
     second = clarabel.solve_here(program, SolveOptions())

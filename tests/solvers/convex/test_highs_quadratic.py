@@ -2,7 +2,8 @@
 
 import pytest
 
-from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.test_agreement import Draw, qp
 
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.solvers import SolveOptions, solve
 from engiagent.solvers.convex.multipliers import multipliers_at
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import CASES, INF, make
 from tests.solvers.conformance.test_agreement import CLASSES, Draw
 from tests.solvers.effort import examples

@@ -3,8 +3,8 @@
 import numpy as np
 
 from engiagent.formulations.classify import classify
-from engiagent.solvers import SolveOptions
 from engiagent.solvers.convex.outer import has_no_point
+from engiagent.solvers.result import SolveOptions
 from tests.solvers.conformance.cases import FREE, INF, make
 
 CONFLICT = [([0, 0], -INF, 1), ([1, 1], 3, INF)]

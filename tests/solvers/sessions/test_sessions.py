@@ -31,8 +31,12 @@ from tests.solvers.programs import dense_linear, knapsack
 HERE = SolveOptions(threads=1)
 
 
-def random_program(random: np.random.Generator, integer: bool = False, quadratic: bool = False,
-                   maximise: bool = False) -> Program:  # fmt: skip
+def random_program(
+    random: np.random.Generator,
+    integer: bool = False,
+    quadratic: bool = False,
+    maximise: bool = False,
+) -> Program:
     """Return a feasible, bounded program with equations, ranges and one-sided rows."""
     n, m = 8, 6
     matrix = random.normal(size=(m, n)) * (random.random((m, n)) < 0.6)
@@ -375,23 +379,40 @@ def staged(positions: np.ndarray | None = None) -> Program:
     size = 6 if positions is None else len(positions)
     n = size + 5
     return Program(
-        sense="minimize", cost=np.zeros(n), column_lower=np.zeros(n), column_upper=np.ones(n),
-        integrality=np.zeros(n, bool), row_starts=np.zeros(4, int), row_columns=np.zeros(0, int),
-        row_values=np.zeros(0), row_lower=np.zeros(3), row_upper=np.zeros(3),
+        sense="minimize",
+        cost=np.zeros(n),
+        column_lower=np.zeros(n),
+        column_upper=np.ones(n),
+        integrality=np.zeros(n, bool),
+        row_starts=np.zeros(4, int),
+        row_columns=np.zeros(0, int),
+        row_values=np.zeros(0),
+        row_lower=np.zeros(3),
+        row_upper=np.zeros(3),
         columns=(
-            ColumnBlock(name="x", start=0, stop=size, unit="1", sets=("G", "T"), shape=(2, 3),
-                        positions=positions),
+            ColumnBlock(
+                name="x",
+                start=0,
+                stop=size,
+                unit="1",
+                sets=("G", "T"),
+                shape=(2, 3),
+                positions=positions,
+            ),
             ColumnBlock(name="s", start=size, stop=size + 4, unit="1", sets=("I",), shape=(4,)),
             ColumnBlock(name="y", start=size + 4, stop=n, unit="1"),
         ),
-        rows=(RowBlock(name="r", constraint_id="r", start=0, stop=3, unit="1", sets=("T",),
-                       shape=(3,)),),
+        rows=(
+            RowBlock(
+                name="r", constraint_id="r", start=0, stop=3, unit="1", sets=("T",), shape=(3,)
+            ),
+        ),
         coordinates={
             "G": Coordinate("G", "labels", np.arange(2)),
             "T": Coordinate("T", "time", np.arange(3)),
             "I": Coordinate("I", "instants", np.arange(4)),
         },
-    )  # fmt: skip
+    )
 
 
 def test_a_shift_takes_each_stage_from_the_next_one() -> None:

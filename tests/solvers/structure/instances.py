@@ -93,10 +93,7 @@ def _flows(random: np.random.Generator, sheet: Sheet, n: int) -> tuple[list[int]
     if random.random() < 0.3:
         limits[0] = np.where(random.random(n) < 0.8, limits[0], 0.0)  # outages
     wear = random.choice([0.0, 0.0, 6.0]), random.choice([0.0, 3.0])
-    return (
-        sheet.columns(wear[0], 0.0, limits[0], n),
-        sheet.columns(wear[1], 0.0, limits[1], n),
-    )
+    return (sheet.columns(wear[0], 0.0, limits[0], n), sheet.columns(wear[1], 0.0, limits[1], n))
 
 
 def _states(

@@ -14,7 +14,7 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.chain import solve_chain
 from engiagent.solvers.linear import solve_here
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.structure import find_chain
+from engiagent.solvers.structure.chain import find_chain
 from tests.solvers.structure.instances import INF, Sheet, storage
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from engiagent.solvers.chain.local import Local, step_cost
 from engiagent.solvers.chain.model import build_model
 from engiagent.solvers.chain.proof import prove, reduced_costs
-from engiagent.solvers.structure import find_chain
-from engiagent.solvers.structure.chain import Kernel
+from engiagent.solvers.structure.chain import Kernel, find_chain
 from engiagent.solvers.structure.entries import entries_of
 from engiagent.solvers.structure.paths import order_rows
 from tests.solvers.structure.instances import INF, storage

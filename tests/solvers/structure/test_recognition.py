@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.structure import find_blocks, find_network, recognise
+from engiagent.solvers.structure.graphs import find_blocks, find_network
+from engiagent.solvers.structure.recognition import recognise
 from tests.solvers.structure.instances import Sheet, storage
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.units import parse_unit
-from engiagent.certify import certify
+from engiagent.run.certify import certify
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact import bounds, proposals
 from engiagent.verify.exact.feasibility import findings_of
@@ -33,8 +33,14 @@ def document(
 ) -> Blueprint:
     """Return ``minimize c x`` over ``A x op b`` and ``0 <= x <= 4``."""
     rows = {str(i + 1): {str(j + 1): a[i][j] for j in range(N)} for i in range(len(b))}
-    variable = {"name": "x", "index": ["j in J"], "unit": "kWh", "lower": 0, "upper": UPPER,
-                "type": kind}  # fmt: skip
+    variable = {
+        "name": "x",
+        "index": ["j in J"],
+        "unit": "kWh",
+        "lower": 0,
+        "upper": UPPER,
+        "type": kind,
+    }
     core = {
         "sets": [
             {"name": "I", "kind": "range", "start": 1, "stop": len(b)},
@@ -47,13 +53,18 @@ def document(
         ],
         "decision_variables": [variable],
         "objective_function": {
-            "sense": "minimize", "unit": "EUR", "expression": "sum(c[j]*x[j] for j in J)",
+            "sense": "minimize",
+            "unit": "EUR",
+            "expression": "sum(c[j]*x[j] for j in J)",
         },
         "constraints": [
-            {"constraint_id": "rows", "forall": ["i in I"],
-             "expression": f"sum(A[i, j]*x[j] for j in J) {op} b[i]"}
+            {
+                "constraint_id": "rows",
+                "forall": ["i in I"],
+                "expression": f"sum(A[i, j]*x[j] for j in J) {op} b[i]",
+            }
         ],
-    }  # fmt: skip
+    }
     return Blueprint.from_dict(
         {
             "schema": "engiagent-blueprint/1",

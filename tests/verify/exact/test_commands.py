@@ -34,8 +34,9 @@ def test_a_run_says_what_was_asked_and_its_folder_checks_again(
     blueprint: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    code, _ = ran(solve, blueprint, "--out", out, "--exact", "--second-solver", "scip",
-                  "--backend", "highs")  # fmt: skip
+    code, _ = ran(
+        solve, blueprint, "--out", out, "--exact", "--second-solver", "scip", "--backend", "highs"
+    )
     assert code == 0
     found = certificate_of(out)
     assert found["levels"]["algebra"]["exact"]["arithmetic"] == "exact"
@@ -62,9 +63,15 @@ def test_a_forged_second_opinion_does_not_make_a_plan_the_best(
     claims = {"solver": "highs", "bound": value, "is_mip": 1, "nodes": 7, "status": "optimal"}
     (out / "schedule.json").write_text(json.dumps({**worse, **claims}))
     opinion = {
-        "solver": "scip", "version": "1", "status": "optimal", "objective": value, "bound": value,
-        "unit": "EUR", "over": "the blueprint", "complete": True,
-    }  # fmt: skip
+        "solver": "scip",
+        "version": "1",
+        "status": "optimal",
+        "objective": value,
+        "bound": value,
+        "unit": "EUR",
+        "over": "the blueprint",
+        "complete": True,
+    }
     (out / "opinion.json").write_text(json.dumps(opinion))
     _, said = ran(check, out)
     assert said["verdict"] != "certified"
@@ -75,8 +82,17 @@ def test_a_check_of_a_foreign_schedule_is_kept_with_its_proofs(
 ) -> None:
     schedule, out = tmp_path / "plan.json", tmp_path / "kept"
     schedule.write_text(json.dumps({"take": [0, 1, 1, 1, 1]}))
-    ran(check, blueprint, "--solution", schedule, "--out", out, "--exact",
-        "--second-solver", "scipy")  # fmt: skip
+    ran(
+        check,
+        blueprint,
+        "--solution",
+        schedule,
+        "--out",
+        out,
+        "--exact",
+        "--second-solver",
+        "scipy",
+    )
     found = certificate_of(out)
     assert found["levels"]["algebra"]["exact"]["zero_violation"] is True
     assert found["levels"]["optimality"]["second_solver"]["solver"] == "scipy"

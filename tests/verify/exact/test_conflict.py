@@ -9,10 +9,11 @@ import pytest
 import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
-from engiagent.formulations import compile_blueprint
-from engiagent.proofs import Proofs
-from engiagent.solvers import solve, to_dataset
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.run.certify import certify
+from engiagent.run.proofs import Proofs
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from tests.verify.small import HOURS, document
 
 INSTANTS = {"name": "I", "kind": "instants", "of": "T"}
@@ -27,16 +28,22 @@ def battery(target: float = 180.0) -> Blueprint:
             {"name": "stored", "index": ["i in I"], "unit": "kWh", "lower": 0, "upper": 200},
         ],
         [
-            {"constraint_id": "dynamics", "forall": ["t in T"],
-             "expression": "stored[t+1] == stored[t] + 0.95*charge[t]*dt(t)"},
+            {
+                "constraint_id": "dynamics",
+                "forall": ["t in T"],
+                "expression": "stored[t+1] == stored[t] + 0.95*charge[t]*dt(t)",
+            },
             {"constraint_id": "start", "expression": "stored[first(I)] == 100"},
             {"constraint_id": "target", "expression": f"stored[last(I)] >= {target}"},
-            {"constraint_id": "house", "forall": ["t in T"],
-             "expression": "draw[t] == 3.3[kW] + charge[t]"},
+            {
+                "constraint_id": "house",
+                "forall": ["t in T"],
+                "expression": "draw[t] == 3.3[kW] + charge[t]",
+            },
         ],
         {"sense": "minimize", "unit": "kWh", "expression": "sum(draw[t]*dt(t) for t in T)"},
         sets=[*HOURS, INSTANTS],
-    )  # fmt: skip
+    )
 
 
 def parity(total: float = 3.0) -> Blueprint:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
-from engiagent.formulations import compile_blueprint
-from engiagent.solvers import SolveOptions, solve, to_dataset
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.run.certify import certify
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from tests.verify.small import document, judged
 
 

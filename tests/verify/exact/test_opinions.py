@@ -8,14 +8,16 @@ import pytest
 import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.certify import certify
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations import compile_blueprint, expand
-from engiagent.problems import Problem, corpus_root
-from engiagent.secondopinion import second_opinion
-from engiagent.solvers import solve, to_dataset
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.run.certify import certify
+from engiagent.run.secondopinion import second_opinion
 from engiagent.solvers.result import SolveOptions
-from engiagent.verify import Certificate
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem, corpus_root
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import load_requirements
 from tests.verify.small import document
@@ -30,8 +32,10 @@ def knapsack(kind: str = "binary", needed: float = 0.0) -> Blueprint:
         [{"name": "take", "index": ["g in G"], "type": kind, "unit": "1", "lower": 0, "upper": 1}],
         [
             {"constraint_id": "weight", "expression": "sum(w[g]*take[g] for g in G) <= 15[kg]"},
-            {"constraint_id": "needed",
-             "expression": f"sum(w[g]*take[g] for g in G) >= {needed}[kg]"},
+            {
+                "constraint_id": "needed",
+                "expression": f"sum(w[g]*take[g] for g in G) >= {needed}[kg]",
+            },
         ],
         {"sense": "maximize", "unit": "EUR", "expression": "sum(v[g]*take[g] for g in G)"},
         sets=[{"name": "G", "kind": "labels", "elements": list(KNAPSACK)}],
@@ -39,14 +43,21 @@ def knapsack(kind: str = "binary", needed: float = 0.0) -> Blueprint:
             {"name": "v", "index": ["G"], "unit": "EUR", "value": values},
             {"name": "w", "index": ["G"], "unit": "kg", "value": weights},
         ],
-    )  # fmt: skip
+    )
 
 
 def plan(take: list[float], **claims: Any) -> xr.Dataset:
     """Return a plan of a solver called own; it claims what it has, also as bound."""
     value = sum(t * v for t, (v, _) in zip(take, KNAPSACK.values(), strict=True))
-    claims = {"status": "optimal", "objective": value, "bound": value, "objective_unit": "EUR",
-              "is_mip": 1, "solver": "own", **claims}  # fmt: skip
+    claims = {
+        "status": "optimal",
+        "objective": value,
+        "bound": value,
+        "objective_unit": "EUR",
+        "is_mip": 1,
+        "solver": "own",
+        **claims,
+    }
     return xr.Dataset({"take": (("G",), take, {"units": "1"})}, {"G": list(KNAPSACK)}, claims)
 
 
@@ -76,8 +87,10 @@ def test_every_solver_gets_the_stated_programme_and_finds_its_optimum(solver: st
     assert section["second_solver"]["agrees"] is True
     assert section["second_solver"]["note"] == "reported, not recomputed"
     assert section["reported_bound"] == {
-        "value": 15.0, "by": "own", "note": "reported, not recomputed",
-    }  # fmt: skip
+        "value": 15.0,
+        "by": "own",
+        "note": "reported, not recomputed",
+    }
 
 
 def test_whole_numbers_are_bounded_exactly_over_their_cases() -> None:
@@ -121,9 +134,15 @@ def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
 
 def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
     said = Opinion(
-        solver="other", version="1", status="infeasible", objective=None, bound=None, unit="EUR",
-        over="the blueprint", complete=True,
-    )  # fmt: skip
+        solver="other",
+        version="1",
+        status="infeasible",
+        objective=None,
+        bound=None,
+        unit="EUR",
+        over="the blueprint",
+        complete=True,
+    )
     found = judged(BEST, said)
     assert found.verdict == "undecided"
     assert "here is a plan" in found.levels["optimality"]["second_solver"]["contradiction"]
@@ -134,30 +153,48 @@ def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
     status: str, agrees: bool
 ) -> None:
     said = Opinion(
-        solver="other", version="1", status=status, objective=None, bound=None, unit="EUR",
-        over="the blueprint", complete=True,
-    )  # fmt: skip
+        solver="other",
+        version="1",
+        status=status,
+        objective=None,
+        bound=None,
+        unit="EUR",
+        over="the blueprint",
+        complete=True,
+    )
     found = certify(
-        None, {"status": "infeasible"}, knapsack(needed=30), folder=Path(), name="k", exact=True,
+        None,
+        {"status": "infeasible"},
+        knapsack(needed=30),
+        folder=Path(),
+        name="k",
+        exact=True,
         opinion=said,
-    )  # fmt: skip
+    )
     assert found.levels["optimality"]["second_solver"]["agrees"] is agrees
     assert found.verdict == ("proven infeasible" if agrees else "undecided")
 
 
 def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
     said = Opinion(
-        solver="other", version="1", status="optimal", objective=16.0, bound=16.0, unit="EUR",
-        over="the blueprint without 1 rules that are not affine", complete=False,
-    )  # fmt: skip
+        solver="other",
+        version="1",
+        status="optimal",
+        objective=16.0,
+        bound=16.0,
+        unit="EUR",
+        over="the blueprint without 1 rules that are not affine",
+        complete=False,
+    )
     found = judged(BEST, said)
     assert found.verdict in ("certified", "feasible")
     assert found.levels["optimality"]["second_solver"]["agrees"] is None
 
 
 def test_a_solver_is_no_second_opinion_on_its_own_plan(tmp_path: Path) -> None:
-    from engiagent.formulations import compile_blueprint
-    from engiagent.solvers import solve, to_dataset
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.solvers.solution import to_dataset
+    from engiagent.solvers.solving import solve
 
     program = compile_blueprint(knapsack(), tmp_path)
     solution = to_dataset(program, solve(program, SolveOptions(backend="highs"), isolate=False))
@@ -187,8 +224,14 @@ def test_requirements_that_were_read_from_the_text_count_for_the_second_solver(
     read = load_requirements(house / "expert/requirements.yaml")
     for requirements, over in ((None, "the blueprint"), (read, "the stated requirements")):
         said = second_opinion(
-            problem, schedule, blueprint, "highs", SolveOptions(), folder=tmp_path, name="house",
+            problem,
+            schedule,
+            blueprint,
+            "highs",
+            SolveOptions(),
+            folder=tmp_path,
+            name="house",
             requirements=requirements,
-        )  # fmt: skip
+        )
         assert said.over.startswith(over)
         assert said.objective == pytest.approx(float(schedule.attrs["objective"]), rel=1e-6)

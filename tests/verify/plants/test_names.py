@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.blueprint.units import parse_unit
 from engiagent.formulations.components import MODELS as FORMULATIONS
+from engiagent.units.unit import parse_unit
 from engiagent.verify.plants import MODELS, entry_of
 from engiagent.verify.plants.page import units_page
 from engiagent.verify.plants.slots import SLOTS

@@ -62,8 +62,13 @@ AIR = """  - name: u
       ambient_temperature: 22.012}
 """
 # Half of the flow takes 1.006 kW away by 1 K of difference, and an eighth of the fan's power.
-BLOWN = {"u.flow": [1, 1], "u.outdoor_share": [0, 0], "u.supply_temperature": [19, 19],
-         "u.cooling_coil": [1.006, 1.006], "room.temperature": [20, 20, 20]}  # fmt: skip
+BLOWN = {
+    "u.flow": [1, 1],
+    "u.outdoor_share": [0, 0],
+    "u.supply_temperature": [19, 19],
+    "u.cooling_coil": [1.006, 1.006],
+    "room.temperature": [20, 20, 20],
+}
 
 
 BOXES = """  - name: u
@@ -94,10 +99,18 @@ BOXES = """  - name: u
       ambient_temperature: 21.006}
 """
 # Both get half a kilogram at 19 degC; what this takes from the first, its coil gives back.
-SHARED = {"u.flow": [1, 1], "u.outdoor_share": [0, 0], "u.supply_temperature": [19, 19],
-          "u.cooling_coil": [1.006, 1.006], "a.flow": [0.5, 0.5], "a.reheat": [0.503, 0.503],
-          "b.flow": [0.5, 0.5], "b.reheat": [0, 0], "warm.temperature": [20, 20, 20],
-          "room.temperature": [20, 20, 20]}  # fmt: skip
+SHARED = {
+    "u.flow": [1, 1],
+    "u.outdoor_share": [0, 0],
+    "u.supply_temperature": [19, 19],
+    "u.cooling_coil": [1.006, 1.006],
+    "a.flow": [0.5, 0.5],
+    "a.reheat": [0.503, 0.503],
+    "b.flow": [0.5, 0.5],
+    "b.reheat": [0, 0],
+    "warm.temperature": [20, 20, 20],
+    "room.temperature": [20, 20, 20],
+}
 
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
@@ -107,12 +120,22 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (BOX, {"u.heating": [7, 3]}, "limit:u.heating_mass"),
     (BOX, {"u.heating": [-1, 3]}, "sign:u.heating_mass"),
     # Everything at 20 °C stays there without heat.
-    (ZONE, {"u.heating": [0, 0], "u.mass.temperature": [20, 20, 20],
-            "u.air.mean_temperature": [20, 20]}, ""),
+    (
+        ZONE,
+        {
+            "u.heating": [0, 0],
+            "u.mass.temperature": [20, 20, 20],
+            "u.air.mean_temperature": [20, 20],
+        },
+        "",
+    ),
     (ZONE, {"u.heating": [0, 0], "u.air.mean_temperature": [20, 21]}, "output:u.air.mean_temp"),
     (ZONE, {"u.heating": [5, 0]}, "limit:u.heating"),
-    (ZONE.replace("temperature: 20, initial", "temperature: 0, initial"), {"u.heating": [0, 0]},
-     "below:u.air.mean_temperature"),
+    (
+        ZONE.replace("temperature: 20, initial", "temperature: 0, initial"),
+        {"u.heating": [0, 0]},
+        "below:u.air.mean_temperature",
+    ),
     (EMITTER, {"u.heat": [5, 5], "room.temperature": [20, 20, 20]}, ""),
     (EMITTER, {"u.heat": [6, 5]}, "limit:u.heat"),
     (EMITTER, {"u.heat": [-1, 5]}, "sign:u.heat"),
@@ -132,13 +155,19 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (BOXES, {**SHARED, "a.reheat": [0, 0.503]}, "drift:zone.warm"),
     (BOXES, {**SHARED, "b.reheat": [0.1, 0]}, "limit:b.reheat"),
     # 0.5 kg/s of 19 degC are behind a coil of 5.6 kW warmer than 30 degC.
-    (BOXES.replace("reheat_max: 3", "reheat_max: 9"), {**SHARED, "a.reheat": [5.6, 0.503]},
-     "limit:a.reheat"),
+    (
+        BOXES.replace("reheat_max: 3", "reheat_max: 9"),
+        {**SHARED, "a.reheat": [5.6, 0.503]},
+        "limit:a.reheat",
+    ),
     # 0.3 kW stand by, however many run.
     (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.3, 1.3, 0.3]}, ""),
-    (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.1, 1.1, 0.1]},
-     "output:u.electric_power"),
-]  # fmt: skip
+    (
+        PUMPS,
+        {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.1, 1.1, 0.1]},
+        "output:u.electric_power",
+    ),
+]
 
 
 @pytest.mark.parametrize(("dynamics", "schedule", "check"), CASES)

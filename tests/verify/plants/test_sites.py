@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.problems import Problem
-from engiagent.verify import Certificate, check
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.disturbances import parse_disturbances, with_disturbances
 from engiagent.verify.requirements import parse_requirements
 from tests.verify.plants.yard import broken, executed, passes, physics, text_of
@@ -189,10 +190,22 @@ def test_a_small_disturbance_breaks_nothing_and_a_state_reacts(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "spec",
-    ["", "home.power", "home.power=0", "home.power=5%, runs=0", "home.power=nan", "runs=5",
-     "home.power=5%, home.power=3%", "home.power=5 parsecs", "home.power=5%, correlation=1",
-     "home.power=5%, seed=-1", "nobody.power=5%", "home.power=2 degC", "home.price=5%"],
-)  # fmt: skip
+    [
+        "",
+        "home.power",
+        "home.power=0",
+        "home.power=5%, runs=0",
+        "home.power=nan",
+        "runs=5",
+        "home.power=5%, home.power=3%",
+        "home.power=5 parsecs",
+        "home.power=5%, correlation=1",
+        "home.power=5%, seed=-1",
+        "nobody.power=5%",
+        "home.power=2 degC",
+        "home.price=5%",
+    ],
+)
 def test_a_disturbance_that_means_nothing_is_refused(tmp_path: Path, spec: str) -> None:
     with pytest.raises(InputError):
         noisy(tmp_path, spec)
@@ -217,16 +230,25 @@ def test_a_plant_that_cannot_be_read_is_refused_with_its_line(plant: str, messag
     ("dynamics", "words"),
     [
         ("  - {name: u, model: perpetuum, index: T}\n", "knows no model 'perpetuum'"),
-        ("  - {name: u, model: battery, index: T, parameters: {energy_capcity: 3}}\n",
-         "no parameter 'energy_capcity'"),
-        ("  - {name: u, model: battery, index: T, parameters: {energy_capacity: '3[kW]'}}\n",
-         "needed is kWh"),
-        ("  - {name: u, model: heat_pump, index: T, parameters: {rated_capacity: 3}}\n",
-         "given by nothing"),
-        ("  - {name: u, model: ev, index: T, parameters: {energy_capacity: 3, charge_power_max: 1}}"
-         "\n", "no arrival"),
+        (
+            "  - {name: u, model: battery, index: T, parameters: {energy_capcity: 3}}\n",
+            "no parameter 'energy_capcity'",
+        ),
+        (
+            "  - {name: u, model: battery, index: T, parameters: {energy_capacity: '3[kW]'}}\n",
+            "needed is kWh",
+        ),
+        (
+            "  - {name: u, model: heat_pump, index: T, parameters: {rated_capacity: 3}}\n",
+            "given by nothing",
+        ),
+        (
+            "  - {name: u, model: ev, index: T, parameters: {energy_capacity: 3, charge_power_max: 1}}"
+            "\n",
+            "no arrival",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_executed_is_unchecked_with_its_reason(
     tmp_path: Path, dynamics: str, words: str
 ) -> None:

@@ -153,7 +153,7 @@ WRONG = [
     ("boiler", {"heat": [8, 0], "fuel": [8, 0]}, "output:u.fuel"),
     ("chiller", {"cooling": [250], "electric_power": [50]}, "output:u.electric_power"),
     ("fan", {"flow": [2.5], "electric_power": [2]}, "output:u.electric_power"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("case", "series"), RIGHT)

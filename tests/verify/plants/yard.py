@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.problems import Problem
-from engiagent.verify import Certificate, check
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.requirements import parse_requirements
 
 HEAD = """schema: engiagent-requirements/1

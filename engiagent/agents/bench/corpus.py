@@ -1,0 +1,75 @@
+"""How a run is held against the expert's answer of a problem."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from engiagent.errors import InputError
+
+if TYPE_CHECKING:
+    from engiagent.agents.running import RunOutcome
+
+EXPERT: Final = "expert"
+ANSWER: Final = "answer.json"
+UNDECIDED: Final = "undecided"
+ILL_POSED: Final = "ill-posed"
+Judgement = Literal["right", "wrong", "undecided"]
+
+
+def read_answer(answer: Path) -> Mapping[str, Any]:
+    """Return an expert's answer; one that is none is an :class:`InputError`."""
+    try:
+        found = json.loads(answer.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"this is no JSON: {error}", str(answer)) from error
+    if not isinstance(found, dict) or "verdict" not in found:
+        raise InputError("an answer needs a verdict", str(answer))
+    return found
+
+
+def judge(
+    verdict: str | None,
+    objective: Mapping[str, Any],
+    missing: Sequence[str],
+    answer: Mapping[str, Any],
+) -> tuple[Judgement, str]:
+    """Hold a verdict and an objective against an answer.
+
+    An ``ill-posed`` answer is met by naming whatever data the expert found missing. The answer has
+    them by the expert's own names, and under ``missing_as`` as quantities of units, which is how
+    who only has the text may call them. Without the expert's annotations a plan is ``solved`` at
+    best; it is right with the expert's objective. A proof that the best plan known to the expert is
+    the best there is contradicts nobody.
+    """
+    from engiagent.cli.answers import against_answer
+
+    expected = str(answer["verdict"])
+    refused = verdict in (None, UNDECIDED, ILL_POSED)
+    if refused and (verdict is None or expected != ILL_POSED):
+        return "undecided", f"the answer says {expected}"
+    if refused:
+        names = answer.get("missing_as") or {}
+        unnamed = {
+            str(item)
+            for item in answer.get("missing") or ()
+            if not {str(item), *names.get(item, ())} & set(missing)
+        }
+        if unnamed:
+            return "undecided", f"does not name what is missing: {', '.join(sorted(unnamed))}"
+        return "right", ""
+    if (verdict, expected) == ("certified", "feasible") or (
+        verdict == "solved" and expected in ("certified", "feasible")
+    ):
+        answer = {**answer, "verdict": verdict}
+    differences = list(against_answer(verdict, objective, missing, answer))
+    return ("wrong", "; ".join(differences)) if differences else ("right", "")
+
+
+def why(outcome: "RunOutcome") -> str:
+    """Return in one line what kept a run from a verdict."""
+    parts = [f"missing {item}" for item in outcome.missing]
+    for item in outcome.not_understood:
+        text = item.get("text", item) if isinstance(item, Mapping) else item
+        parts.append(" ".join(str(text).split()))
+    return "; ".join(parts) or str(outcome.error or outcome.reason or "")

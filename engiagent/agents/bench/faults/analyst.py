@@ -1,0 +1,285 @@
+"""The scripted model: an analyst who spoils the expert's blueprint and mends it as competent."""
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from engiagent.agents.bench.faults.elements import Json
+from engiagent.agents.bench.faults.injections import Case, Injection
+from engiagent.agents.protocol import Answer, Fault, Question, Usage
+from engiagent.io.jsontext import loads_strict
+
+CHARACTERS_A_TOKEN: Final = 4
+
+
+@dataclass(frozen=True)
+class Chances:
+    """How likely an agent who is asked mends a fault.
+
+    Attributes
+    ----------
+    told
+        When a finding names the element, or quotes the text on which it rests.
+    hinted
+        When there is a finding, but of something else.
+    """
+
+    told: float = 0.0
+    hinted: float = 0.0
+
+
+CURES: Final[Mapping[str, Mapping[str, Chances]]] = {
+    # A slip of the pen: whoever is shown it sees it.
+    "slip": {"modeler": Chances(0.85, 0.35), "analyzer": Chances(0.6, 0.3)},
+    # Who misread the text repeats it while modelling: only reading again mends it.
+    "misreading": {"analyzer": Chances(0.8, 0.35)},
+    # A mistake of modelling comes back in every fresh draft: only a directed repair mends it.
+    "craft": {"modeler": Chances(0.75, 0.3)},
+    # Seen only after somebody has compared with the text: findings of the verifier.
+    "review": {"modeler": Chances(0.8, 0.0), "analyzer": Chances(0.3, 0.0)},
+    # The modeler makes the same wrong repair for ever.
+    "stuck": {"analyzer": Chances(0.75, 0.4)},
+    "hopeless": {},
+}
+"""The declared competence: who mends which fault, and how likely in one turn."""
+REPAIR_MALFORMED: Final = 0.08
+REQUIREMENT_DROPPED: Final = 0.15
+JUDGE_SEES: Final = 0.7
+DIAGNOSIS_RIGHT: Final = 0.6
+_VERIFIERS: Final = (
+    "requirement-dropped",
+    "over-constrained",
+    "misread",
+    "requirement-violated",
+    "data-ignored",
+)
+_KIND_OF_CLASS: Final = {
+    "over-constrained": "over-constrained",
+    "dropped requirement": "requirement-dropped",
+    "vague": "requirement-dropped",
+    "altered data": "data-altered",
+}
+
+
+@dataclass
+class ScriptedAnalyst:
+    """An engine with a declared, seeded competence; it is no language model.
+
+    Attributes
+    ----------
+    document, requirements
+        The expert's, which the analyst spoils and leaves things out of.
+    seed
+        The same seed draws the same luck under every policy.
+    """
+
+    document: Json
+    requirements: Json
+    case: Case
+    seed: str
+    name: str = "scripted"
+    judges: bool = True
+    asked: Counter[str] = field(default_factory=Counter)
+    draft: Json | None = None
+    drawn: Counter[str] = field(default_factory=Counter)
+
+    def ask(self, question: Question) -> Answer:
+        """Answer as declared; the first replies fail where the case says so."""
+        number = sum(self.asked.values())
+        self.asked[question.kind] += 1
+        replies = self.case.replies
+        if number < len(replies):
+            return _failed_reply(replies[number])
+        answer = {
+            "analyse": self._analysed,
+            "repair": self._repaired,
+            "judge": self._judged,
+            "requirements": self._required,
+            "diagnose": self._diagnosed,
+        }.get(question.kind)
+        if answer is None:
+            said = f"nothing is scripted for '{question.kind}'"
+            return Answer(None, Usage(calls=1), Fault("engine-refused", said))
+        value = answer(question)
+        return Answer(value, _usage(question, value))
+
+    def _chance(self, about: str) -> float:
+        """Return the next draw about something, the same in every mode that asks as often."""
+        self.drawn[about] += 1
+        return random.Random(f"{self.seed}|{about}|{self.drawn[about]}").random()
+
+    def _there(self, question: Question) -> Json:
+        """Return the blueprint on the board; before there is one, the last draft."""
+        blueprint = question.board.blueprint
+        if question.board.draft is not None:
+            return dict(question.board.draft)
+        if blueprint is None:
+            return self.draft or self.case.spoilt(self.document)
+        found = loads_strict(blueprint.to_json())
+        assert isinstance(found, dict)
+        return found
+
+    def _mends(self, agent: str, injection: Injection, faults: Iterable[Fault]) -> bool:
+        """Draw whether an agent mends a fault after these findings."""
+        findings = [f for f in faults if _relevant(f, injection)]
+        told = any(_tells(fault, injection) for fault in findings)
+        chances = CURES[injection.cure].get(agent, Chances())
+        if injection.cure == "review" and not any(f.kind in _VERIFIERS for f in findings):
+            return False
+        likely = chances.told if told else chances.hinted if findings else 0.0
+        return self._chance(f"{agent}|{injection.place.pointer}") < likely
+
+    # --- answers ---------------------------------------------------------------------------------
+
+    def _analysed(self, question: Question) -> Json:
+        document = self._there(question)
+        for injection in self.case.injections:
+            if injection.present(document) and self._mends(
+                "analyzer", injection, question.board.instruction.faults
+            ):
+                document = injection.mended(document)
+        self.draft = document
+        return {
+            "sufficiency": "complete",
+            "missing": [],
+            "contradictions": [],
+            "not_understood": [],
+            "blueprint": document,
+            "notes": ["scripted"],
+        }
+
+    def _repaired(self, question: Question) -> Json:
+        document = self._there(question)
+        patch: list[Json] = []
+        if self._chance("malformed") < REPAIR_MALFORMED:
+            patch = [{"op": "replace", "path": "/core_model_elements/constrains/0", "value": 0}]
+            return {"why": "scripted: a path that is not there", "patch": patch}
+        for injection in self.case.injections:
+            if not injection.present(document):
+                continue
+            if self._mends("modeler", injection, question.board.instruction.faults):
+                patch += injection.patch(document)
+                document = injection.mended(document)
+        # Who sees nothing wrong gives back what is there.
+        same = {"op": "test", "path": "/schema", "value": "engiagent-blueprint/1"}
+        return {"why": "scripted", "patch": patch or [same]}
+
+    def _required(self, question: Question) -> Json:
+        left_out = {quote for i in self.case.injections if self.case.hidden for quote in _names(i)}
+        kept = [
+            entry
+            for entry in self.requirements.get("requirements") or ()
+            if self._chance(f"requirement|{entry.get('id')}") >= REQUIREMENT_DROPPED
+            and not any(_shares(entry, words) for words in left_out)
+        ]
+        return {"requirements": {**self.requirements, "requirements": kept}, "not_expressible": []}
+
+    def _judged(self, question: Question) -> Json:
+        document = self._there(question)
+        if self.case.false_alarm and self.asked["judge"] == 1:
+            return {"verdict": "wrong", "findings": [self._alarm(question)]}
+        findings = []
+        for injection in self.case.injections:
+            if injection.present(document) and self._chance("judge") < JUDGE_SEES:
+                quote = _evidence(injection, document)
+                if quote:
+                    kind = _KIND_OF_CLASS.get(injection.fault_class, "misread")
+                    findings.append(
+                        {
+                            "kind": kind,
+                            "quote": quote,
+                            "place": injection.place.pointer,
+                            "why": f"{injection.place.name or 'the objective'} is not what it says",
+                        }
+                    )
+        return {"verdict": "wrong" if findings else "faithful", "findings": findings}
+
+    def _alarm(self, question: Question) -> Json:
+        """Accuse a right blueprint with words that do stand in the text."""
+        assert question.board.problem is not None
+        words = question.board.problem.text.split("\n# ")[-1].split()
+        return {
+            "kind": "over-constrained",
+            "quote": " ".join(words[:8]),
+            "place": "/",
+            "why": "this seems too strict",
+        }
+
+    def _diagnosed(self, question: Question) -> Json:
+        document = self._there(question)
+        able = [
+            max(CURES[i.cure], key=lambda a: CURES[i.cure][a].told)
+            for i in self.case.injections
+            if i.present(document) and CURES[i.cure]
+        ]
+        right = bool(able) and self._chance("diagnosis") < DIAGNOSIS_RIGHT
+        agent = able[0] if right else "modeler"
+        return {
+            "agent": agent,
+            "strategy": "compare with the text again",
+            "priority": "high",
+            "estimated_success": 0.4,
+            "reasoning": "scripted",
+        }
+
+
+def _failed_reply(how: str) -> Answer:
+    usage = Usage(calls=1)
+    if how == "malformed":
+        return Answer({"blueprint": "see above"}, usage)
+    if how == "truncated":
+        return Answer(None, usage, Fault("reply-truncated", "the answer ends before its end"))
+    return Answer(None, usage, Fault("engine-refused", "the model would not answer"))
+
+
+def _usage(question: Question, value: Any) -> Usage:
+    """Estimate what a model would have been billed: the text and the blueprint, and the answer."""
+    board = question.board
+    read = 0 if board.problem is None else len(board.problem.text)
+    read += 0 if board.blueprint is None else len(board.blueprint.to_json())
+    wrote = len(json.dumps(value))
+    return Usage(
+        calls=1, input_tokens=read // CHARACTERS_A_TOKEN, output_tokens=wrote // CHARACTERS_A_TOKEN
+    )
+
+
+def _relevant(fault: Fault, injection: Injection) -> bool:
+    return not fault.kind.startswith(("reply-", "engine-"))
+
+
+def _tells(fault: Fault, injection: Injection) -> bool:
+    """Whether a finding names the element, or quotes words that it rests on."""
+    said = " ".join(f"{fault.place} {fault.message} {fault.suggestion}".split())
+    quoted = (" ".join(quote.split()) for quote in injection.quotes())
+    if injection.place.pointer in said or any(quote in said for quote in quoted):
+        return True
+    return any(re.search(rf"(?<![\w.]){re.escape(w)}(?![\w.])", said) for w in injection.words())
+
+
+def _names(injection: Injection) -> set[str]:
+    return {*injection.quotes(), *injection.words()}
+
+
+def _shares(entry: Mapping[str, Any], words: str) -> bool:
+    """Whether a requirement speaks of the same words or the same quantity."""
+    quote = str(entry.get("quote") or "")
+    return (len(words) > 3 and (words in quote or quote in words)) or (
+        "." in words and words in str(entry.get("expression"))
+    )
+
+
+def _evidence(injection: Injection, document: Json) -> str:
+    """Return words of the text with which a reader could accuse an element."""
+    if injection.quotes():
+        return injection.quotes()[0]
+    expression = str((injection.right or injection.wrong or {}).get("expression", ""))
+    for parameter in document["core_model_elements"].get("parameters") or ():
+        if re.search(rf"\b{re.escape(str(parameter.get('name')))}\b", expression):
+            found = Injection("", "", "slip", injection.place, parameter, None).quotes()
+            if found:
+                return found[0]
+    return ""

@@ -1,0 +1,399 @@
+"""A suite: problems × engines × coordination × repetitions, with checkpoints from which it resumes.
+
+Every finished run is a row in an SQLite file beside the results, committed before the next begins;
+the same suite started again runs only what is missing.
+"""
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, why
+from engiagent.agents.budgets import STEPS, Budget
+from engiagent.agents.protocol import Engine
+from engiagent.agents.routing import Coordination, Policy
+from engiagent.agents.team import Guidance
+from engiagent.errors import EngiagentError, InputError
+from engiagent.run.proofs import PLAIN
+from engiagent.solvers.result import SolveOptions
+from engiagent.verify.verdicts import PROVEN, USABLE
+
+if TYPE_CHECKING:
+    from engiagent.text import Problem
+
+SCHEMA: Final = "engiagent-suite/1"
+CLAIMS: Final = (*USABLE, "proven infeasible")
+Mode = Literal["full", "fixed", "no_verifier", "no_forced_switching"]
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+_TABLE: Final = """CREATE TABLE IF NOT EXISTS runs (
+    suite TEXT NOT NULL, problem TEXT NOT NULL, engine TEXT NOT NULL, coordination TEXT NOT NULL,
+    repetition INTEGER NOT NULL, result TEXT NOT NULL,
+    PRIMARY KEY (suite, problem, engine, coordination, repetition)
+)"""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is to be run.
+
+    Attributes
+    ----------
+    root, problems
+        A folder, and the places of problems in it; all with an answer where none are named.
+    repetitions
+        Of an engine that judges; the offline engine says the same every time and runs once.
+    model, base_url, exemplars, allow_code
+        As ``engiagent run`` takes them, for the engine that asks a language model.
+    """
+
+    name: str
+    root: Path
+    problems: tuple[str, ...]
+    engines: tuple[str, ...] = ("offline",)
+    coordination: tuple[str, ...] = ("full",)
+    repetitions: int = 1
+    time_limit: float = 120.0
+    steps: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+    model: str | None = None
+    base_url: str | None = None
+    exemplars: int = 0
+    allow_code: bool = False
+
+    @property
+    def digest(self) -> str:
+        """What has to be the same for a checkpoint to be of use: limits and the problems' bytes."""
+        limits: list[Any] = [self.time_limit, self.steps, self.tokens, self.cost, self.minutes]
+        limits += [self.model, self.base_url, self.exemplars, self.allow_code]
+        parts = [json.dumps(limits)]
+        for name in self.problems:
+            files = sorted(p for p in (self.root / name).rglob("*") if p.is_file())
+            parts += [f"{p.name}:{sha256(p.read_bytes()).hexdigest()}" for p in files]
+        return sha256("\n".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One run of a suite."""
+
+    problem: str
+    engine: str
+    coordination: str
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of a run.
+
+    Attributes
+    ----------
+    numerical
+        Whether there is a number for the objective.
+    feasible
+        Whether the plan breaks none of the expert's annotations, or the verdict is the expert's.
+    right
+        Whether verdict and objective are the expert's.
+    false
+        Whether it claims what the annotations contradict.
+    """
+
+    verdict: str | None
+    numerical: bool
+    feasible: bool
+    right: bool
+    false: bool
+    turns: int
+    tokens: int
+    cost: float | None
+    seconds: float
+    reason: str
+
+    @property
+    def certified(self) -> bool:
+        """Whether it is right and shown."""
+        return self.right and self.verdict in PROVEN
+
+
+MakeEngine = Callable[[str, Path, Budget, "Problem"], Engine]
+"""Returns the engine of a name, for the run in a folder."""
+
+
+def load_suite(path: Path) -> Suite:
+    """Return a suite from a YAML file; places in it are relative to it.
+
+    Raises
+    ------
+    InputError
+        When the file is no suite, or names what is not there.
+    """
+    from engiagent.text import corpus_root
+    from engiagent.verify.plainyaml import load_tree, plain
+
+    try:
+        found = plain(load_tree(path.read_text(encoding="utf-8"), str(path)))
+    except OSError as error:
+        raise InputError(f"the suite cannot be read: {error}", str(path)) from None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        said = found.get("schema") if isinstance(found, dict) else type(found).__name__
+        raise InputError("this is no suite", str(path), found=repr(said), expected=SCHEMA)
+    known = {field.name for field in fields(Suite)} | {"schema"}
+    for key in found:
+        if key not in known:
+            raise InputError(
+                f"a suite has no field '{key}'", str(path), found=key, expected=", ".join(known)
+            )
+    root = corpus_root() if "root" not in found else path.parent / str(found["root"])
+    names = tuple(map(str, found.get("problems") or _all(root)))
+    for name in names:
+        if not (root / name / EXPERT / ANSWER).is_file():
+            raise InputError(f"no problem with an answer lies at '{name}'", str(root))
+    values = {k: v for k, v in found.items() if k not in ("schema", "root", "problems")}
+    for key, allowed in (("coordination", MODES), ("engines", None)):
+        if key in values:
+            values[key] = tuple(map(str, values[key]))
+            wrong = [v for v in values[key] if allowed is not None and v not in allowed]
+            if wrong:
+                raise InputError(
+                    f"unknown {key}", str(path), found=wrong[0], expected=", ".join(allowed or ())
+                )
+    _check_numbers(values, path)
+    _check_asking(values, path)
+    return Suite(**{"name": path.stem, **values}, root=root, problems=names)
+
+
+def _check_numbers(values: Mapping[str, Any], path: Path) -> None:
+    for key in ("repetitions", "time_limit", "steps", "tokens", "cost", "minutes"):
+        value = values.get(key)
+        whole = key in ("repetitions", "steps", "tokens")
+        kinds = int if whole else int | float
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, kinds) or not value > 0
+        ):
+            raise InputError(
+                f"'{key}' is no positive number",
+                str(path),
+                found=repr(value),
+                expected="a whole number" if whole else "a number",
+            )
+
+
+def _check_asking(values: Mapping[str, Any], path: Path) -> None:
+    """Refuse what says of a language model is no text, no number of exemplars, no yes or no."""
+    kinds: dict[str, type] = {"model": str, "base_url": str, "exemplars": int, "allow_code": bool}
+    for key, kind in kinds.items():
+        value = values.get(key)
+        if value is not None and type(value) is not kind:
+            raise InputError(
+                f"'{key}' is not as it should be",
+                str(path),
+                found=repr(value),
+                expected=kind.__name__,
+            )
+
+
+def _all(root: Path) -> Iterator[str]:
+    for answer in sorted(root.glob(f"**/{EXPERT}/{ANSWER}")):
+        yield answer.parents[1].relative_to(root).as_posix()
+
+
+def cells(suite: Suite) -> tuple[Cell, ...]:
+    """Return every run of a suite, repetitions last, so that a suite cut short covers much."""
+    return tuple(
+        Cell(problem, engine, coordination, repetition)
+        for repetition in range(1, suite.repetitions + 1)
+        for engine in suite.engines
+        for coordination in (suite.coordination if engine != "offline" else ("full",))
+        for problem in suite.problems
+        if repetition == 1 or engine != "offline"
+    )
+
+
+def run_suite(
+    suite: Suite,
+    checkpoint: Path,
+    make: MakeEngine | None = None,
+    on_run: Callable[[Cell, Measured, bool], None] | None = None,
+) -> dict[Cell, Measured]:
+    """Run what the checkpoint does not have yet.
+
+    Parameters
+    ----------
+    checkpoint
+        An SQLite file; made where it is not there.
+    make
+        Who returns engines by name; the offline engine and those of the command line by default.
+    on_run
+        Called with each run, its result, and whether it came from the checkpoint.
+
+    Raises
+    ------
+    InputError
+        When the checkpoint cannot be used.
+    EngiagentError
+        When an engine is not available.
+    """
+    found: dict[Cell, Measured] = {}
+    digest = suite.digest
+    try:
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(checkpoint, timeout=20.0)) as store:
+            store.execute(_TABLE)
+            for cell in cells(suite):
+                before = _stored(store, digest, cell)
+                measured = before or measure(suite, cell, make or partial(engine_of, suite))
+                if before is None:
+                    _store(store, digest, cell, measured)
+                found[cell] = measured
+                if on_run is not None:
+                    on_run(cell, measured, before is not None)
+    except (sqlite3.Error, OSError) as error:
+        raise InputError(f"the checkpoint cannot be used: {error}", str(checkpoint)) from None
+    return found
+
+
+def _stored(store: sqlite3.Connection, digest: str, cell: Cell) -> Measured | None:
+    row = store.execute(
+        "SELECT result FROM runs WHERE suite = ? AND problem = ? AND engine = ? AND "
+        "coordination = ? AND repetition = ?",
+        (digest, *asdict(cell).values()),
+    ).fetchone()
+    return None if row is None else Measured(**json.loads(row[0]))
+
+
+def _store(store: sqlite3.Connection, digest: str, cell: Cell, measured: Measured) -> None:
+    with store:
+        store.execute(
+            "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+            (digest, *asdict(cell).values(), json.dumps(asdict(measured))),
+        )
+
+
+def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: "Problem") -> Engine:
+    """Return an engine as ``engiagent run`` has it.
+
+    Raises
+    ------
+    EngiagentError
+        For a name that is none, and for an engine that is not ready.
+    """
+    from engiagent.agents.engines.offline import OfflineEngine
+    from engiagent.agents.runs import ENGINES
+
+    if name not in ENGINES:
+        raise EngiagentError(
+            f"the engine '{name}' is not available; available: {', '.join(ENGINES)}"
+        )
+    if name == "offline":
+        return OfflineEngine()
+    from engiagent.agents.engines.asking import Asking
+
+    asking = Asking(suite.model, suite.base_url, exemplars=suite.exemplars)
+    asking.ready()
+    return asking.engine(folder, budget, problem, resumed=False)
+
+
+def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
+    """Run one cell on a copy of the problem without the expert's folder, and judge it after."""
+    from engiagent.agents.running import Run
+    from engiagent.run.folder import RunFolder
+    from engiagent.text import Problem
+
+    source = suite.root / cell.problem
+    answer = json.loads((source / EXPERT / ANSWER).read_text(encoding="utf-8"))
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="engiagent-suite-") as scratch:
+        bare = Path(scratch) / "problem"
+        shutil.copytree(source, bare, ignore=shutil.ignore_patterns(EXPERT, ".*"))
+        problem = Problem.load(bare)
+        folder = RunFolder.create(Path(scratch) / "run", problem.id, {}, force=False, on_event=None)
+        options = SolveOptions(time_limit=suite.time_limit)
+        budget = budget_of(suite)
+        engine = make(cell.engine, folder.path, budget, problem)
+        run = Run(
+            folder, problem, options, None, PLAIN, guidance(cell, engine, budget, suite.allow_code)
+        )
+        outcome = run.guarded(lambda: run.from_problem({}, engine))
+        seconds = time.perf_counter() - begun
+        turns, tokens, cost = usage_of(folder.path)
+        said, reason = judge(outcome.verdict, outcome.objective or {}, outcome.missing, answer)
+        right = said == "right"
+        kept = right or _kept(source, run)
+        false = outcome.verdict in CLAIMS and not (
+            right or (outcome.verdict == "feasible" and kept)
+        )
+        return Measured(
+            verdict=outcome.verdict,
+            numerical=(outcome.objective or {}).get("value") is not None,
+            feasible=kept,
+            right=right,
+            false=false,
+            turns=turns,
+            tokens=tokens,
+            cost=cost,
+            seconds=seconds,
+            reason=reason or ("" if right else why(outcome)),
+        )
+
+
+def budget_of(suite: Suite) -> Budget:
+    """Return what each run of a suite may take."""
+    return Budget(suite.steps or STEPS, suite.tokens, suite.cost, suite.minutes)
+
+
+def guidance(cell: Cell, engine: Engine, budget: Budget, code: bool = False) -> Guidance:
+    """Return how the agents work together in a cell."""
+    way: Coordination = "fixed" if cell.coordination == "fixed" else "full"
+    policy = Policy(
+        way,
+        engine.judges and cell.coordination != "no_verifier",
+        cell.coordination != "no_forced_switching",
+        code and engine.judges,
+    )
+    return Guidance(policy, budget)
+
+
+def _kept(source: Path, run: Any) -> bool:
+    """Whether the run's schedule breaks none of the expert's annotations."""
+    from engiagent.run.certify import certify
+    from engiagent.text import Problem
+
+    solution = run.folder.path / "solution.nc"
+    if run.blueprint is None or not solution.is_file():
+        return False
+    try:
+        annotated = Problem.load(source)
+        found = certify(
+            annotated, solution, run.blueprint, folder=annotated.folder, name=annotated.id
+        )
+    except EngiagentError:
+        return False
+    return found.verdict in CLAIMS
+
+
+def usage_of(folder: Path) -> tuple[int, int, float | None]:
+    """Return turns, tokens and cost from the routing records of a run's trace."""
+    turns, tokens = 0, 0
+    cost: float | None = 0.0
+    trace = folder / "trace.jsonl"
+    lines = trace.read_text(encoding="utf-8").splitlines() if trace.is_file() else []
+    for line in lines:
+        record = json.loads(line)
+        if record.get("event") != "route":
+            continue
+        usage = record["outcome"]["usage"]
+        turns += 1
+        tokens += int(usage["input_tokens"]) + int(usage["output_tokens"])
+        cost = None if cost is None or usage["cost"] is None else cost + float(usage["cost"])
+    return turns, tokens, cost

@@ -1,0 +1,158 @@
+"""What a run's agents did, as calls of the registry's tools: by their rules, kept, and made again.
+
+A run has a session of :mod:`engiagent.tools`. After a turn of an agent the session holds the call
+that the turn was, with the same arguments, rule and answer as when anybody else makes it; its work
+is done already. The graph of these calls is ``calls.json``, which can be made again.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from engiagent.agents.running import in_full
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError, InputError
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
+from engiagent.run.folder import CALLS, PROBLEM, RunFolder
+from engiagent.solvers.result import DEFAULT_GAP, SolveOptions
+from engiagent.tools import Graph, Session
+from engiagent.tools.modelling import Drafted, changed_content
+from engiagent.tools.planning import Solved, check_content, compile_content, solve_content
+from engiagent.tools.registry import Json, Outcome, Part
+
+if TYPE_CHECKING:
+    from engiagent.agents.protocol import Board
+    from engiagent.agents.protocol import Outcome as Turn
+
+_OPTIONS: Final = {"time_limit": None, "backend": None, "gap": DEFAULT_GAP}
+"""Options that the tool takes too, with what they are where nobody gave them."""
+
+
+@dataclass
+class Calls:
+    """The calls of one run.
+
+    Attributes
+    ----------
+    session
+        In the run's folder, with the run's copy of the problem loaded.
+    """
+
+    folder: RunFolder
+    session: Session = field(init=False)
+    _notes: int = 0
+    _written: Blueprint | None = None
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.folder.path)
+        self._call("load_problem", {"path": PROBLEM})
+
+    def keep(self, board: "Board", turn: "Turn") -> None:
+        """Keep what a turn did; a script's turns are no calls of tools."""
+        if not board.scripting:
+            _KEEPERS.get(turn.agent, Calls._nothing)(self, board, turn)
+        self._notes = len(board.notes)
+        self.folder.write(CALLS, self.session.graph.to_json())
+
+    def _nothing(self, board: "Board", turn: "Turn") -> None:
+        """Keep nothing of an agent that changes nothing that tools know."""
+
+    def _analyzed(self, board: "Board", turn: "Turn") -> None:
+        if board.blueprint is not None and "blueprint" in turn.changes:
+            self._drafted(board.blueprint)
+
+    def _modeled(self, board: "Board", turn: "Turn") -> None:
+        if "blueprint" not in turn.changes:
+            return
+        assert board.blueprint is not None
+        if turn.repair and self._written is not None:
+            self._drafted(self._written)  # a patch is of what an agent wrote, components and all
+            self._call("patch_blueprint", {"operations": json.loads(turn.repair)})
+        self._drafted(board.blueprint)
+        if turn.error is not None:
+            self._call("compile", {}, _raising(turn.error))
+            return
+        if in_full(board.blueprint) != board.blueprint:
+            self._call("expand_blueprint", {})
+        warnings = tuple(turn.changes.get("notes") or ())[self._notes :]
+        content = compile_content(board.program, warnings)
+        self._call("compile", {}, _giving(content, program=board.program))
+
+    def _drafted(self, blueprint: Blueprint) -> None:
+        """Have the session hold a blueprint, whoever wrote it."""
+        state = self.session.state
+        self._written = blueprint
+        if not state.has("blueprint") or state.get("blueprint").blueprint != blueprint:
+            work = _giving(changed_content(blueprint), blueprint=Drafted(blueprint))
+            self._call("write_blueprint", {"document": blueprint.to_dict()}, work)
+
+    def _solved(self, board: "Board", turn: "Turn") -> None:
+        if board.solution is None or "solution" not in turn.changes:
+            return
+        solved = Solved(board.solution, board.result)
+        work = _giving(solve_content(board.solution, board.result), solution=solved)
+        self._call("solve", _options(board.options), work)
+
+    def _evaluated(self, board: "Board", turn: "Turn") -> None:
+        if board.certificate is None or "certificate" not in turn.changes:
+            return
+        from engiagent.agents.extraction import unread
+
+        given: Json = {}
+        if board.requirements is not None:
+            given["requirements"] = loads_strict(board.requirements.text)
+        gaps = unread(board)
+        if gaps:
+            given["not_understood"] = list(gaps)
+        content = check_content(board.certificate)
+        self._call("check", given, _giving(content, certificate=board.certificate))
+
+    def _call(self, name: str, given: Json, work: Any = None) -> None:
+        seen = self.session.call(name, given, work=work)
+        if seen.status == "blocked":  # what an agent did against the rule is shown as that
+            self.session.call(name, given, work=work)
+
+
+_KEEPERS: Final[dict[str, Callable[[Calls, Any, Any], None]]] = {
+    "analyzer": Calls._analyzed,
+    "modeler": Calls._modeled,
+    "solver": Calls._solved,
+    "evaluator": Calls._evaluated,
+}
+
+
+def _giving(content: Json, **makes: Any) -> Callable[[Any, Json], Outcome]:
+    return lambda state, given: Outcome(content, cast("dict[Part, Any]", makes))
+
+
+def _raising(error: EngiagentError) -> Callable[[Any, Json], Outcome]:
+    def work(state: Any, given: Json) -> Outcome:
+        raise error
+
+    return work
+
+
+def _options(options: SolveOptions) -> Json:
+    given = {
+        n: getattr(options, n) for n, usual in _OPTIONS.items() if getattr(options, n) != usual
+    }
+    if options.memory_limit_mb is not None:
+        given["memory_limit"] = options.memory_limit_mb
+    return given
+
+
+def kept_calls(run: Path) -> Graph:
+    """Return the calls that a run kept, for :func:`engiagent.tools.replay` in the run's folder.
+
+    Raises
+    ------
+    InputError
+        When the run kept no calls.
+    """
+    if not (run / CALLS).is_file():
+        raise InputError("the run kept no calls", str(run))
+    text = open_inside(run, CALLS).decode("utf-8", errors="replace")
+    return Graph.from_json(text, str(run / CALLS))

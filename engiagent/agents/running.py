@@ -1,0 +1,452 @@
+"""One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engiagent.agents.team import ALONE, Guidance, Hooks, team
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import MissingDataError
+from engiagent.errors import EngiagentError
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.folder import (
+    BLUEPRINT,
+    CASES,
+    CERTIFICATE,
+    EXPLANATION,
+    OPINION,
+    PROBLEM,
+    REQUIREMENTS,
+    SCRIPT,
+    RunFolder,
+    State,
+)
+from engiagent.run.inputs import copy_data, copy_problem, slots_of
+from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.stages import choice_of, explained, reasons, save
+from engiagent.solvers.result import OnProgress, SolveOptions
+
+if TYPE_CHECKING:
+    from engiagent.agents.calls import Calls
+    from engiagent.agents.coordinator import Ended
+    from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
+    from engiagent.solvers.result import Progress
+    from engiagent.text import Problem
+    from engiagent.verify.certificate import Certificate
+
+
+class InternalError(EngiagentError):
+    """An error that nobody expected; its traceback lies in the run folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    state
+        ``done``, ``failed`` (an error stopped it) or ``interrupted``.
+    verdict
+        The certificate's; ``undecided`` where a run ends without one, None when it failed.
+    reason
+        What led to a verdict other than certified, or to the state.
+    solver_status
+        The solver's own status, None when nothing was solved.
+    choice
+        Which solver was chosen and why, as text of several lines.
+    objective, bound
+        As the certificate has them: value, unit and sense, and the bound's value.
+    missing, contradictions, not_understood, violations
+        What the problem does not give, statements of it that clash, sentences that were not
+        understood, broken requirements.
+    cases
+        The base and the cases of the blueprint's report as solved: case, status, objective.
+    why_missing
+        Why each of ``missing`` is needed, by name.
+    error
+        The error behind the state ``failed``.
+    """
+
+    problem: str
+    folder: Path
+    state: State
+    verdict: str | None
+    reason: str | None = None
+    solver_status: str | None = None
+    choice: str | None = None
+    objective: Mapping[str, Any] | None = None
+    bound: float | None = None
+    missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    violations: tuple[Any, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = None
+    notes: tuple[str, ...] = ()
+    cases: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass
+class Run:
+    """One run under way: what it found so far."""
+
+    folder: RunFolder
+    problem: "Problem | None"
+    options: SolveOptions
+    on_progress: OnProgress | None
+    proofs: Proofs = PLAIN
+    guidance: Guidance = ALONE
+    blueprint: Blueprint | None = None
+    missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
+    status: str | None = None
+    choice: str | None = None
+    cases: tuple[Mapping[str, Any], ...] = ()
+    state: State = "done"
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = None
+    _saved: Any = None
+    _calls: "Calls | None" = None
+
+    @property
+    def data(self) -> Path:
+        """Where the run's copy of the problem and its data lie."""
+        return self.folder.path / PROBLEM
+
+    def guarded(self, work: Callable[[], None]) -> RunOutcome:
+        """Do the work; whatever ends it, record how the run ended."""
+        try:
+            work()
+        except KeyboardInterrupt:
+            self.state, self.reason = "interrupted", self.reason or "interrupted"
+        except MissingDataError as error:
+            names = error.names if self.blueprint is None else slots_of(self.blueprint, error.names)
+            self.missing, self.reason = tuple(names), str(error)
+            self._undecided(self.blueprint)
+            self._report()
+        except EngiagentError as error:
+            self.state, self.error, self.reason = "failed", error, str(error)
+            self._report()
+        except Exception as error:
+            place = self.folder.save_traceback(error)
+            kind = type(error).__name__
+            self.error = InternalError(f"internal error ({kind}); the traceback is in {place}")
+            self.state, self.reason = "failed", str(self.error)
+        outcome = self._outcome()
+        self.folder.finish(outcome.state, outcome.verdict, outcome.reason)
+        return outcome
+
+    def from_problem(self, overrides: dict[str, str], engine: "Engine") -> None:
+        """Let the agents take the problem from its text to a certificate."""
+        assert self.problem is not None
+        with self.folder.stage("load"):
+            copy_problem(self.problem, self.folder)
+        from engiagent.agents.calls import Calls
+
+        self._calls = Calls(self.folder)
+        self._coordinate(self._board(overrides), engine, "analyzer")
+
+    def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
+        """Copy what the blueprint needs and let the agents go on from it."""
+        from engiagent.agents.engines.offline import OfflineEngine
+
+        with self.folder.stage("load"):
+            if self.problem is not None:
+                copy_problem(self.problem, self.folder)
+            copy_data(blueprint, source, self.folder)
+            self.folder.write(BLUEPRINT, blueprint.to_json())
+        board = self._board({}).having(blueprint=blueprint, sufficiency="complete")
+        self._coordinate(board, OfflineEngine(), "modeler")
+
+    def _board(self, overrides: dict[str, str]) -> "Board":
+        from engiagent.agents.protocol import Board
+
+        name = str(self.folder.record["problem"])
+        return Board(
+            problem=self.problem,
+            data=self.data,
+            name=name,
+            options=self.options,
+            overrides=overrides,
+        )
+
+    def _coordinate(self, board: "Board", engine: "Engine", first: "AgentName") -> None:
+        """Run the agents, keep what they make on the way, and end with the best of it."""
+        hooks = Hooks(
+            certify=self._certificate_of,
+            claim=self.proofs.claimed,
+            progress=self._progressed,
+            turn=self._turned,
+            record=self.folder.route,
+        )
+        ended = team(engine, self.folder, hooks, self.guidance).run(board, first)
+        self._adopt(ended.board)
+        if self.certificate is None:
+            if ended.error is not None:
+                raise ended.error
+            self.reason = ended.reason
+            self._undecided(self.blueprint)
+        else:
+            self._tell(ended)
+        self._report()
+
+    def _progressed(self, progress: "Progress") -> None:
+        """Write down how far the solver has come, and pass it on."""
+        self.folder.progress(progress.elapsed, asdict(progress))
+        if self.on_progress is not None:
+            self.on_progress(progress)
+
+    def _turned(self, board: "Board", outcome: "Outcome") -> None:
+        """Keep what a turn brought, so that a run that is killed still shows it."""
+        for text in board.notes:
+            if text not in self.folder.notes:
+                self.folder.note(text)
+        if "program" in outcome.changes and board.program is not None:
+            self.choice = choice_of(board.program, self.options)
+        self._adopt(board)
+        if self._calls is not None:
+            self._calls.keep(board, outcome)
+
+    def _adopt(self, board: "Board") -> None:
+        """Take over what a board shows, and write down what is new."""
+        self.missing, self.not_understood = board.missing, board.not_understood
+        self.contradictions = board.contradictions
+        self.why_missing = board.why_missing
+        blueprint = board.blueprint
+        if board.program is not None and blueprint is not None:
+            blueprint = in_full(blueprint)
+        if board.scripting:
+            self._adopt_script(board)
+        if blueprint is not None and blueprint != self.blueprint:
+            self.blueprint = blueprint
+            self.folder.write(BLUEPRINT, blueprint.to_json())
+        if board.solution is not None and board.solution is not self._saved:
+            self._saved = board.solution
+            save(board.solution, self.folder)
+        if board.certificate is not None and board.certificate is not self.certificate:
+            self.certificate = board.certificate
+            self.folder.write(CERTIFICATE, dumps_canonical(board.certificate))
+        if board.requirements is not None:
+            self.folder.write(REQUIREMENTS, board.requirements.text)
+
+    def _adopt_script(self, board: "Board") -> None:
+        """Take a script in the place of a blueprint that was given up."""
+        self.blueprint = None
+        (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
+        if board.script is not None:
+            self.folder.write(SCRIPT, board.script)
+
+    def _certificate_of_script(self, board: "Board") -> dict[str, Any]:
+        """Have a script's schedule certified, and keep it so that it can be checked again."""
+        from engiagent.agents.extraction import unread
+        from engiagent.agents.scripting import certified
+        from engiagent.run.sandbox.answer import RESULT
+
+        self.folder.record["asked"]["schedule"] = RESULT
+        self._remember_gaps(unread(board))
+        return certified(board, self.folder.path).to_dict()
+
+    def _remember_gaps(self, gaps: tuple[str, ...]) -> None:
+        """Record what nobody read, so that a check of the folder says so again."""
+        self.folder.record["asked"].pop("not_understood", None)
+        if gaps:
+            self.folder.record["asked"]["not_understood"] = list(gaps)
+
+    def _certificate_of(self, board: "Board") -> dict[str, Any]:
+        """Have the newest schedule certified, with the proofs that are asked for."""
+        if board.scripting:
+            return self._certificate_of_script(board)
+        from engiagent.agents.extraction import unread
+        from engiagent.run.certify import certify, with_gaps
+
+        assert board.blueprint is not None
+        blueprint, solution = in_full(board.blueprint), board.solution
+        taken = None if board.requirements is None else board.requirements.requirements
+        said = self.proofs.opinion(
+            self.problem,
+            solution,
+            blueprint,
+            self.options,
+            folder=self.data,
+            name=board.name,
+            requirements=taken,
+        )
+        if said is not None:
+            self.folder.write(OPINION, dumps_canonical(said.to_dict()))
+        gaps = unread(board)
+        self._remember_gaps(gaps)
+        certificate = certify(
+            self.problem,
+            solution,
+            blueprint,
+            folder=self.data,
+            name=board.name,
+            requirements=taken,
+            exact=self.proofs.exact,
+            opinion=said,
+            overrides=board.overrides,
+        )
+        return with_gaps(certificate, gaps).to_dict()
+
+    def _tell(self, ended: "Ended") -> None:
+        """Say why the result is what it is, and write the script that makes it again."""
+        board, result = ended.board, ended.board.result
+        blueprint = self.blueprint
+        if result is None or board.program is None or blueprint is None:
+            if ended.stopped or ended.faults or _open(board.certificate):
+                self.reason = ended.reason
+            return
+        self.status = result.status
+        if result.status != "optimal":
+            self.reason = result.reason
+        elif ended.stopped or ended.faults or _open(board.certificate):
+            self.reason = ended.reason
+        if result.status == "interrupted":
+            self.state = "interrupted"
+        with self.folder.stage("explain"):
+            self._aside(lambda: self._explain(blueprint, board))
+        with self.folder.stage("emit"):
+            self._aside(lambda: self._emit(blueprint))
+        report = None if board.blueprint is None else board.blueprint.core.report
+        if report is not None and report.cases and self.status == "optimal":
+            with self.folder.stage("cases"):
+                self._aside(lambda: self._compare(board))
+
+    def _compare(self, board: "Board") -> None:
+        """Solve the cases that the report asks for beside the base, with the same options."""
+        from engiagent.study.running import run_study
+
+        assert board.blueprint is not None
+        report = board.blueprint.core.report
+        assert report is not None
+        # Sweeps may be many; the command study solves them.
+        asked = board.blueprint.with_core(report=replace(report, sweeps=()))
+        found = run_study(asked, self.data, self.options)
+        self.cases = tuple(
+            {
+                "case": point.case,
+                "status": point.status,
+                "objective": point.objective,
+                "unit": point.objective_unit,
+                "reason": point.reason if point.objective is None else "",
+                "values": {v.label: v.value for v in point.values if not v.index},
+            }
+            for point in found.points
+        )
+        self.folder.write(CASES, found.to_json())
+
+    def _explain(self, blueprint: Blueprint, board: "Board") -> None:
+        """Say which demands clash, what has no limit, or what holds the plan back."""
+        assert board.program is not None
+        assert board.result is not None
+        found = explained(
+            blueprint,
+            board.program,
+            board.result,
+            self.data,
+            self.problem,
+            name=board.name,
+            choice=self.choice,
+        )
+        self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
+        why = reasons(found)
+        if why:
+            self.reason = f"{self.reason}: {'; '.join(why)}"
+
+    def _undecided(self, blueprint: Blueprint | None) -> None:
+        from engiagent.run.certify import without_schedule
+
+        if self.problem is not None:
+            found = without_schedule(
+                self.problem, blueprint, self.missing, self.not_understood, self.contradictions
+            )
+            self._keep(found)
+
+    def _keep(self, certificate: "Certificate") -> None:
+        self.certificate = certificate.to_dict()
+        self.folder.write(CERTIFICATE, certificate.to_json())
+
+    def _emit(self, blueprint: Blueprint) -> None:
+        from engiagent.formulations.pyomo_script import emit_pyomo
+
+        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data))
+
+    def _report(self) -> None:
+        """Write the report, which shows how the run ended, so the record goes first."""
+        outcome = self._outcome()
+        with self.folder.stage("report"):
+            self.folder.record |= {
+                "state": outcome.state,
+                "verdict": outcome.verdict,
+                "reason": outcome.reason,
+            }
+            self.folder.save()
+            self._aside(self._write_report)
+
+    def _write_report(self) -> None:
+        from engiagent.report import write_report
+
+        write_report(self.folder.path)
+
+    def _aside(self, work: Callable[[], None]) -> None:
+        """Do what the verdict does not hang on; if it fails, the run goes on and says so."""
+        try:
+            work()
+        except EngiagentError as error:
+            self.folder.note(f"the stage {self.folder.record['stage']} failed: {error}")
+        except Exception as error:
+            place = self.folder.save_traceback(error)
+            stage, kind = self.folder.record["stage"], type(error).__name__
+            self.folder.note(f"the stage {stage} failed ({kind}); the traceback is in {place}")
+
+    def _outcome(self) -> RunOutcome:
+        found = self.certificate or {}
+        verdict = found.get("verdict")
+        if verdict is None and self.error is None:
+            verdict = "ill-posed" if self.missing or self.contradictions else "undecided"
+            verdict = "undecided" if self.not_understood else verdict
+        bound = found.get("bound")
+        objective = found.get("objective")
+        missing = tuple(found.get("missing") or self.missing)
+        not_understood = tuple(found.get("not_understood") or self.not_understood)
+        if verdict == "undecided" and not missing and not not_understood:
+            from engiagent.run.certify import not_shown
+
+            not_understood = tuple(not_shown(found))
+        return RunOutcome(
+            problem=str(self.folder.record["problem"]),
+            folder=self.folder.path,
+            state=self.state,
+            verdict=verdict,
+            reason=self.reason or found.get("reason"),
+            solver_status=self.status,
+            choice=self.choice,
+            objective=objective,
+            bound=bound.get("value") if isinstance(bound, Mapping) else None,
+            missing=missing,
+            contradictions=tuple(found.get("contradictions") or self.contradictions),
+            not_understood=not_understood,
+            violations=tuple(found.get("violations") or ()),
+            why_missing=self.why_missing,
+            certificate=self.certificate,
+            error=self.error,
+            notes=tuple(self.folder.notes),
+            cases=self.cases,
+        )
+
+
+def _open(certificate: Mapping[str, Any] | None) -> bool:
+    return (certificate or {}).get("verdict") == "undecided"
+
+
+def in_full(blueprint: Blueprint) -> Blueprint:
+    """Return a blueprint with its algebra in full: what is solved and what the checker reads."""
+    from engiagent.formulations.expansion import expand
+
+    return blueprint if blueprint.kind == "definitions" else expand(blueprint)

@@ -1,0 +1,1 @@
+"""Files in and out: guarded JSON, tables, grids, weather, atomic writes."""

@@ -1,0 +1,142 @@
+"""Arrays of netCDF files with the labels or time stamps along their dimensions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import InputError
+from engiagent.io.files import open_inside
+from engiagent.io.tableformats import open_netcdf, read_stamps, read_variable
+from engiagent.io.tabular import MAX_CELLS, MAX_COLUMNS, TableColumn, TableFile, header_unit
+from engiagent.units.headers import split_header
+from engiagent.units.words import resolve_unit
+
+
+@dataclass(frozen=True, eq=False)
+class GridVariable:
+    """One variable of a netCDF file.
+
+    Attributes
+    ----------
+    values
+        Numbers (``float64``, NaN where the file has none) or labels (``object``), shape by
+        ``dims``.
+    unit_text
+        A unit that the table of units knows, else as written; empty without one.
+    coordinates
+        Texts along dimensions and along auxiliary variables of one dimension: labels, or time
+        stamps in ISO 8601. By name: the dimension, and its texts.
+    """
+
+    file: str
+    name: str
+    unit_text: str
+    dims: tuple[str, ...]
+    values: npt.NDArray[Any]
+    coordinates: Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+def read_grid(folder: Path, file: str, name: str) -> GridVariable:
+    """Return a variable of a netCDF file that lies inside a folder.
+
+    Raises
+    ------
+    InputError
+        For a path that leaves the folder, an unreadable or overlarge file, a variable that is not
+        there.
+    """
+    data = open_inside(folder, file)
+    with open_netcdf(data, file) as source:
+        if len(source.variables) > MAX_COLUMNS:
+            raise InputError("too many variables", file, found=f"{len(source.variables)}")
+        if name not in source.variables:
+            raise _absent(file, name, list(source.variables))
+        values, dims = _values(source.variables[name], file)
+        coordinates = dict(_coordinates(source, dims, file))
+        unit = str(getattr(source.variables[name], "units", ""))
+    if unit:
+        known = resolve_unit(unit)
+        unit = str(known) if known is not None else unit
+    else:
+        _, unit = header_unit(name)
+    return GridVariable(file, name, unit, dims, values, coordinates)
+
+
+def as_table(grid: GridVariable) -> TableFile:
+    """Return a variable along one dimension as a table with the labels beside it.
+
+    Raises
+    ------
+    InputError
+        When it has no dimension or several.
+    """
+    if len(grid.dims) != 1:
+        shape = f"({', '.join(grid.dims)})"
+        text = f"the variable {grid.name!r} is no column"
+        raise InputError(text, grid.file, found=shape, expected="one dimension")
+    along = {name: texts for name, (_, texts) in grid.coordinates.items() if name != grid.name}
+    cells: Any = grid.values if grid.values.dtype != object else tuple(grid.values)
+    columns = [
+        TableColumn(grid.file, name, name, "", position, texts)
+        for position, (name, texts) in enumerate(along.items(), 1)
+    ]
+    own = TableColumn(grid.file, grid.name, grid.name, grid.unit_text, len(columns) + 1, cells)
+    named = {column.name: column for column in (*columns, own)}
+    return TableFile(grid.file, MappingProxyType(named), len(grid.values), "")
+
+
+def _absent(file: str, name: str, names: list[str]) -> InputError:
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(names[:30])
+    return InputError(f"there is no variable {name!r}{hint}", file, expected=f"one of {listed}")
+
+
+def _values(variable: Any, file: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Return numbers or texts; texts may be stored letter by letter along a last dimension."""
+    import netCDF4
+
+    size = int(np.prod(variable.shape, dtype=np.float64))
+    if size > MAX_CELLS:
+        limit = f"at most {MAX_CELLS}"
+        raise InputError("too many values", file, found=f"{size}", expected=limit)
+    raw = read_variable(variable, file)
+    dims = tuple(variable.dimensions)
+    unit = str(getattr(variable, "units", ""))
+    if " since " in unit:
+        stamps = np.array(read_stamps(variable, raw, file), dtype=object)
+        return stamps.reshape(np.shape(raw)), dims
+    if variable.dtype is not str and variable.dtype.kind in "iuf":
+        plain = np.ma.getdata(raw).astype(np.float64)
+        return np.where(np.ma.getmaskarray(raw), np.nan, plain), dims
+    if variable.dtype is not str and variable.dtype.kind == "S":
+        raw = np.asarray(raw)
+        if raw.ndim == len(dims) and raw.dtype.itemsize == 1 and dims:
+            raw, dims = np.asarray(netCDF4.chartostring(raw)), dims[:-1]
+    texts = np.empty(np.shape(raw), dtype=object)
+    texts[...] = np.vectorize(lambda item: str(item).strip(), otypes=[object])(raw)
+    return texts, dims
+
+
+def _coordinates(source: Any, dims: tuple[str, ...], file: str) -> Any:
+    for name, variable in source.variables.items():
+        along = tuple(variable.dimensions)
+        letters = len(along) == 2 and variable.dtype is not str and variable.dtype.kind == "S"
+        if along[:1] and along[0] in dims and (len(along) == 1 or letters):
+            stamped = " since " in str(getattr(variable, "units", ""))
+            number = variable.dtype is not str and variable.dtype.kind == "f"
+            if number and not stamped:
+                continue  # a measured quantity; only whole numbers, texts and times are labels
+            values, _ = _values(variable, file)
+            texts = tuple(_label(item) for item in values.tolist())
+            yield split_header(name).name if name not in dims else name, (along[0], texts)
+
+
+def _label(item: object) -> str:
+    return str(int(item)) if isinstance(item, float) and item == item else str(item)

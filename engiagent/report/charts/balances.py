@@ -1,0 +1,273 @@
+"""Balances as stacked areas: what feeds a bus goes up, what it feeds goes down.
+
+Any constraint of the category Supply-Demand Balance that runs over time is one, whoever wrote it.
+Its additive terms are evaluated at the plan, and a sum over units is drawn unit by unit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.evaluate import Evaluator
+from engiagent.blueprint.grammar import (
+    Binary,
+    Binder,
+    Compare,
+    Node,
+    Reduce,
+    Ref,
+    Text,
+    Unary,
+    parse,
+    walk,
+)
+from engiagent.blueprint.grid import Grid, bind_set
+from engiagent.blueprint.indexing import Value
+from engiagent.errors import EngiagentError
+from engiagent.report.charts.palette import STYLES
+from engiagent.report.charts.panels import Curve, Panel
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.series import Dimension, set_dimension
+from engiagent.report.charts.timeline import Floats
+from engiagent.units.unit import parse_unit
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.blueprint.elaborate import Elaboration
+    from engiagent.units.unit import Unit
+
+BALANCE = "Supply-Demand Balance"
+_SPLIT = 6
+_PANELS = 6
+_LEAST = 3
+_LONGEST = 40
+_Binders = tuple[Binder, ...]
+
+
+@dataclass(frozen=True)
+class _Term:
+    """One additive part of a balance.
+
+    Attributes
+    ----------
+    up
+        Whether it is drawn upwards.
+    fixed
+        The elements that stand for the binders of a sum of which this is a part.
+    """
+
+    node: Node
+    up: bool
+    label: str
+    fixed: tuple[tuple[Binder, int], ...] = ()
+
+
+class PlanEvaluator(Evaluator):
+    """Evaluates expressions at a plan: a variable is worth what the schedule says."""
+
+    def __init__(self, elaboration: "Elaboration", solution: "xarray.Dataset") -> None:
+        super().__init__(elaboration.index_set, elaboration.table, elaboration.named)
+        self._solution = solution
+        self._sets = {
+            variable.name: tuple(
+                elaboration.index_set(b.set) for b in elaboration.binders(variable.index)
+            )
+            for variable in elaboration.core.decision_variables
+        }
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is a decision variable."""
+        return name in self._sets
+
+    def sets_of(self, name: str) -> tuple[Any, ...]:
+        """Return the sets by which a name is indexed."""
+        return self._sets[name] if name in self._sets else super().sets_of(name)
+
+    def variable(self, ref: Ref, grid: Grid) -> Value:
+        """Return what the plan says at the elements that a reference names."""
+        sets = self._sets[ref.name]
+        place = self.place(ref, sets, grid)
+        self.refuse_outside(ref, place, grid)
+        values = np.asarray(self._solution[ref.name].values, dtype=np.float64)
+        if values.shape != tuple(index_set.size for index_set in sets):
+            raise EngiagentError(f"{ref.name} of the schedule is not indexed as the blueprint says")
+        return values.reshape(-1)[place.flat]
+
+
+def balance_panels(plan: Plan) -> list[Panel]:
+    """Return the balances of a plan, at most six, those of reactive power last.
+
+    One of fewer than three terms is left out: it would show one curve twice.
+    """
+    if plan.solution is None or plan.elaboration is None:
+        return []
+    panels = []
+    for constraint in plan.elaboration.core.constraints:
+        if constraint.category != BALANCE:
+            continue
+        try:
+            panels += list(_panels(plan.elaboration, plan.solution, constraint))
+        except (EngiagentError, KeyError):  # a plan of another blueprint has other names
+            continue
+    panels.sort(key=lambda panel: "var" in panel.unit)
+    return panels[:_PANELS]
+
+
+def _panels(
+    elaboration: "Elaboration", solution: "xarray.Dataset", constraint: ConstraintDef
+) -> Iterator[Panel]:
+    tree = parse(constraint.expression)
+    if not isinstance(tree, Compare) or len(tree.operands) != 2:
+        return
+    binders = elaboration.binders(constraint.forall)
+    dimensions = [set_dimension(elaboration.index_set(b.set)) for b in binders]
+    along = [k for k, d in enumerate(dimensions) if d.axis.kind != "label"]
+    terms = _oriented(elaboration, tree, constraint.expression)
+    if not along or dimensions[along[-1]].axis.places.size < 2 or len(terms) < 2:
+        return
+    grid, positions = elaboration.grid_with_positions(binders, constraint.where)
+    unit = _unit(elaboration, terms, binders)
+    evaluator = PlanEvaluator(elaboration, solution)
+    shape = tuple(elaboration.index_set(b.set).size for b in binders)
+    arrays = []
+    for term in terms:
+        values = _values(elaboration, evaluator, term, grid, binders, unit)
+        full = np.full(int(np.prod(shape)), np.nan)
+        full[positions] = values if term.up else -values
+        arrays.append(np.moveaxis(full.reshape(shape), along[-1], -1).reshape(-1, shape[along[-1]]))
+    others = [d.axis.labels for k, d in enumerate(dimensions) if k != along[-1]]
+    name = constraint.name or constraint.constraint_id
+    told = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part) != 0.0)]
+    if len(told) < _LEAST:
+        return
+    for row, key in enumerate(list(product(*others))[:_PANELS]):
+        title = f"{name} [{', '.join(key)}]" if key else name
+        parts = [array[row] for array in arrays]
+        curves = _curves(terms, parts, dimensions[along[-1]], told)
+        yield Panel(title, str(unit), dimensions[along[-1]].axis, tuple(curves))
+
+
+def _oriented(elaboration: "Elaboration", tree: Compare, text: str) -> list[_Term]:
+    """Return the terms, those of the left side up unless only the right one can be decided."""
+    left, right = (list(_terms(elaboration, side, True, text)) for side in tree.operands)
+    decided = [any(_varies(elaboration, t) for t in side) for side in (left, right)]
+    swapped = decided == [False, True]
+    return [
+        *(replace(term, up=term.up != swapped) for term in left),
+        *(replace(term, up=term.up == swapped) for term in right),
+    ]
+
+
+def _terms(elaboration: "Elaboration", node: Node, up: bool, text: str) -> Iterator[_Term]:
+    """Yield the additive parts of an expression, a sum over few labels part by part."""
+    if isinstance(node, Binary) and node.op in "+-":
+        yield from _terms(elaboration, node.left, up, text)
+        yield from _terms(elaboration, node.right, up == (node.op == "+"), text)
+    elif isinstance(node, Unary) and node.op in "+-":
+        yield from _terms(elaboration, node.operand, up == (node.op == "+"), text)
+    elif isinstance(node, Reduce) and (size := _members(elaboration, node)):
+        binder = node.binders[0]
+        labels = elaboration.index_set(binder.set).labels
+        for position in range(size):
+            label = f"{_label(elaboration, node.body, text)}[{labels[position]}]"
+            yield _Term(node.body, up, label, ((binder, position),))
+    else:
+        yield _Term(node, up, _label(elaboration, node, text))
+
+
+def _members(elaboration: "Elaboration", node: Node) -> int:
+    """Return over how many labels a sum runs; 0 for what is no sum over one short set of them."""
+    if not isinstance(node, Reduce) or node.function != "sum" or node.where is not None:
+        return 0
+    if len(node.binders) != 1:
+        return 0
+    index_set = elaboration.index_set(node.binders[0].set)
+    labels = set_dimension(index_set).axis.kind == "label"
+    return index_set.size if labels and index_set.size <= _SPLIT else 0
+
+
+def _unit(elaboration: "Elaboration", terms: Sequence[_Term], binders: _Binders) -> "Unit":
+    """Return the unit of a balance: that of its first term that has one."""
+    checker = elaboration.checker()
+    units = []
+    for term in terms:
+        scope = checker.scope_of((*binders, *(binder for binder, _ in term.fixed)))
+        unit = checker.number(term.node, scope).unit
+        units += [unit] if unit is not None else []
+    if not units:
+        raise EngiagentError("nothing in this balance has a unit")
+    return next((unit for unit in units if unit.dimension != parse_unit("1").dimension), units[0])
+
+
+def _values(
+    elaboration: "Elaboration",
+    evaluator: PlanEvaluator,
+    term: _Term,
+    grid: Grid,
+    binders: _Binders,
+    unit: "Unit",
+) -> Floats:
+    """Return a term on every row of a grid, shape (rows,)."""
+    names = dict(grid.names)
+    for binder, position in term.fixed:
+        names |= bind_set(binder.names, elaboration.index_set(binder.set), np.array(position))
+    checker = elaboration.checker()
+    scope = checker.scope_of((*binders, *(binder for binder, _ in term.fixed)))
+    typed = checker.number(term.node, scope, unit)
+    values = evaluator.number(typed.node, grid.bind(names))
+    return np.array(np.broadcast_to(values, (grid.size,)), dtype=np.float64)
+
+
+def _varies(elaboration: "Elaboration", term: _Term) -> bool:
+    """Say whether a term depends on a decision."""
+    symbols = [elaboration.symbols.get(n.name) for n in walk(term.node) if isinstance(n, Ref)]
+    return any(s is not None and (s.kind == "variable" or s.degree > 0) for s in symbols)
+
+
+def _label(elaboration: "Elaboration", node: Node, text: str) -> str:
+    """Return the quantity that a term is, else how it is written."""
+    core = elaboration.core
+    if isinstance(node, Ref):
+        named = (item for group in (core.decision_variables, core.expressions) for item in group)
+        found = next((item.quantity for item in named if item.name == node.name), None)
+        shown = [part.value for part in node.indices if isinstance(part, Text)]
+        return f"{found or node.name}[{', '.join(shown)}]" if shown else str(found or node.name)
+    written = text[node.span[0] : node.span[1]].strip()
+    return written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…"
+
+
+def _curves(
+    terms: Sequence[_Term], values: Sequence[Floats], dimension: Dimension, told: Sequence[int]
+) -> list[Curve]:
+    """Return terms as stacked curves; those beyond the styles there are become one for each way.
+
+    Parameters
+    ----------
+    told
+        The terms that are anything at all in some panel of the balance, whose styles they share.
+    """
+    axis = dimension.axis
+    places, size = axis.edges, axis.places.size
+    curves: list[Curve] = []
+    rest: dict[bool, Floats] = {}
+    kept = list(told if len(told) <= STYLES else told[: STYLES - 2])
+    for position in told:
+        if not np.any(np.nan_to_num(values[position])):
+            continue
+        full = np.full(size, np.nan)
+        full[slice(None) if dimension.positions is None else dimension.positions] = values[position]
+        term = terms[position]
+        if position in kept:
+            style = kept.index(position)
+            curves.append(Curve(term.label, places, full, "step", "stack", style=style))
+        else:
+            rest[term.up] = rest.get(term.up, np.zeros(size)) + np.nan_to_num(full)
+    for up, part in rest.items():
+        label, style = ("other supply", STYLES - 2) if up else ("other use", STYLES - 1)
+        curves.append(Curve(label, places, part, "step", "stack", style=style))
+    return curves

@@ -1,0 +1,194 @@
+"""What every chart is put together from: scales, axes, the legend and the empty drawing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from engiagent.report.charts import numerals
+from engiagent.report.charts.markup import Element, element
+from engiagent.report.charts.timeline import Floats, Tick, nice_ticks
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 12.0, 10.0, 34.0
+POINTS: Final = 20_000
+"""How many points one chart may have; each takes some twelve bytes."""
+_LEGEND_ROW, _LEGEND_GAP, _CHARACTER, _LONGEST = 18.0, 18.0, 6.6, 60
+_SAMPLE: Final = 24.0
+_MARKS: Final = (
+    "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0",
+    "m-3 -3h6v6h-6z",
+    "m0 -4l3.6 6.4h-7.2z",
+    "m0 -4l4 4l-4 4l-4 -4z",
+    "m-3 -3l6 6m0 -6l-6 6",
+    "m-3.5 0h7m-3.5 -3.5v7",
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From values to places on paper.
+
+    Attributes
+    ----------
+    low, high
+        The values at both ends, ``low`` below ``high``.
+    start, stop
+        The places of both ends.
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return where values lie."""
+        share = (values - self.low) / (self.high - self.low)
+        return self.start + share * (self.stop - self.start)
+
+    def at(self, value: float) -> float:
+        """Return where one value lies."""
+        return float(self(np.array(value)))
+
+
+@dataclass(frozen=True)
+class Key:
+    """A line of a legend: the style class of its sample, how that is drawn, and its mark."""
+
+    label: str
+    style: str
+    kind: Literal["line", "area", "point", "marked", "none"] = "line"
+    fill: str = "none"
+    number: int = 0
+
+
+def value_range(parts: Iterable[Floats], most: int = 4) -> tuple[float, float]:
+    """Return the range of all values, widened to round ticks; zero is kept in sight when near."""
+    joined = np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in parts)])
+    if not len(joined):
+        return 0.0, 1.0
+    low, high = float(joined.min()), float(joined.max())
+    if low > 0 and low < 0.5 * high:
+        low = 0.0
+    if high < 0 and high > 0.5 * low:
+        high = 0.0
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
+        pad = abs(high) * 0.1 or 1.0
+        low, high = low - pad, high + pad
+    ticks = nice_ticks(low, high, most)
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else high - low
+    return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
+
+
+def blank(title: str, said: str, height: float, name: str) -> Element:
+    """Return an empty drawing with its title and what it shows in words."""
+    return element(
+        "svg",
+        element("title", title, id=f"{name}-t"),
+        element("desc", said, id=f"{name}-d"),
+        class_="drawing",
+        role="img",
+        viewBox=f"0 0 {WIDTH:g} {height:g}",
+        aria_labelledby=f"{name}-t {name}-d",
+    )
+
+
+def value_axis(
+    scale: Scale,
+    title: str,
+    ends: tuple[float, float],
+    *,
+    side: Literal["left", "right"] = "left",
+    most: int = 4,
+) -> Element:
+    """Return the axis of values; only that on the left draws a grid.
+
+    Parameters
+    ----------
+    ends
+        Where the plot begins and ends from left to right.
+    """
+    left, right = ends
+    group = element("g", class_="axis")
+    for tick in nice_ticks(scale.low, scale.high, most):
+        y = scale.at(tick)
+        text = numerals.number(tick, _digits(scale))
+        if side == "left":
+            style = "zero" if tick == 0 else "grid"
+            group.append(element("line", x1=left, x2=right, y1=y, y2=y, class_=style))
+            group.append(element("text", text, x=left - 7, y=y + 4, text_anchor="end"))
+        else:
+            group.append(element("line", x1=right, x2=right + 4, y1=y, y2=y, class_="base"))
+            group.append(element("text", text, x=right + 7, y=y + 4))
+    middle = (scale.start + scale.stop) / 2
+    x, turn = (14.0, -90) if side == "left" else (WIDTH - 14.0, 90)
+    around = f"rotate({turn} {x:g} {middle:g})"
+    label = element("text", title, x=x, y=middle, transform=around, text_anchor="middle")
+    label.set("class", "unit")
+    group.append(label)
+    return group
+
+
+def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -> Element:
+    """Return the axis at the bottom; labels that would run into one another are left out."""
+    group = element("g", class_="axis")
+    group.append(
+        element("line", x1=scale.start, x2=scale.stop, y1=bottom, y2=bottom, class_="base")
+    )
+    free = 0.0
+    for place, text in ticks:
+        x = scale.at(place)
+        group.append(element("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="base"))
+        half = max(0.5 * _CHARACTER * len(text), 8.0)
+        if x + min(half, 8.0) < WIDTH - 4 and x - half >= free:
+            group.append(element("text", text, x=x, y=bottom + 16, text_anchor="middle"))
+            free = x + half + 4
+    end = element("text", title, x=scale.stop, y=bottom + 29, text_anchor="end", class_="unit")
+    group.append(end)
+    return group
+
+
+def legend(keys: Sequence[Key], right: float = WIDTH - RIGHT) -> tuple[Element, float]:
+    """Return the legend and how high it is."""
+    group = element("g", class_="legend")
+    x, row = LEFT, 0
+    for key in keys:
+        label = key.label if len(key.label) <= _LONGEST else key.label[: _LONGEST - 1] + "…"
+        width = _SAMPLE + 6 + len(label) * _CHARACTER
+        if x + width > right and x > LEFT:
+            x, row = LEFT, row + 1
+        y = TOP + row * _LEGEND_ROW + 5
+        group.extend(_sample(key, x, y))
+        group.append(element("text", label, x=x + _SAMPLE + 6, y=y + 4))
+        x += width + _LEGEND_GAP
+    return group, (row + 1) * _LEGEND_ROW if keys else 0.0
+
+
+def marks(points: Iterable[tuple[float, float]], number: int) -> Element:
+    """Return a mark at every point; each of the styles has a shape of its own."""
+    shape = _MARKS[number % len(_MARKS)]
+    path = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in points)
+    return element("path", d=path, class_=f"mark s{number % len(_MARKS)}", fill="none")
+
+
+def _sample(key: Key, x: float, y: float) -> list[Element]:
+    if key.kind == "none":
+        return []
+    if key.kind == "area":
+        box = element("rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style)
+        box.set("fill", key.fill)
+        return [box]
+    parts = []
+    if key.kind != "point":
+        path = f"M{x:g} {y:g}h{_SAMPLE:g}"
+        parts.append(element("path", d=path, class_=key.style, fill="none"))
+    if key.kind != "line":
+        parts.append(marks([(x + _SAMPLE / 2, y)], key.number))
+    return parts
+
+
+def _digits(scale: Scale) -> int:
+    """Return enough digits to tell ticks apart that lie far from zero and close together."""
+    reach = max(abs(scale.low), abs(scale.high)) / (scale.high - scale.low)
+    return min(max(6, int(np.log10(reach)) + 3), 15)

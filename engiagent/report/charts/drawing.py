@@ -1,0 +1,91 @@
+"""Charts as SVG: inline for a page that carries the style sheet, or as documents of their own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from engiagent.report.charts import numerals
+from engiagent.report.charts.canvas import LEFT, WIDTH
+from engiagent.report.charts.markup import Element, append_text, element, render
+from engiagent.report.charts.palette import DARK, LIGHT, Theme, style
+from engiagent.report.charts.panel_drawing import panel_element
+from engiagent.report.charts.panels import Panel
+from engiagent.report.charts.routing import Routing, routing_element
+from engiagent.report.charts.spans import Spans, spans_element
+from engiagent.report.charts.studies import Plot, Tornado, plot_element, tornado_element
+
+Chart = Panel | Plot | Tornado | Routing | Spans
+"""Everything that can be drawn."""
+
+_TITLE = 30.0
+_DRAWERS: Final[Mapping[type, Callable[[Any, str], tuple[Element, float]]]] = {
+    Panel: panel_element,
+    Plot: plot_element,
+    Tornado: tornado_element,
+    Routing: routing_element,
+    Spans: spans_element,
+}
+
+
+def draw(chart: Chart, name: str) -> Markup:
+    """Return a chart as an ``svg`` element for a page that carries :func:`style`.
+
+    Parameters
+    ----------
+    name
+        Makes the ids of the element unique on its page.
+    """
+    return render(_DRAWERS[type(chart)](chart, name)[0])
+
+
+def caption(chart: Chart) -> str:
+    """Return the title of a chart with its unit, as ``battery, in kW``."""
+    unit = numerals.unit(chart.unit)
+    return f"{chart.title}, in {unit}" if unit else chart.title
+
+
+def document(charts: Sequence[Chart], title: str = "Charts", theme: Theme = "auto") -> str:
+    """Return charts one above the other as an SVG document that stands alone.
+
+    Parameters
+    ----------
+    title
+        What the whole picture is called, for those who do not see it.
+    theme
+        ``auto`` follows the reader's choice; ``light`` and ``dark`` are fixed, and plain enough
+        for programs that know no CSS variables.
+    """
+    root = element("svg", xmlns="http://www.w3.org/2000/svg", role="img", aria_label=title)
+    root.set("font-family", "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif")
+    root.append(element("style", _page_style(theme) + style(theme)))
+    paper = element("rect", class_="paper")
+    root.append(paper)
+    height = 0.0
+    for number, chart in enumerate(charts, start=1):
+        part, size = _DRAWERS[type(chart)](chart, f"chart-{number}")
+        head = element("text", x=LEFT, y=height + 20, font_weight="bold", font_size="14px")
+        append_text(head, caption(chart))
+        part.set("y", f"{height + _TITLE:g}")
+        part.set("width", f"{WIDTH:g}")
+        part.set("height", f"{size:g}")
+        root.extend([head, part])
+        height += _TITLE + size
+    paper.set("width", f"{WIDTH:g}")
+    paper.set("height", f"{height:g}")
+    root.set("viewBox", f"0 0 {WIDTH:g} {height:g}")
+    root.set("width", f"{WIDTH:g}")
+    root.set("height", f"{height:g}")
+    return str(render(root)) + "\n"
+
+
+def _page_style(theme: Theme) -> str:
+    """Return the colours of paper and text of a document."""
+
+    def of(palette: Mapping[str, str]) -> str:
+        ink, paper = palette["ink"], palette["paper"]
+        return f"svg {{ color: {ink}; }} .paper {{ fill: {paper}; }} text {{ fill: {ink}; }}"
+
+    if theme != "auto":
+        return of(LIGHT if theme == "light" else DARK) + "\n"
+    return f"{of(LIGHT)}\n@media (prefers-color-scheme: dark) {{ {of(DARK)} }}\n"

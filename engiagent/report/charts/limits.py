@@ -1,0 +1,124 @@
+"""Limits that a blueprint puts on a variable: bounds, and constraints such as ``x[t] <= P``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engiagent.blueprint.document import ConstraintDef, VariableDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Binder, Compare, Node, Ref, parse, walk
+from engiagent.blueprint.timeaxis import Ints
+from engiagent.errors import EngiagentError
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.timeline import Floats
+
+Side = Literal["lower", "upper"]
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The tightest limits of one variable: an array of its shape, NaN where there is none."""
+
+    variable: str
+    side: Side
+    values: Floats
+
+
+def find_limits(plan: Plan) -> list[Limit]:
+    """Return the limits of every variable that can be read off without solving anything."""
+    if plan.blueprint is None or plan.elaboration is None:
+        return []
+    found: dict[tuple[str, Side], Floats] = {}
+    for name, side, values in _all(plan.elaboration):
+        tighter = np.fmin if side == "upper" else np.fmax
+        known = found.get((name, side))
+        found[name, side] = values if known is None else tighter(known, values)
+    return [Limit(name, side, values) for (name, side), values in found.items()]
+
+
+def _all(elaboration: Elaboration) -> Iterator[tuple[str, Side, Floats]]:
+    for variable in elaboration.core.decision_variables:
+        if variable.type == "binary":
+            continue  # everybody knows that it ends at 1
+        try:
+            yield from _bounds(elaboration, variable)
+        except EngiagentError:
+            continue
+    for constraint in elaboration.core.constraints:
+        try:
+            yield from _simple(elaboration, constraint)
+        except EngiagentError:
+            continue
+
+
+def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[str, Side, Floats]]:
+    binders = elaboration.binders(variable.index)
+    sides: tuple[tuple[Side, int | float | str | None], ...] = (
+        ("lower", variable.lower),
+        ("upper", variable.upper),
+    )
+    for side, bound in sides:
+        if isinstance(bound, str):
+            values = _evaluate(elaboration, parse(bound), binders, variable.where, variable.name)
+            yield variable.name, side, _on_grid(elaboration, variable.name, *values)
+        elif bound is not None:
+            shape = _shape(elaboration, variable.name)
+            yield variable.name, side, np.full(shape, float(bound))
+
+
+def _simple(
+    elaboration: Elaboration, constraint: ConstraintDef
+) -> Iterator[tuple[str, Side, Floats]]:
+    tree = parse(constraint.expression)
+    if not isinstance(tree, Compare):
+        return
+    binders = elaboration.binders(constraint.forall)
+    for op, left, right in zip(tree.ops, tree.operands, tree.operands[1:], strict=False):
+        for subject, bound, upper in ((left, right, op == "<="), (right, left, op == ">=")):
+            if op not in ("<=", ">=") or not _is_variable(elaboration, subject):
+                continue
+            if any(_varies(elaboration, node) for node in walk(bound)):
+                continue
+            assert isinstance(subject, Ref)
+            where, name = constraint.where, subject.name
+            _, values = _evaluate(elaboration, bound, binders, where, name)
+            grid = elaboration.grid(binders, where)
+            sets = tuple(elaboration.index_set(d) for d in elaboration.symbols[name].dims)
+            flat = elaboration.evaluator.place(subject, sets, grid).flat
+            side: Side = "upper" if upper else "lower"
+            yield name, side, _on_grid(elaboration, name, np.asarray(flat), values)
+
+
+def _evaluate(
+    elaboration: Elaboration, node: Node, binders: tuple[Binder, ...], where: str | None, like: str
+) -> tuple[Ints, Floats]:
+    """Return the positions of a grid and an expression on it, in the unit of a variable."""
+    grid, positions = elaboration.grid_with_positions(binders, where)
+    checker = elaboration.checker()
+    unit = elaboration.symbols[like].unit
+    typed = checker.number(node, checker.scope_of(binders), unit)
+    values = elaboration.evaluator.number(typed.node, grid)
+    return positions, np.array(np.broadcast_to(values, (grid.size,)), dtype=np.float64)
+
+
+def _on_grid(elaboration: Elaboration, name: str, flat: Ints, values: Floats) -> Floats:
+    result = np.full(_shape(elaboration, name), np.nan)
+    result.reshape(-1)[flat] = values
+    return result
+
+
+def _shape(elaboration: Elaboration, name: str) -> tuple[int, ...]:
+    return tuple(elaboration.index_set(dim).size for dim in elaboration.symbols[name].dims)
+
+
+def _is_variable(elaboration: Elaboration, node: Node) -> bool:
+    return isinstance(node, Ref) and _varies(elaboration, node)
+
+
+def _varies(elaboration: Elaboration, node: Node) -> bool:
+    if not isinstance(node, Ref) or node.name not in elaboration.symbols:
+        return False
+    symbol = elaboration.symbols[node.name]
+    return symbol.kind == "variable" or (symbol.kind == "expression" and symbol.degree > 0)

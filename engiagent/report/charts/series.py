@@ -1,0 +1,210 @@
+"""Every number of a solution and of the given data as a series over an axis."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import Ints
+from engiagent.errors import EngiagentError
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
+
+if TYPE_CHECKING:
+    import xarray
+
+PREFIXES = ("dual__", "reduced_cost__", "farkas__")
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """One dimension of an array.
+
+    Attributes
+    ----------
+    axis
+        The whole axis, for a subset that of the set it was taken from.
+    instants
+        Whether its elements are instants and not periods.
+    positions
+        For a subset: where its elements stand on the axis.
+    """
+
+    axis: Axis
+    instants: bool = False
+    positions: Ints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Values along one axis.
+
+    Attributes
+    ----------
+    source
+        The variable or parameter; ``label`` adds the elements of its other sets, and prefers the
+        physical quantity to the symbol.
+    owner
+        The component that the quantity belongs to, or empty.
+    values
+        One for every place of the axis, NaN where there is none.
+    """
+
+    source: str
+    label: str
+    owner: str
+    unit: str
+    axis: Axis
+    instants: bool
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value that stands at no time, with the elements it belongs to."""
+
+    label: str
+    value: float
+    unit: str
+
+
+def solution_series(plan: Plan) -> tuple[list[Series], list[Scalar]]:
+    """Return the solution's variables and named expressions."""
+    series: list[Series] = []
+    scalars: list[Scalar] = []
+    if plan.solution is None:
+        return series, scalars
+    for name, array in plan.solution.data_vars.items():
+        if str(name).startswith(PREFIXES) or not np.issubdtype(array.dtype, np.number):
+            continue
+        dimensions = solution_dimensions(plan, array)
+        label = str(array.attrs.get("quantity") or name)
+        values = np.asarray(array.values, dtype=np.float64)
+        unit = str(array.attrs.get("units", ""))
+        found, rest = split(str(name), label, unit, dimensions, values)
+        series += found
+        scalars += rest
+    return series, scalars
+
+
+def given_series(plan: Plan) -> list[Series]:
+    """Return the parameters that run over an axis, as prices and loads."""
+    if plan.blueprint is None or plan.elaboration is None:
+        return []
+    result: list[Series] = []
+    for definition in plan.blueprint.core.parameters:
+        if not definition.index or (definition.type or "number") != "number":
+            continue
+        if definition.status == "missing":
+            continue
+        try:
+            table = plan.elaboration.table(definition.name)
+            unit = str(plan.elaboration.unit(definition.name))
+        except EngiagentError:
+            continue
+        dimensions = [set_dimension(index_set) for index_set in table.sets]
+        values = np.asarray(table.values, dtype=np.float64)
+        found, _ = split(definition.name, definition.name, unit, dimensions, values)
+        result += found
+    return result
+
+
+def split(
+    source: str, label: str, unit: str, dimensions: list[Dimension], values: Floats
+) -> tuple[list[Series], list[Scalar]]:
+    """Return an array as series along its last ordered dimension, one for all other elements."""
+    ordered = [k for k, d in enumerate(dimensions) if d.axis.kind != "label"]
+    owner = label.rpartition(".")[0]
+    if not ordered or dimensions[ordered[-1]].axis.places.size < 2:
+        axes = [_labels(dimension) for dimension in dimensions]
+        pairs = zip(_combinations(axes), values.reshape(-1), strict=True)
+        return [], [Scalar(_with(label, key), float(v), unit) for key, v in pairs if v == v]
+    along = ordered[-1]
+    dimension = dimensions[along]
+    others = [_labels(d) for k, d in enumerate(dimensions) if k != along]
+    rows = np.moveaxis(values, along, -1).reshape(-1, values.shape[along])
+    result = []
+    for place, key in enumerate(_combinations(others)):
+        row: Floats = rows[place]
+        if np.all(np.isnan(row)):
+            continue
+        full = row
+        if dimension.positions is not None:
+            full = np.full(dimension.axis.places.size, np.nan)
+            full[dimension.positions] = row
+        result.append(
+            Series(source, _with(label, key), owner, unit, dimension.axis, dimension.instants, full)
+        )
+    return result, []
+
+
+def solution_dimensions(plan: Plan, array: "xarray.DataArray") -> list[Dimension]:
+    """Return the dimensions of a variable of the solution."""
+    return [_solution_dimension(plan, array, str(dim)) for dim in array.dims]
+
+
+def _solution_dimension(plan: Plan, array: "xarray.DataArray", dim: str) -> Dimension:
+    known = _known_set(plan.elaboration, dim.split("__")[0], array.sizes[dim])
+    if known is not None:
+        return set_dimension(known)
+    if dim in array.coords:
+        return Dimension(read_axis(array.coords[dim]), array.attrs.get("role") == "state")
+    places = np.arange(array.sizes[dim], dtype=np.float64)
+    return Dimension(Axis(dim, "number", places, tuple(f"{x:g}" for x in places)))
+
+
+def _known_set(elaboration: Elaboration | None, name: str, size: int) -> IndexSet | None:
+    """Return the blueprint's set of a dimension, unless the solution is of another blueprint."""
+    if elaboration is None or name not in elaboration.set_infos:
+        return None
+    try:
+        found = elaboration.index_set(name)
+    except EngiagentError:
+        return None
+    return found if found.size == size else None
+
+
+def set_dimension(index_set: IndexSet) -> Dimension:
+    """Return an index set as a dimension."""
+    root = index_set.root
+    positions = index_set.in_root if root is not index_set else None
+    instants = root.kind == "instants"
+    axis = root.axis
+    labels = tuple(_label(label) for label in root.labels)
+    if axis is not None and root.kind in ("time", "instants"):
+        zone = axis.zone if axis.dated else None
+        places = axis.edges[: root.size]
+        kind: Kind = "time" if axis.dated else "clock"
+        if axis.dated:
+            labels = tuple(time_label(float(x), zone) for x in places)
+        return Dimension(Axis(root.name, kind, places, labels, zone), instants, positions)
+    if root.numbers is not None or instants:
+        numbers = np.arange(root.size) if root.numbers is None else root.numbers
+        places = numbers.astype(np.float64)
+        return Dimension(Axis(root.name, "number", places, labels), instants, positions)
+    places = np.arange(root.size, dtype=np.float64)
+    return Dimension(Axis(root.name, "label", places, labels), False, positions)
+
+
+def _label(label: Any) -> str:
+    return ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+
+
+def _labels(dimension: Dimension) -> tuple[str, ...]:
+    labels = dimension.axis.labels
+    if dimension.positions is None:
+        return labels
+    return tuple(labels[position] for position in dimension.positions)
+
+
+def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    from itertools import product
+
+    return product(*axes)
+
+
+def _with(label: str, key: tuple[str, ...]) -> str:
+    return f"{label}[{', '.join(key)}]" if key else label

@@ -1,0 +1,229 @@
+"""What a plan shows as panels: series by component and unit with limits, then the data."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engiagent.report.charts.balances import balance_panels
+from engiagent.report.charts.limits import Limit, find_limits
+from engiagent.report.charts.palette import STYLES
+from engiagent.report.charts.panels import Band, Curve, Panel
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.profiles import profile_panels
+from engiagent.report.charts.series import (
+    Series,
+    given_series,
+    solution_dimensions,
+    solution_series,
+    split,
+)
+from engiagent.units.unit import UnitError, parse_unit
+
+_MOST_RUNS = 1500
+_BAND = "allowed for "
+_MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
+
+
+def plan_panels(plan: Plan) -> tuple[Panel, ...]:
+    """Return the panels of a plan, what tells most first; empty without a solution.
+
+    Balances come as stacked areas with the price over them, then profiles of voltage, then the
+    series by component and unit with their limits, the given data, and what is on or off.
+    """
+    series, scalars = solution_series(plan)
+    if not series and not scalars:
+        return ()
+    given = given_series(plan)
+    allowed = find_limits(plan)
+    limits, bands = _allowed(plan, allowed, series)
+    balances = [_with_price(panel, given) for panel in balance_panels(plan)]
+    panels = [*_grouped(series, limits, bands), *_given_panels(given)]
+    panels.sort(key=lambda panel: panel.unit in ("", "1"))
+    return (*balances, *profile_panels(plan, allowed), *panels)
+
+
+def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
+    """Lay the first price of the same periods over a balance, read on the right."""
+    for item in given:
+        same = np.array_equal(item.axis.places, panel.axis.places)
+        if same and _is_price(item.unit) and not item.instants:
+            over = replace(curve(item), side="right")
+            return replace(panel, curves=(*panel.curves, over), right_unit=item.unit)
+    return panel
+
+
+def _grouped(
+    series: Sequence[Series], limits: dict[str, list[Curve]], bands: dict[str, Band]
+) -> list[Panel]:
+    """Put the series of one component and unit together, at most six to a panel."""
+    groups: dict[tuple[str, str, str], list[Series]] = {}
+    for item in series:
+        groups.setdefault((item.owner, item.unit, item.axis.kind), []).append(item)
+    panels = []
+    for (owner, unit, _), members in groups.items():
+        for first in range(0, len(members), STYLES):
+            part = members[first : first + STYLES]
+            curves = [curve(item) for item in part]
+            curves += _fitting([c for item in part for c in limits.get(item.label, [])], curves)
+            title = owner or ", ".join(dict.fromkeys(item.source for item in part))
+            areas = _joined([bands[item.label] for item in part if item.label in bands])
+            areas = [_near(band, curves) for band in areas]
+            panels.append(Panel(title, unit, part[0].axis, tuple(curves), tuple(areas)))
+    return panels
+
+
+def _joined(bands: Sequence[Band]) -> list[Band]:
+    """Return bands, those that are the same for several series once."""
+    kept: list[Band] = []
+    for band in bands:
+        twin = next((k for k in kept if _alike(k, band)), None)
+        if twin is None:
+            kept.append(band)
+        else:
+            label = f"{twin.label}, {band.label.removeprefix(_BAND)}"
+            kept[kept.index(twin)] = replace(twin, label=label)
+    return kept
+
+
+def _near(band: Band, curves: Sequence[Curve]) -> Band:
+    """Cut a band where it lies so far away that it would flatten the curves."""
+    low, high = _reach(curves, 0.7)
+    held = np.isfinite(band.low) & np.isfinite(band.high)
+    cut = [np.where(held, np.clip(edge, low, high), np.nan) for edge in (band.low, band.high)]
+    return replace(band, low=cut[0], high=cut[1])
+
+
+def _reach(curves: Sequence[Curve], share: float) -> tuple[float, float]:
+    """Return how far from the curves a limit may lie to be drawn with them."""
+    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    reach = share * max(high - low, 0.1 * abs(high))
+    return low - reach, high + reach
+
+
+def _alike(a: Band, b: Band) -> bool:
+    pairs = ((a.low, b.low), (a.high, b.high))
+    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
+
+
+def _given_panels(given: Sequence[Series]) -> list[Panel]:
+    """Return panels of the given data that change, by unit, prices first."""
+    telling = [item for item in given if np.nanmax(item.values) > np.nanmin(item.values)]
+    ordered = sorted(telling, key=lambda item: not _is_price(item.unit))
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for item in ordered:
+        groups.setdefault((item.unit, item.axis.kind), []).append(item)
+    panels = []
+    for (unit, _), members in groups.items():
+        for first in range(0, len(members), STYLES):
+            part = members[first : first + STYLES]
+            names = ", ".join(dict.fromkeys(item.source for item in part))
+            title = f"Given: {names}"
+            panels.append(Panel(title, unit, part[0].axis, tuple(curve(item) for item in part)))
+    return panels
+
+
+def _is_price(unit: str) -> bool:
+    _, slash, below = unit.partition("/")
+    return bool(slash) and below.endswith(_MONEY_PER_ENERGY)
+
+
+def curve(item: Series) -> Curve:
+    """Return a series as a curve: a line through instants, steps over periods."""
+    if item.instants:
+        return Curve(item.label, item.axis.places, item.values, "line")
+    return Curve(item.label, item.axis.edges, item.values, "step")
+
+
+def _allowed(
+    plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
+) -> tuple[dict[str, list[Curve]], dict[str, Band]]:
+    """Return the limits of every series by its label, those of temperatures as bands."""
+    curves: dict[str, list[Curve]] = {}
+    sides: dict[str, dict[str, Series]] = {}
+    for side, item in _limit_series(plan, limits, series):
+        sides.setdefault(item.label, {})[side] = item
+    bands = {}
+    for label, found in sides.items():
+        if len(found) == 2 and _is_temperature(found["upper"].unit):
+            low, high = found["lower"], found["upper"]
+            shape = curve(low)
+            name = f"{_BAND}{label}"
+            bands[label] = Band(name, shape.places, low.values, high.values, shape.shape)
+            continue
+        for side, item in found.items():
+            word = "most" if side == "upper" else "least"
+            shown = _limit_curve(item, f"{word} allowed for {label}")
+            curves.setdefault(label, []).append(shown)
+    return curves, bands
+
+
+def _limit_series(
+    plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
+) -> Iterator[tuple[str, Series]]:
+    """Yield the limits of the solution's variables, taken apart as these are."""
+    axes = {item.source: item for item in series}
+    for limit in limits:
+        like = axes.get(limit.variable)
+        if like is None or plan.solution is None or limit.variable not in plan.solution:
+            continue
+        array = plan.solution[limit.variable]
+        if array.shape != limit.values.shape:
+            continue
+        label = str(array.attrs.get("quantity") or limit.variable)
+        values = np.where(np.isfinite(limit.values), limit.values, np.nan)
+        if limit.side == "lower" and not _is_temperature(like.unit):
+            values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
+        found, _ = split(limit.variable, label, like.unit, solution_dimensions(plan, array), values)
+        for item in found:
+            yield limit.side, item
+
+
+def _is_temperature(unit: str) -> bool:
+    try:
+        return parse_unit(unit).dimension == parse_unit("K").dimension
+    except UnitError:
+        return False
+
+
+def _limit_curve(item: Series, name: str) -> Curve:
+    """Return a limit as a curve: over periods as steps, at instants only where it holds."""
+    if not item.instants:
+        return Curve(name, item.axis.edges, item.values, "step", "limit")
+    places, values = item.axis.places, item.values
+    starts = np.flatnonzero(np.append(True, np.diff(values) != 0.0))
+    ends = np.append(starts[1:], values.size) - 1
+    held = np.isfinite(values[starts])
+    starts, ends = starts[held], ends[held]
+    if starts.size > _MOST_RUNS:
+        return Curve(name, places, values, "line", "limit")
+    # A limit of a single instant gets a little width, to be seen at all.
+    width = np.where(starts == ends, 0.2 * float(np.median(np.diff(places))), 0.0)
+    corners = np.stack([places[starts] - width, places[ends] + width, places[ends] + width], 1)
+    heights = np.stack([values[starts], values[ends], np.full(starts.size, np.nan)], 1)
+    inside = np.clip(corners.reshape(-1), places[0], places[-1])
+    return Curve(name, inside, heights.reshape(-1), "line", "limit")
+
+
+def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
+    """Leave out limits so far away that they would flatten the curves, and repeated ones."""
+    low, high = _reach(curves, 1.5)
+    kept: list[Curve] = []
+    for given in limits:
+        near = (given.values >= low) & (given.values <= high)
+        if not near.any():
+            continue
+        limit = replace(given, values=np.where(near, given.values, np.nan))
+        twin = next((k for k in kept if _same(k, limit)), None)
+        if twin is not None:
+            label = f"{twin.label}, {limit.label.rpartition(' ')[2]}"
+            kept[kept.index(twin)] = replace(twin, label=label)
+        else:
+            kept.append(limit)
+    return kept
+
+
+def _same(a: Curve, b: Curve) -> bool:
+    same_side = a.label.partition(" ")[0] == b.label.partition(" ")[0]
+    return same_side and np.array_equal(a.values, b.values, equal_nan=True)

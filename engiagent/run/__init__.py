@@ -1,0 +1,1 @@
+"""The folder of a run, what goes into it, and the certificate that comes out of it."""

@@ -1,0 +1,378 @@
+"""From a schedule to a certificate: what the checker is given, and what is said without one."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent import __version__
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.document import FrozenMap
+from engiagent.io.files import open_inside, sha256_bytes
+from engiagent.run.inputs import data_files
+from engiagent.verify.claims import Reading, formal_reading, overrides_of
+
+if TYPE_CHECKING:
+    from engiagent.text import Problem
+    from engiagent.verify.certificate import Certificate
+    from engiagent.verify.disturbances import Disturbances
+    from engiagent.verify.foreign import Reading as Columns
+    from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
+
+_NOTABLE: Final = 1e-4  # share of a result by which execution differs worth a line
+
+GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
+
+
+@dataclass(frozen=True)
+class BlueprintAlone:
+    """A blueprint that comes without a problem, as the checker sees it: no text, only data."""
+
+    blueprint: Blueprint
+    folder: Path
+    name: str
+
+    text = ""
+    body_start = 0
+    expert = None
+    tables = ()
+    sentences = ()
+    quantities = ()
+
+    @property
+    def id(self) -> str:
+        """The blueprint's name."""
+        return self.name
+
+    @cached_property
+    def sha256(self) -> dict[str, str]:
+        """Hashes of the data files."""
+        names = dict.fromkeys(data_files(self.blueprint))
+        return {name: sha256_bytes(open_inside(self.folder, name)) for name in names}
+
+
+def certify(
+    problem: "Problem | None",
+    solution: Any,
+    blueprint: Blueprint | None,
+    *,
+    folder: Path,
+    name: str,
+    mapping: "Mapping[str, str] | Columns | None" = None,
+    requirements: "Requirements | None" = None,
+    exact: bool = False,
+    opinion: "Opinion | None" = None,
+    disturb: "Disturbances | None" = None,
+    reading: Reading | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> "Certificate":
+    """Return the certificate of a schedule.
+
+    Parameters
+    ----------
+    problem
+        The problem; None for a blueprint alone, whose numbers then count as the user's own.
+    solution
+        A dataset, or a path to anybody's schedule.
+    blueprint
+        The blueprint, if there is one; its components are written out for the checker.
+    folder, name
+        Where the data of a blueprint without a problem lie, and what to call it.
+    mapping
+        Quantity to column of somebody's schedule, or how it is to be read altogether.
+    requirements
+        What stands for a problem without annotations of its own; nothing for one that has some.
+    exact
+        Whether to say beside every figure what rational arithmetic makes of it.
+    opinion
+        Of a second solver, as :func:`engiagent.run.secondopinion.second_opinion` gets it.
+    disturb
+        What is to turn out another way in runs that are reported beside the verdict.
+    reading
+        Who has read the text besides the author of the blueprint; by default what
+        :func:`reading_of` derives from what lies beside the problem.
+    overrides
+        The values that the user has set, as the run records them; None where nothing does.
+
+    Raises
+    ------
+    EngiagentError
+        When an input is unreadable.
+    """
+    if blueprint is not None and blueprint.kind == "definitions":
+        return _reproduced(problem, solution, blueprint, folder, name, reading)
+    from engiagent.verify.checking import check
+
+    source, expanded = source_of(problem, blueprint, folder, name)
+    stated = None if source.expert is not None else requirements
+    reading = reading or reading_of(problem, blueprint, stated, overrides)
+    certificate = check(
+        source,
+        solution,
+        expanded,
+        stated,
+        mapping,
+        reading,
+        generated=_generated(blueprint, expanded),
+        overrides=overrides,
+    )
+    if exact:
+        from engiagent.verify.exact import with_exact
+
+        certificate = with_exact(certificate, source, solution, expanded, stated, mapping)
+    if disturb is not None:
+        from engiagent.verify.disturbances import with_disturbances
+
+        certificate = with_disturbances(
+            certificate, source, solution, expanded, stated, mapping, disturb
+        )
+    if opinion is not None:
+        from engiagent.verify.opinions import with_opinion
+
+        certificate = with_opinion(certificate, opinion)
+    return _with_blueprint(certificate, blueprint)
+
+
+def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:
+    """Return the parameters that writing out the components has made."""
+    if blueprint is None or expanded is None:
+        return set()
+    own = {parameter.name for parameter in blueprint.core.parameters}
+    return {parameter.name for parameter in expanded.core.parameters} - own
+
+
+def _reproduced(
+    problem: "Problem | None",
+    solution: Any,
+    blueprint: Blueprint,
+    folder: Path,
+    name: str,
+    reading: Reading | None,
+) -> "Certificate":
+    """Return the certificate of a computation: the checker computes it again."""
+    from engiagent.verify.definitions import reproduce
+
+    given = blueprint
+    if problem is None:
+        given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
+    if isinstance(solution, str | Path):
+        from engiagent.solvers.solution import load_solution
+
+        solution = load_solution(solution)
+    source: Any = problem or BlueprintAlone(blueprint, folder, name)
+    reading = reading or reading_of(problem, blueprint) or Reading()
+    return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
+
+
+def reading_of(
+    problem: "Problem | None",
+    blueprint: Blueprint | None,
+    requirements: "Requirements | None" = None,
+    overrides: Mapping[str, str] | None = None,
+) -> Reading | None:
+    """Return who has read the text of a problem, as far as what is given tells.
+
+    Parameters
+    ----------
+    problem
+        None for a blueprint alone, which is the statement of the problem unless it quotes a text.
+    requirements
+        What an engine read in the text apart from the blueprint.
+    overrides
+        The values that the user has set beside the text.
+
+    Returns
+    -------
+    None where the checker finds it by itself: annotated requirements beside the problem, or
+    nobody but the author.
+    """
+    from engiagent.readings.claim import claim_of
+
+    if problem is None:
+        return formal_reading(blueprint)
+    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
+    if found is not None:
+        return found
+    if requirements is not None:
+        return Reading("confirmed", "a second reading", f"requirements {requirements.sha256[:12]}")
+    return None
+
+
+def source_of(
+    problem: "Problem | None", blueprint: Blueprint | None, folder: Path, name: str
+) -> tuple[Any, Blueprint | None]:
+    """Return problem and blueprint as the checker takes them: components written out.
+
+    Without a problem every number of the blueprint counts as given by the user.
+    """
+    from engiagent.formulations.expansion import expand
+
+    expanded = None if blueprint is None else expand(blueprint)
+    if problem is not None or blueprint is None or expanded is None:
+        return problem, expanded
+    given = replace(expanded, core_model_elements=_as_given(expanded.core))
+    return BlueprintAlone(blueprint, folder, name), given
+
+
+def without_schedule(
+    problem: "Problem",
+    blueprint: Blueprint | None,
+    missing: Sequence[str],
+    not_understood: Sequence[str],
+    contradictions: Sequence[str] = (),
+) -> "Certificate":
+    """Return the certificate of a problem that nothing was solved for, and why.
+
+    It is ill-posed where data are missing or statements clash, else undecided.
+    """
+    from engiagent.verify.certificate import LEVELS, Certificate
+    from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+
+    level = {"status": "unchecked", "findings": ["there is no schedule to check"]}
+    certificate = Certificate(
+        verdict="undecided",
+        problem=problem.id,
+        plan={"claim": "nothing"},
+        inputs=dict(problem.sha256),
+        levels=dict.fromkeys(LEVELS, level),
+        missing=tuple(missing),
+        contradictions=tuple(contradictions),
+        not_understood=tuple(not_understood),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": __version__},
+    )
+    found = certificate.judged(reading=Reading())
+    return _with_blueprint(found, blueprint)
+
+
+def with_gaps(certificate: "Certificate", gaps: Sequence[str]) -> "Certificate":
+    """Return a certificate with more of the text that is open: the reading does not count then."""
+    if not gaps:
+        return certificate
+    return certificate.judged(reading=Reading.from_dict(certificate.reading).leaving(*gaps))
+
+
+def _with_blueprint(certificate: "Certificate", blueprint: Blueprint | None) -> "Certificate":
+    """Name the blueprint as it stands in its file, and what the user changed in it."""
+    if blueprint is None:
+        return certificate
+    return replace(
+        certificate,
+        inputs={**certificate.inputs, "blueprint": blueprint.sha256},
+        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
+    )
+
+
+def _as_given(part: Any) -> Any:
+    """Return a copy in which every source reference says that the user gave the thing."""
+    if isinstance(part, tuple):
+        return tuple(_as_given(item) for item in part)
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    changes = {
+        item.name: _as_given(getattr(part, item.name))
+        for item in fields(part)
+        if item.name != "source_reference"
+    }
+    if any(item.name == "source_reference" for item in fields(part)):
+        changes["source_reference"] = FrozenMap(GIVEN)
+    return replace(part, **changes)
+
+
+@dataclass(frozen=True)
+class Tight:
+    """A limit that holds with little room.
+
+    Attributes
+    ----------
+    title
+        Its name, or the words of the text that it rests on.
+    slack, unit
+        How much room there is.
+    where
+        The place, as the elements of its sets; empty for a single row.
+    at_limit
+        Whether there is none beyond the tolerance.
+    """
+
+    title: str
+    slack: float
+    unit: str | None
+    where: str
+    at_limit: bool
+
+
+def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
+    """Return the limits that hold with the least room; an equation has none.
+
+    Of those with equal room the ones that rest on words of the text come first.
+    """
+    levels = certificate.get("levels") or {}
+    rows = []
+    for entry in (levels.get("algebra") or {}).get("checks") or []:
+        worst = entry.get("worst") or {}
+        slack, tolerance = worst.get("slack"), entry.get("tolerance")
+        if not isinstance(slack, int | float) or not math.isfinite(slack):
+            continue
+        if "==" in str(entry.get("text") or "") or entry.get("status") == "fail":
+            continue
+        allowed = tolerance if isinstance(tolerance, int | float) else 0.0
+        where = worst.get("where")
+        found = Tight(
+            title=" ".join(str(entry.get("name") or entry.get("quote") or entry.get("id")).split()),
+            slack=float(slack),
+            unit=worst.get("unit"),
+            where=", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else "",
+            at_limit=abs(slack) <= allowed,
+        )
+        rows.append((0.0 if found.at_limit else found.slack, not entry.get("quote"), found))
+    return [found for *_, found in sorted(rows, key=lambda row: row[:2])[:count]]
+
+
+def executed(certificate: Mapping[str, Any]) -> list[str]:
+    """Return by how much results come out another way than the plan's own scheme has them.
+
+    One line for each quantity at its worst period, powers and energies first.
+    """
+    physics = (certificate.get("levels") or {}).get("physics") or {}
+    rows = []
+    for entry in physics.get("results") or []:
+        planned, found = entry.get("planned"), entry.get("executed")
+        unit = "" if entry.get("unit") in (None, "1") else f" {entry['unit']}"
+        if planned is None or found is None:
+            rows.append((False, 0.0, f"{entry['quantity']}: no solution at {entry.get('at')}"))
+            continue
+        size = max(abs(planned), abs(found))
+        if abs(found - planned) > _NOTABLE * size:
+            text = f"{planned:.6g}{unit} planned, {found:.6g}{unit} when executed, {entry['at']}"
+            share = abs(found - planned) / size
+            rows.append((not unit, -share, f"{entry['quantity']}: {text}"))
+    return [text for *_, text in sorted(rows)]
+
+
+def not_shown(certificate: Mapping[str, Any]) -> list[str]:
+    """Return what is open: why a verdict is not ``certified``.
+
+    Each reason stands once, however many checks share it.
+    """
+    levels = certificate.get("levels") or {}
+    reasons: dict[str, None] = {}
+    for name in ("data", "algebra", "physics", "optimality"):
+        level = levels.get(name) or {}
+        if level.get("status") == "pass":
+            continue
+        for finding in level.get("findings") or ():
+            reasons[f"{name}: {' '.join(str(finding).split())}"] = None
+        for entry in level.get("checks") or ():
+            if entry.get("status") == "unchecked":
+                note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
+                reasons[f"{name}: {note}"] = None
+    for text in (certificate.get("reading") or {}).get("open") or ():
+        known = any(reason.endswith(f": {text}") for reason in reasons)
+        if not known:
+            reasons[f"reading: {text}"] = None
+    return list(reasons)

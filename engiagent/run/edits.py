@@ -1,0 +1,228 @@
+"""Edits of a blueprint by name: values of parameters and slots, bounds of variables.
+
+Every edit notes in the provenance that the value is the user's, and what stood there: the
+certificate lists both.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from engiagent.errors import InputError
+from engiagent.units.unit import UnitError, convert, parse_unit
+
+Json = dict[str, Any]
+BOUNDS: Final = ("lower", "upper")
+
+
+def set_value(
+    document: Json, name: str, value: Any, unit: str | None = None, note: str | None = None
+) -> Any:
+    """Put a value into the place that a name leads to, and return what stood there.
+
+    Parameters
+    ----------
+    document
+        A blueprint as plain lists and dictionaries; it is changed.
+    name
+        A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a variable
+        as ``charge.upper``.
+    value
+        A number; for a parameter with an index also numbers in the order of its elements, or a
+        mapping from their labels. A bound may be an expression.
+    unit
+        Of the value; None for the unit of the place.
+    note
+        What the provenance says of it; None for the value itself.
+
+    Raises
+    ------
+    InputError
+        When the name leads nowhere, or the value has not the shape or the dimension of the place.
+    """
+    core = document["core_model_elements"]
+    owner, _, last = name.rpartition(".")
+    parameter = _named(core.get("parameters", []), name)
+    component = _named(core.get("components", []), name.partition(".")[0])
+    variable = _named(core.get("decision_variables", []), owner)
+    if parameter is not None:
+        return _fill(parameter, value, unit, note)
+    if variable is not None and last in BOUNDS:
+        return _bound(variable, last, value, unit, note)
+    if component is not None and owner == component["name"]:
+        target = _named(core.get("parameters", []), component["parameters"].get(last))
+        if target is not None:
+            return _fill(target, value, unit, note)
+        return _fill_slot(component, last, value, unit, note)
+    known = _known(core)
+    close = get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
+    raise InputError(f"there is no parameter {name!r}", expected=", ".join(close) or None)
+
+
+def _named(items: Sequence[Json], name: Any) -> Json | None:
+    return next((item for item in items if item["name"] == name), None)
+
+
+def _known(core: Json) -> list[str]:
+    names = [p["name"] for p in core.get("parameters", [])]
+    names += [f"{c['name']}.{slot}" for c in core.get("components", []) for slot in c["parameters"]]
+    names += [f"{v['name']}.{b}" for v in core.get("decision_variables", []) for b in BOUNDS]
+    return names
+
+
+def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> Any:
+    """Put a value, in the parameter's own unit, in the place of whatever is there."""
+    name = parameter["name"]
+    indexed = bool(parameter.get("index"))
+    if indexed == _is_number(value):
+        wanted = "one number, it has no index" if not indexed else "numbers, it is indexed"
+        raise InputError(f"the value of {name} has the wrong shape", expected=wanted)
+    own = parameter.get("unit") or "1"
+    if not isinstance(own, str):
+        raise InputError(f"{name} has no single unit; patch the blueprint instead")
+    before = parameter.get("value", parameter.get("data"))
+    given = _in_unit(value, unit, own, name)
+    stated = parameter.get("source_reference")
+    change = _change(name, before, given, own)
+    for key in ("data", "keys", "status", "unit_override"):
+        parameter.pop(key, None)
+    parameter["value"] = given
+    note = note or f"set to {_shown(value)} {unit or own}"
+    parameter["source_reference"] = by_user(note, change, stated)
+    return before
+
+
+def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: str | None) -> Any:
+    from engiagent.formulations.components import MODELS
+
+    known = MODELS[component["model"]].slots if component["model"] in MODELS else {}
+    name = f"{component['name']}.{slot}"
+    if slot not in known:
+        close = get_close_matches(slot, known, n=3, cutoff=0.5) or list(known)
+        raise InputError(f"{name} cannot be set so", expected=", ".join(close) or None)
+    if not _is_number(value):
+        raise InputError(f"{name} cannot be set so", expected="one number")
+    own = str(known[slot].unit)
+    number = _each(value, float, name)  # its dimension is for static analysis: it knows the money
+    before = component["parameters"].get(slot)
+    component["parameters"][slot] = f"{number!r}[{unit or own}]"
+    change = _change(name, before, number, unit or own)
+    note = note or f"{slot} set to {value} {unit or own}"
+    component["source_reference"] = by_user(note, change, component.get("source_reference"))
+    return before
+
+
+def _bound(variable: Json, side: str, value: Any, unit: str | None, note: str | None) -> Any:
+    before = variable.get(side)
+    own = variable.get("unit") or "1"
+    if value is None:
+        variable.pop(side, None)
+    elif isinstance(value, str):
+        variable[side] = value
+    elif _is_number(value):
+        variable[side] = _in_unit(value, unit, own, f"{variable['name']}.{side}")
+    else:
+        raise InputError(
+            f"{variable['name']}.{side} cannot be set so",
+            expected="a number, an expression, or None for no bound",
+        )
+    change = _change(f"{variable['name']}.{side}", before, variable.get(side, "none"), own)
+    note = note or f"{side} bound set to {value} {unit or own}"
+    variable["source_reference"] = by_user(note, change, variable.get("source_reference"))
+    return before
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Mapping | str | list | tuple) or value is None:
+        return False
+    return getattr(value, "ndim", 0) == 0
+
+
+def _in_unit(value: Any, unit: str | None, own: str, name: str) -> Any:
+    """Return a value, its numbers in the unit of its place."""
+    try:
+        source, target = parse_unit(unit or own), parse_unit(own)
+        return _each(value, lambda number: convert(number, source, target), name)
+    except UnitError as error:
+        raise InputError(
+            f"the unit of {name} does not fit: {error}", found=unit, expected=f"one such as {own}"
+        ) from None
+
+
+def _each(value: Any, change: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _each(item, change, name) for key, item in value.items()}
+    if hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_each(item, change, name) for item in value]
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name} cannot be {value!r}", expected="finite numbers")
+    return float(change(number))
+
+
+def _shown(value: Any) -> str:
+    many = isinstance(value, Mapping | list | tuple) or getattr(value, "ndim", 0) > 0
+    return f"{len(value)} values in" if many else str(value)
+
+
+def by_user(note: str, change: Json, stated: Any = None) -> Json:
+    """Return the provenance of a value of the user.
+
+    Parameters
+    ----------
+    note
+        What was done, in words.
+    change
+        ``name, before, after, unit``.
+    stated
+        The provenance so far: what was changed before stays listed, with its first value.
+    """
+    earlier = stated.get("replaces", []) if isinstance(stated, Mapping) else []
+    known = {entry["name"]: entry for entry in earlier}
+    if change["name"] in known:
+        change = {**change, "before": known[change["name"]]["before"]}
+    return {"kind": "user", "note": note, "replaces": [*{**known, change["name"]: change}.values()]}
+
+
+def with_changes(before: Json, after: Json) -> Json:
+    """Return a patched blueprint in which every number that the patch changed is the user's.
+
+    A parameter whose source was changed as well was read anew: that is no value of the user.
+    """
+    known = {p["name"]: p for p in before["core_model_elements"].get("parameters", [])}
+    for parameter in after["core_model_elements"].get("parameters", []):
+        old = known.get(parameter["name"])
+        keys = ("value", "data", "unit")
+        if old is None or all(old.get(key) == parameter.get(key) for key in keys):
+            continue
+        stated = parameter.get("source_reference")
+        if stated != old.get("source_reference"):
+            continue
+        now, then = (item.get("value", item.get("data")) for item in (parameter, old))
+        unit = parameter.get("unit")
+        change = _change(parameter["name"], then, now, unit if isinstance(unit, str) else "")
+        parameter["source_reference"] = by_user("changed by a patch", change, stated)
+    return after
+
+
+def _change(name: str, before: Any, after: Any, unit: str) -> Json:
+    """Return what an edit replaces; many numbers in words."""
+    return {"name": name, "before": _entry(before), "after": _entry(after), "unit": unit}
+
+
+def _entry(value: Any) -> float | str | None:
+    if isinstance(value, str) and value.endswith("]"):
+        number, _, _unit = value.partition("[")
+        try:
+            return float(number)
+        except ValueError:
+            return value
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return f"{len(value)} values"

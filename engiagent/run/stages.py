@@ -1,0 +1,137 @@
+"""Single stages of a run that are not the checker's: what was read, static analysis, the solve."""
+
+import math
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.errors import EngiagentError
+from engiagent.run.folder import SOLUTION, RunFolder
+from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.explain import Explanation
+    from engiagent.formulations.program import Program
+    from engiagent.text import Problem
+
+EXPLAIN_SECONDS: Final = 10.0
+"""For what is solved again to explain why there is no plan or no best one."""
+
+
+def explained(
+    blueprint: Blueprint,
+    program: "Program",
+    result: SolverResult,
+    folder: Path,
+    problem: "Problem | None",
+    *,
+    name: str,
+    choice: str | None = None,
+) -> "Explanation":
+    """Return why a solve ended as it did; of a plan only what its multipliers say."""
+    from engiagent.explain import Given, explain_result
+
+    given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
+    seconds = 0.0 if result.status == "optimal" else EXPLAIN_SECONDS
+    return explain_result(given, program, result, seconds=seconds, choice=choice)
+
+
+def reasons(found: "Explanation") -> tuple[str, ...]:
+    """Return the demands that cannot hold, or what grows without end, a sentence each."""
+    from engiagent.explain.text import clash_sentence
+
+    if found.unbounded is not None:
+        return tuple(growth.text for growth in found.unbounded.growths)
+    return tuple(clash_sentence(clash) for clash in found.clashes)
+
+
+@dataclass(frozen=True)
+class StaticFindings:
+    """What static analysis found: warnings as text, errors as one exception."""
+
+    warnings: tuple[str, ...]
+    error: EngiagentError | None
+
+
+def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
+    """Return the warnings and the errors of an expanded blueprint."""
+    from engiagent.blueprint.analysis import analyse
+
+    found = analyse(expanded, folder)
+    warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
+    if found.missing:
+        return StaticFindings(warnings, MissingDataError(found.missing))
+    return StaticFindings(warnings, BlueprintError(found.errors) if found.errors else None)
+
+
+def solve_program(
+    program: "Program",
+    options: SolveOptions,
+    on_progress: OnProgress | None = None,
+    *,
+    isolate: bool = True,
+    cancel: threading.Event | None = None,
+) -> tuple["xarray.Dataset", SolverResult]:
+    """Solve, in a child process unless told otherwise, and return schedule and account."""
+    from engiagent.solvers.solution import to_dataset
+    from engiagent.solvers.solving import solve
+
+    result = solve(program, options, isolate=isolate, on_progress=on_progress, cancel=cancel)
+    return to_dataset(program, result), result
+
+
+def progress_text(progress: Progress) -> str:
+    """Return a line on how far the solver has come."""
+    parts = [f"solve … {progress.elapsed:.0f} s"]
+    if progress.nodes:
+        parts.append(f"{progress.nodes} nodes")
+    elif progress.iterations:
+        parts.append(f"{progress.iterations} iterations")
+    for name in ("objective", "bound"):
+        value = getattr(progress, name)
+        if value is not None and math.isfinite(value):
+            parts.append(f"{'best' if name == 'objective' else name} {value:,.10g}")
+    if progress.gap is not None and math.isfinite(progress.gap):
+        parts.append(f"gap {100 * progress.gap:.3g} %")
+    return ", ".join(parts)
+
+
+def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
+    """Return what a blueprint of definitions says.
+
+    Raises
+    ------
+    BlueprintError
+        When something in it is wrong.
+    """
+    from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
+
+    found = check_definitions(blueprint, folder)
+    errors = tuple(finding for finding in found if finding.severity == "error")
+    if errors:
+        raise BlueprintError(errors)
+    return evaluate_definitions(blueprint, folder).to_dataset()
+
+
+def choice_of(program: "Program", options: SolveOptions) -> str:
+    """Return what kind of program it is, its structure, and which solver gets it and why."""
+    from engiagent.solvers.selection import explain, select
+    from engiagent.solvers.structure.recognition import recognise
+
+    found = recognise(program)
+    lines = list(found.lines())
+    if found.chain is not None and options.backend is None:
+        lines.append("the exact method for storage chains answers, if it can prove its answer")
+    return "\n".join([*lines, explain(select(program, options))])
+
+
+def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
+    """Write the solution into a run folder."""
+    from engiagent.solvers.solution import save_solution
+
+    save_solution(solution, folder.path / SOLUTION)

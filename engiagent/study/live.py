@@ -1,0 +1,227 @@
+"""A blueprint that is solved again and again with other numbers, compiled once where that goes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.document import Blueprint, ReportDef
+from engiagent.errors import EngiagentError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.parametric import compile_parametric
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.study.places import numbers_at, placed, with_numbers
+from engiagent.study.requests import Requests
+
+Json = dict[str, Any]
+NOT_CERTIFIED: Final = "not certified"
+CERTIFIED_ALONE: Final = (
+    "each plan is certified against the blueprint with its point's numbers, which count as given"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the points of a study are solved.
+
+    Attributes
+    ----------
+    folder
+        Where the data files of the blueprint lie.
+    isolate
+        Solve in processes of their own what no session keeps warm.
+    certify
+        Whether the plan of each point goes to the checker.
+    name
+        What certificates call the blueprint.
+    """
+
+    folder: Path | None = None
+    options: SolveOptions = field(default_factory=SolveOptions)
+    isolate: bool = True
+    certify: bool = False
+    name: str = "blueprint"
+
+    def solve(self, program: Program, options: SolveOptions | None = None) -> SolverResult:
+        """Solve a program from nothing."""
+        return solve(program, options or self.options, isolate=self.isolate)
+
+
+class Live:
+    """A blueprint with places whose numbers change.
+
+    Parameters
+    ----------
+    blueprint
+        A programme.
+    names
+        Of the places; see :mod:`engiagent.study.places`.
+    show
+        Expressions to read from each solution, besides those of the blueprint's report.
+
+    Raises
+    ------
+    EngiagentError
+        When the blueprint is wrong, lacks data, or a name leads nowhere.
+    """
+
+    def __init__(
+        self, blueprint: Blueprint, names: Sequence[str], setting: Setting, show: Sequence[str] = ()
+    ) -> None:
+        if blueprint.kind == "definitions":
+            raise EngiagentError("definitions are computed once; a study needs a programme")
+        self.setting = setting
+        report = blueprint.core.report or ReportDef()
+        asked = tuple(dict.fromkeys((*report.expressions, *show)))
+        blueprint = blueprint.with_core(report=ReportDef(expressions=asked, duals=report.duals))
+        self.blueprint, places = placed(blueprint, tuple(names))
+        _refuse_wrong(self.blueprint, setting.folder)
+        self.places = {place.name: place for place in places}
+        self.numbers = {
+            place.name: numbers_at(self.blueprint, setting.folder, place) for place in places
+        }
+        self.requests = Requests.of(self.blueprint, setting.folder)
+        self._ready = self.requests.added_to(self.blueprint, setting.folder)
+        own = [place.parameter for place in places if place.parameter is not None]
+        self._parametric = (
+            compile_parametric(self._ready, setting.folder, own, structure="recompile")
+            if len(own) == len(places)
+            else None
+        )
+        self._session: Callable[[], SolverResult] | None = None
+        self.program = (
+            self._parametric.program
+            if self._parametric is not None
+            else compile_blueprint(self._ready, setting.folder)
+        )
+
+    @property
+    def in_place(self) -> bool:
+        """Whether numbers change in a compiled program; otherwise each point compiles anew."""
+        return self._parametric is not None and self._parametric.in_place
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a solve starts from the one before, so that its way depends on that one.
+
+        Mixed-integer programs start anew: among equally good plans the one that is found must
+        not depend on where a study was cut off.
+        """
+        program = self.program
+        plain = not program.goals and self.setting.options.memory_limit_mb is None
+        return self.in_place and plain and not program.is_mip and not program.nonlinear
+
+    def base(self) -> dict[str, Floats]:
+        """Return the numbers as they stand in the blueprint, by place."""
+        return {name: numbers.values for name, numbers in self.numbers.items()}
+
+    def restart(self) -> None:
+        """Forget the solves up to here, so that the next one starts from nothing."""
+        self._session = None
+
+    def move(self, new: Mapping[str, Floats]) -> None:
+        """Put new numbers at places, all others as they stand in the blueprint.
+
+        Raises
+        ------
+        EngiagentError
+            When they make no program.
+        """
+        whole = {**self.base(), **new}
+        if self._parametric is not None:
+            given = {str(self.places[name].parameter): value for name, value in whole.items()}
+            self._parametric.update(**given)
+            self.program = self._parametric.program
+            return
+        changed = self._at(self._ready, whole)
+        _refuse_wrong(changed, self.setting.folder)
+        self.program = compile_blueprint(changed, self.setting.folder)
+
+    def at(self, new: Mapping[str, Floats]) -> Blueprint:
+        """Return the blueprint in which new numbers stand as if they had been written there."""
+        return self._at(self.blueprint, new)
+
+    def _at(self, blueprint: Blueprint, new: Mapping[str, Floats]) -> Blueprint:
+        for name, value in new.items():
+            blueprint = with_numbers(blueprint, self.places[name], self.numbers[name], value)
+        return blueprint
+
+    def solve(self) -> SolverResult:
+        """Solve the program as it stands, warm where that goes."""
+        if not self.is_warm:
+            return self.setting.solve(self.program)
+        if self._session is None:
+            from engiagent.solvers.session import Session
+
+            assert self._parametric is not None
+            self._session = Session(self._parametric, self.setting.options).solve
+        return self._session()
+
+    def found(self, new: Mapping[str, Floats]) -> Json:
+        """Return the record of a point; what goes wrong there is part of it."""
+        try:
+            self.move(new)
+            result = self.solve()
+        except EngiagentError as error:
+            self._session = None
+            return {"status": "error", "reason": " ".join(str(error).split())}
+        return self.record(result, new)
+
+    def record(
+        self, result: SolverResult, new: Mapping[str, Floats], program: Program | None = None
+    ) -> Json:
+        """Return what is kept of a result: no seconds, which are never the same twice."""
+        if result.status == "interrupted":
+            raise KeyboardInterrupt  # what was cut off is no result that a folder may keep
+        program = program or self.program
+        values, absent = self.requests.read(program, result)
+        kept: Json = {
+            "status": result.status,
+            "reason": result.reason,
+            "objective": result.objective,
+            "bound": result.bound,
+            "gap": result.gap,
+            "values": {v.label: v.value for v in values if not v.index},
+            "units": {v.label: v.unit for v in values if not v.index},
+        }
+        if absent:
+            kept["absent"] = list(absent)
+        if self.setting.certify:
+            kept["verdict"] = self._verdict(program, result, new)
+        return {key: _finite(value) for key, value in kept.items()}
+
+    def _verdict(self, program: Program, result: SolverResult, new: Mapping[str, Floats]) -> str:
+        """Return what the checker says of a plan; it gets the point's own blueprint."""
+        from engiagent.run.certify import certify
+
+        folder = self.setting.folder or Path()
+        blueprint = self.at(new).with_core(report=None)
+        data = to_dataset(program, result)
+        try:
+            return certify(None, data, blueprint, folder=folder, name=self.setting.name).verdict
+        except EngiagentError as error:
+            return f"{NOT_CERTIFIED}: {' '.join(str(error).split())}"
+
+
+def _refuse_wrong(blueprint: Blueprint, folder: Path | None) -> None:
+    found = analyse(expand(blueprint), folder)
+    if found.missing:
+        raise MissingDataError(found.missing)
+    if found.errors:
+        raise BlueprintError(found.errors)
+
+
+def _finite(value: Any) -> Any:
+    """Return a number that JSON has, None for one that is not finite."""
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value

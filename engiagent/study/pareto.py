@@ -1,0 +1,344 @@
+"""Pareto fronts between two or three goals.
+
+``epsilon``: the first goal, with the others held at evenly spaced limits; then, at no loss to
+the first, the others as well as they go, so that every point is efficient. ``weighted``: weights
+on a lattice, each goal relative to its range. ``lexicographic``: one point for each order of the
+goals. ``exact``: of a linear programme with two goals all corners of the front, found by asking
+between any two known ones for a better one; between neighbours the front is the straight line.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import permutations, product
+from math import comb, factorial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, GoalDef
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.program import Goal, Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.goals import ROOM, goal_values, solve_goals
+from engiagent.solvers.result import SolverResult
+from engiagent.study.checkpoint import Checkpoint
+from engiagent.study.fronts import Stage, refuse_curved, sign_of, with_goals
+from engiagent.study.live import CERTIFIED_ALONE, Live, Setting
+from engiagent.study.outcome import Outcome, asked_of, outcome_row
+from engiagent.study.sweep import OnPoint
+
+Method = Literal["epsilon", "weighted", "lexicographic", "exact"]
+METHODS: Final = ("epsilon", "weighted", "lexicographic", "exact")
+SAME: Final = 1e-7
+"""Goals of two points that differ by less of their range are the same."""
+ALIKE: Final = 1e-6
+"""The same where a point is judged: rows that keep a goal leave it a little room."""
+CORNERS: Final = 2000
+Json = dict[str, Any]
+
+
+def run_pareto(
+    blueprint: Blueprint,
+    goals: Sequence[GoalDef] = (),
+    setting: Setting | None = None,
+    out: Path | None = None,
+    *,
+    method: Method = "epsilon",
+    points: int = 11,
+    show: Sequence[str] = (),
+    force: bool = False,
+    on_point: OnPoint | None = None,
+) -> Outcome:
+    """Return points of the front between the goals of a blueprint and further ones.
+
+    Parameters
+    ----------
+    goals
+        Further goals, beside those of the blueprint's own objective.
+    points
+        How many limits or weights along each side of the front.
+    out, force, on_point
+        As for :func:`engiagent.study.sweep.run_sweep`.
+
+    Raises
+    ------
+    EngiagentError
+        When the goals are not two or three linear ones, or the method does not fit them.
+    """
+    setting = setting or Setting()
+    if points < 2:
+        raise InputError("a front needs at least two points", found=str(points))
+    live = Live(with_goals(blueprint, tuple(goals)), (), setting, show)
+    refuse_curved(live.program)
+    if method == "exact" and (
+        len(live.program.goals) != 2 or not live.program.is_linear or live.program.is_mip
+    ):
+        raise InputError(
+            "exact corners are those of a linear programme with two goals",
+            expected="the method epsilon",
+        )
+    request = {"method": method, "points": points, "show": list(show)}
+    asked = asked_of("pareto", live, request)
+    memory = Checkpoint(out, asked, force=force)
+    try:
+        front = _Front(live, memory, on_point, _count(method, len(live.program.goals), points))
+        keys = _KEYS[method](front, points) if front.ends() else [front.failed]
+    finally:
+        memory.close()
+    rows = [
+        outcome_row(k, {"method": key.partition(":")[0]}, memory.get(key))
+        for k, key in enumerate(keys)
+    ]
+    judged = _judged(live.program.goals, rows)
+    notes = [CERTIFIED_ALONE] if setting.certify else []
+    return Outcome("pareto", asked, live.program, tuple(judged), tuple(notes))
+
+
+def _count(method: Method, goals: int, points: int) -> int:
+    """Return how many points there are at the most; of corners nobody knows, at least two."""
+    lattice = comb(points + goals - 2, goals - 1)
+    more = {"epsilon": points ** (goals - 1), "weighted": lattice, "exact": 0}
+    return goals + int(more.get(method, factorial(goals)))
+
+
+@dataclass
+class _Front:
+    """A front under way. Every solve starts from nothing, or from the first of its own chain."""
+
+    live: Live
+    memory: Checkpoint
+    on_point: OnPoint | None
+    total: int
+
+    def __post_init__(self) -> None:
+        self.failed = ""
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    @property
+    def program(self) -> Program:
+        program: Program = self.live.program
+        return program
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return self.program.goals
+
+    def ends(self) -> bool:
+        """Find the best of each goal, the others as well as that leaves; False without a plan."""
+        for k, key in enumerate(self.end_keys()):
+            order = (self.goals[k], *(g for g in self.goals if g is not self.goals[k]))
+            self.keep(key, partial(self.in_order, order))
+            if "goals" not in self.memory.get(key):
+                self.failed = key
+                return False
+        found = [list(self.memory.get(key)["goals"].values()) for key in self.end_keys()]
+        columns = list(zip(*found, strict=True))
+        self.low, self.high = [min(c) for c in columns], [max(c) for c in columns]
+        return True
+
+    def end_keys(self) -> list[str]:
+        return [f"end:{k}" for k in range(len(self.goals))]
+
+    def in_order(self, order: tuple[Goal, ...]) -> SolverResult:
+        program = replace(self.program, method="lexicographic", goals=order)
+        return solve_goals(program, self.live.setting.options, self.live.setting.solve)
+
+    def keep(self, key: str, find: Callable[[], SolverResult]) -> None:
+        """Find a point unless it is known."""
+        if self.memory.get(key) is None:
+            self.memory.put(key, self.record(find))
+            self.tell(key)
+
+    def tell(self, key: str) -> None:
+        if self.on_point is not None:
+            self.on_point(len(self.memory), self.total, self.memory.get(key))
+
+    def record(self, find: Callable[[], SolverResult]) -> Json:
+        try:
+            result = find()
+        except EngiagentError as error:
+            return {"status": "error", "reason": " ".join(str(error).split())}
+        if result.status == "interrupted":
+            raise KeyboardInterrupt
+        if result.x is None:
+            return {"status": result.status, "reason": result.reason}
+        values = goal_values(self.program, result.x)
+        bare = replace(
+            result,
+            objective=values[0].value,
+            bound=None,
+            gap=None,
+            row_dual=None,
+            column_dual=None,
+            farkas=None,
+        )
+        record = self.live.record(bare, {}, self.program)
+        result_goals = {goal.name for goal in self.goals}
+        record["values"] = {k: v for k, v in record["values"].items() if k not in result_goals}
+        record["goals"] = {v.name: v.value for v in values}
+        record["goal_units"] = {v.name: v.unit for v in values}
+        return {k: v for k, v in record.items() if k not in ("bound", "gap")}
+
+    def chain(
+        self, keys: Sequence[str], start: Callable[[], Callable[[str], SolverResult]]
+    ) -> None:
+        """Find points of which each may start where the one before ended.
+
+        A chain of which one is not known yet is solved from its beginning, so that each point
+        has the same ones before it wherever a study was cut off.
+        """
+        if all(self.memory.get(key) is not None for key in keys):
+            return
+        find = start()
+        for key in keys:
+            found = self.record(partial(find, key))
+            if self.memory.get(key) is None:
+                self.memory.put(key, found)
+            self.tell(key)
+
+    def solver(self, program: Program) -> Callable[[], SolverResult]:
+        """Return what solves a program as its arrays stand, warm for linear ones."""
+        options = self.live.setting.options
+        if program.is_mip or not program.is_linear or options.memory_limit_mb is not None:
+            return lambda: self.live.setting.solve(program)
+        from engiagent.solvers.session import Session
+
+        return Session(program, options).solve
+
+    def scale(self) -> list[float]:
+        """Return what brings each goal to the length of its range."""
+        pairs = zip(self.low, self.high, strict=True)
+        return [1.0 / max(high - low, SAME * max(1.0, abs(high))) for low, high in pairs]
+
+
+def _epsilon(front: _Front, points: int) -> list[str]:
+    """Find points at limits of all goals but the first, and return their keys."""
+    ranges = list(zip(front.low, front.high, strict=True))[1:]
+    spaced = [np.linspace(low, high, points).tolist() for low, high in ranges]
+    result = front.end_keys()
+    for outer in product(*spaced[1:]):
+        limits = {f"epsilon:{[x, *outer]}": [x, *outer] for x in spaced[0]}
+        front.chain(list(limits), lambda limits=limits: _at_limits(front, limits))  # type: ignore[misc]
+        result += limits
+    return result
+
+
+def _at_limits(front: _Front, limits: Mapping[str, list[float]]) -> Callable[[str], SolverResult]:
+    """Return what finds the first goal's best at limits, then the others' at no loss to it."""
+    first, others = front.goals[0], front.goals[1:]
+    one = Stage.of(front.program, first, others)
+    two = Stage.weighted(front.program, front.goals)
+    two.weigh(front.goals, [0.0, *front.scale()[1:]])
+    solve_one, solve_two = front.solver(one.program), front.solver(two.program)
+
+    def find(key: str) -> SolverResult:
+        allowed = [_allowed(goal, x) for goal, x in zip(others, limits[key], strict=True)]
+        one.limit(allowed)
+        found = solve_one()
+        if found.x is None:
+            return found
+        best = _allowed(first, goal_values(front.program, found.x)[0].value)
+        two.limit([best, *allowed])
+        better = solve_two()
+        return better if better.x is not None else found
+
+    return find
+
+
+def _allowed(goal: Goal, value: float) -> float:
+    return value + sign_of(goal) * ROOM * max(1.0, abs(value))
+
+
+def _weighted(front: _Front, points: int) -> list[str]:
+    """Find points of weights on a lattice, all above zero, and return their keys."""
+    shares = [
+        parts
+        for parts in product(range(1, points + 1), repeat=len(front.goals))
+        if sum(parts) == points + len(front.goals) - 1
+    ]
+    weights = {f"weighted:{list(parts)}": [float(p) for p in parts] for parts in shares}
+
+    def start() -> Callable[[str], SolverResult]:
+        stage = Stage.weighted(front.program, ())
+        solve, scale = front.solver(stage.program), front.scale()
+
+        def find(key: str) -> SolverResult:
+            both = zip(weights[key], scale, strict=True)
+            stage.weigh(front.goals, [w * s / points for w, s in both])
+            return solve()
+
+        return find
+
+    front.chain(list(weights), start)
+    return [*front.end_keys(), *weights]
+
+
+def _lexicographic(front: _Front, points: int) -> list[str]:
+    """Find a point for each order of the goals and return their keys."""
+    keys = []
+    for order in permutations(range(len(front.goals))):
+        key = f"lexicographic:{' > '.join(front.goals[k].name for k in order)}"
+        front.keep(key, partial(front.in_order, tuple(front.goals[k] for k in order)))
+        keys.append(key)
+    return keys
+
+
+def _exact(front: _Front, points: int) -> list[str]:
+    """Find all corners of a front and return their keys, from the first goal's best on."""
+    scale = front.scale()
+
+    def place(key: str) -> Floats:
+        goals = front.memory.get(key)["goals"].values()
+        both = zip(front.goals, goals, scale, strict=True)
+        return np.array([sign_of(goal) * value * s for goal, value, s in both])
+
+    def between(left: str, right: str) -> list[str]:
+        """Return the corners between two points: none where nothing lies below their line."""
+        a, b = place(left), place(right)
+        normal = np.abs(np.array([a[1] - b[1], b[0] - a[0]]))
+        if normal.max() <= SAME or len(front.memory) > CORNERS:
+            return []
+        weights = (normal * scale).tolist()
+        key = f"exact:{weights}"
+
+        def start() -> Callable[[str], SolverResult]:
+            stage = Stage.weighted(front.program, ())
+            stage.weigh(front.goals, weights)
+            solve = front.solver(stage.program)
+            return lambda _: solve()
+
+        front.chain([key], start)
+        if "goals" not in front.memory.get(key) or normal @ (a - place(key)) <= SAME:
+            return []
+        return [*between(left, key), key, *between(key, right)]
+
+    return ["end:0", *between("end:0", "end:1"), "end:1"]
+
+
+_KEYS: Final[dict[str, Callable[[_Front, int], list[str]]]] = {
+    "epsilon": _epsilon,
+    "weighted": _weighted,
+    "lexicographic": _lexicographic,
+    "exact": _exact,
+}
+
+
+def _judged(goals: Sequence[Goal], rows: Sequence[Json]) -> list[Json]:
+    """Say of each point whether it is efficient: none is at least as good in all and new."""
+    known = [k for k, row in enumerate(rows) if row.get("goals")]
+    if not known:
+        return list(rows)
+    signs = np.array([sign_of(goal) for goal in goals])
+    values = np.array([list(rows[k]["goals"].values()) for k in known]) * signs
+    values = values / np.maximum(np.ptp(values, axis=0), 1e-12 + ALIKE * np.abs(values).max(axis=0))
+    judged = list(rows)
+    for position, k in enumerate(known):
+        differences = values - values[position]
+        no_worse = (differences <= ALIKE).all(axis=1)
+        better = no_worse & (differences < -ALIKE).any(axis=1)
+        again = no_worse[:position] & ~better[:position]
+        judged[k] = {**rows[k], "efficient": not bool(better.any() or again.any())}
+    return judged

@@ -1,0 +1,150 @@
+"""What a study reads from each solution: named quantities, expressions and duals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, ExpressionDef, ReportDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import parse
+from engiagent.blueprint.reporting import named_whole
+from engiagent.errors import EngiagentError
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.solution import to_dataset
+from engiagent.study.study import Kind, Value
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What to read.
+
+    Attributes
+    ----------
+    names
+        For each request its text and the name of the variable or named expression that has its
+        value.
+    made
+        Of these names, those that are given to expressions here.
+    duals
+        Ids of constraints.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    made: frozenset[str]
+    duals: tuple[str, ...]
+
+    @classmethod
+    def of(cls, blueprint: Blueprint, folder: Path | None) -> Self:
+        """Return the requests of a blueprint's report; without one, none.
+
+        Raises
+        ------
+        BlueprintError
+            When the blueprint is wrong.
+        """
+        report = blueprint.core.report or ReportDef()
+        checker = Elaboration(expand(blueprint).core, folder).checker()
+        names: list[tuple[str, str]] = []
+        made: set[str] = set()
+        for number, text in enumerate(report.expressions, 1):
+            try:
+                name = named_whole(text, checker)
+            except EngiagentError:
+                name = text  # analysis says what is wrong
+            if name is None:
+                name = f"report__{number}"
+                while name in checker.symbols:
+                    name += "_"
+                made.add(name)
+            names.append((text, name))
+        return cls(tuple(names), frozenset(made), report.duals)
+
+    def added_to(self, blueprint: Blueprint, folder: Path | None) -> Blueprint:
+        """Return a blueprint with a named expression for each request, in place of its report.
+
+        What the blueprint cannot say, a case that has no storage any more, is left out.
+        """
+        elaboration = Elaboration(expand(blueprint).core, folder)
+        more = tuple(
+            ExpressionDef(name=name, expression=text, description=text)
+            for text, name in self.names
+            if name in self.made and _is_sayable(text, elaboration)
+        )
+        expressions = blueprint.core.expressions + more
+        return blueprint.with_core(expressions=expressions, report=None)
+
+    def read(
+        self, program: Program, result: SolverResult
+    ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+        """Return the numbers of a solution, and what does not exist in the program."""
+        known = {b.name for b in (*program.columns, *program.expressions)}
+        rows = {b.constraint_id: b.unit for b in program.rows}
+        absent = [text for text, name in self.names if name not in known]
+        absent += [name for name in self.duals if not any(_parts(name, rows))]
+        if result.x is None:
+            return (), tuple(absent)
+        data = to_dataset(program, result)
+        values = [*_goals(program, result)]
+        for text, name in self.names:
+            if name in known:
+                values += _read(data, name, "expression", text)
+        for name in self.duals:
+            for part in _parts(name, rows):
+                values += _read(data, f"dual__{part}".replace("/", "_"), "dual", part)
+        return tuple(values), tuple(absent)
+
+
+def _is_sayable(text: str, elaboration: Elaboration) -> bool:
+    try:
+        elaboration.checker().number(parse(text), {})
+    except EngiagentError:
+        return False
+    return True
+
+
+def _parts(name: str, rows: dict[str, str]) -> Iterator[str]:
+    """Yield the blocks of rows of a constraint: itself, or one for each of its comparisons."""
+    if name in rows:
+        yield name
+        return
+    number = 1
+    while f"{name}__{number}" in rows:
+        yield f"{name}__{number}"
+        number += 1
+
+
+def _goals(program: Program, result: SolverResult) -> Iterator[Value]:
+    from engiagent.solvers.goals import goal_values
+
+    if program.goals and result.x is not None:
+        for goal in goal_values(program, result.x):
+            yield Value("goal", goal.name, {}, goal.value, goal.unit)
+
+
+def _read(data: "xarray.Dataset", name: str, kind: Kind, label: str) -> Iterator[Value]:
+    """Yield the numbers of a series; none where the solver gave none."""
+    if name not in data:
+        return
+    series = data[name]
+    unit = str(series.attrs.get("units", "1"))
+    labels = [_labels(series.coords[dim].values) for dim in series.dims]
+    for place, value in np.ndenumerate(series.values):
+        if not np.isnan(value):
+            index = {
+                str(dim): texts[k] for dim, texts, k in zip(series.dims, labels, place, strict=True)
+            }
+            yield Value(kind, label, index, float(value), unit)
+
+
+def _labels(values: Any) -> list[str]:
+    if values.dtype.kind == "M":
+        return [str(text) for text in np.datetime_as_string(values, unit="m")]
+    return [str(value) for value in values]

@@ -1,0 +1,278 @@
+"""Sensitivity: one factor at a time to both ends of its range, and slopes from multipliers.
+
+With x and the multipliers y, r of the base held fixed, the Lagrange function of the programme
+
+.. math:: L(p) = f(x; p) + y^T (b(p) - g(x; p)) + r^T (l(p) - x)
+
+has the slope of the best objective in p. It is exact where the objective has no kink, which two
+more solves beside the base show.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, thaw
+from engiagent.errors import InputError
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.result import SolverResult
+from engiagent.study.checkpoint import Checkpoint
+from engiagent.study.live import CERTIFIED_ALONE, Live, Setting
+from engiagent.study.outcome import Outcome, asked_of, outcome_row
+from engiagent.study.sweep import OnPoint
+from engiagent.study.variation import Variation
+
+RANGE: Final = 0.1
+STEP: Final = 1e-3
+"""How far the slopes to both sides look, relative to the range of the factor."""
+AGREE: Final = 1e-3
+"""How much the slopes of both sides may differ, relative to the greater, and still be one."""
+NOISE: Final = 1e-9
+"""Of an objective, relative: what solvers leave open."""
+NAMES: Final = ("parameter", "name", "factor")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor with its ends; None stands for the study's relative range."""
+
+    name: str
+    variation: Variation | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Factor":
+        """Read ``NAME`` or ``NAME=LOW..HIGH``, with a unit in brackets or a ``*`` for factors.
+
+        Raises
+        ------
+        InputError
+            When it does not give two ends.
+        """
+        if "=" not in text:
+            return cls(text.strip())
+        variation = Variation.parse(text)
+        if len(variation.values) != 2:
+            raise InputError("a factor has two ends", found=repr(text), expected="E=80..120[kWh]")
+        return cls(variation.name, variation)
+
+
+def declared_factors(blueprint: Blueprint) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
+    """Return the factors of a blueprint's ``sensitivity_factors``, and what it cannot say of some.
+
+    An entry names its parameter under ``parameter``, ``name`` or ``factor``, and may give ``low``
+    and ``high``, with a ``unit``, or a relative ``range``, as ``0.2`` or ``"20 %"``.
+    """
+    extended = blueprint.extended_analysis_and_robustness
+    factors, notes = [], []
+    for position, entry in enumerate(extended.sensitivity_factors if extended else ()):
+        given = thaw(entry)
+        name = next((given[key] for key in NAMES if isinstance(given.get(key), str)), None)
+        if name is None:
+            notes.append(f"sensitivity_factors[{position}] names no parameter; it is left out")
+            continue
+        try:
+            factors.append(Factor(name, _declared(name, given)))
+        except InputError as error:
+            notes.append(f"{name} is left out: {error}")
+    return tuple(factors), tuple(notes)
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> Variation | None:
+    if "low" in given and "high" in given:
+        unit = f"[{given['unit']}]" if given.get("unit") else ""
+        return Factor.parse(f"{name}={given['low']}..{given['high']}{unit}").variation
+    if "range" not in given:
+        return None
+    text = str(given["range"]).replace("±", "").strip()
+    share = text.removesuffix("%").strip()
+    try:
+        width = float(share) * (0.01 if text.endswith("%") else 1.0)
+    except ValueError:
+        raise InputError(
+            "its range is no number", found=repr(text), expected="0.2 or 20 %"
+        ) from None
+    return _relative(name, width)
+
+
+def _relative(name: str, width: float) -> Variation:
+    if not 0 < width < float("inf"):
+        raise InputError("a range is a share above zero", found=str(width), expected="0.1 or 10 %")
+    return Variation(name, (1.0 - width, 1.0 + width), factor=True)
+
+
+def every_parameter(blueprint: Blueprint) -> tuple[Factor, ...]:
+    """Return all parameters with numbers of their own."""
+    return tuple(
+        Factor(p.name)
+        for p in blueprint.core.parameters
+        if (p.type or "number") == "number" and not isinstance(p.value, str) and not p.status
+    )
+
+
+def run_sensitivity(
+    blueprint: Blueprint,
+    factors: Sequence[Factor],
+    setting: Setting | None = None,
+    out: Path | None = None,
+    *,
+    width: float = RANGE,
+    show: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    force: bool = False,
+    on_point: OnPoint | None = None,
+) -> Outcome:
+    """Solve a programme with each factor at both ends of its range, all others as they stand.
+
+    Parameters
+    ----------
+    factors
+        See :func:`declared_factors` and :func:`every_parameter`.
+    width
+        Relative range of factors that give no ends of their own.
+    out, force, on_point
+        As for :func:`engiagent.study.sweep.run_sweep`.
+
+    Raises
+    ------
+    EngiagentError
+        When there is no factor, a name leads nowhere, or the blueprint is wrong.
+    """
+    setting = setting or Setting()
+    ends = [f.variation or _relative(f.name, width) for f in factors]
+    if not ends:
+        raise InputError("there is no factor", expected="sensitivity_factors, or --factor NAME")
+    names = [v.name for v in ends]
+    if len(set(names)) != len(names):
+        raise InputError("a factor is given twice", found=", ".join(names))
+    live = Live(blueprint, names, setting, show)
+    request = {
+        "factors": [[v.name, list(v.values), v.unit, v.factor] for v in ends],
+        "show": list(show),
+    }
+    asked = asked_of("sensitivity", live, request)
+    kept = Checkpoint(out, asked, force=force)
+    try:
+        _Run(live, kept, on_point, 1 + 3 * len(ends)).all(ends)
+    finally:
+        kept.close()
+    said = [*notes, *([CERTIFIED_ALONE] if setting.certify else ())]
+    return Outcome("sensitivity", asked, live.program, tuple(_rows(live, kept, ends)), tuple(said))
+
+
+def _rows(live: Live, kept: Checkpoint, ends: Sequence[Variation]) -> Iterator[dict[str, Any]]:
+    yield outcome_row(0, {"factor": "base", "end": "base", "value": ""}, kept.get("base"))
+    number = 1
+    for v in ends:
+        unit = "factor" if v.factor else v.unit or live.places[v.name].unit
+        for end, value in (
+            ("low", f"{v.values[0]:.10g} {unit}"),
+            ("high", f"{v.values[1]:.10g} {unit}"),
+            ("slope", ""),
+        ):
+            at = {"factor": v.name, "end": end, "value": value}
+            yield outcome_row(number, at, kept.get(f"{v.name}/{end}"))
+            number += 1
+
+
+@dataclass
+class _Run:
+    """A study under way."""
+
+    live: Live
+    kept: Checkpoint
+    on_point: OnPoint | None
+    total: int
+
+    def all(self, ends: Sequence[Variation]) -> None:
+        self.keep("base", lambda: self.live.found({}))
+        for variation in ends:
+            if self.kept.get(f"{variation.name}/slope") is None:
+                self.factor(variation)
+
+    def keep(self, key: str, find: Callable[[], dict[str, Any]]) -> None:
+        if self.kept.get(key) is None:
+            self.kept.put(key, find())
+        if self.on_point is not None:
+            self.on_point(len(self.kept), self.total, self.kept.get(key))
+
+    def factor(self, v: Variation) -> None:
+        """Find both ends and the slope of a factor, beginning at the base as every time."""
+        live, numbers = self.live, self.live.numbers[v.name]
+        unit = live.places[v.name].unit
+        low, high = (
+            {v.name: numbers.moved(x, factor=v.factor, unit=v.unit, own=unit)} for x in v.values
+        )
+        live.restart()
+        base = None
+        if live.in_place and not live.program.is_mip:
+            live.move({})
+            base = live.solve()
+        # What is solved before must be so every time, for the next solve starts there.
+        found = [live.found(low), live.found(high)]
+        for end, record in zip(("low", "high"), found, strict=True):
+            self.keep(f"{v.name}/{end}", lambda record=record: record)  # type: ignore[misc]
+        span = high[v.name] - low[v.name]
+        per = (v.values[1] - v.values[0], "factor" if v.factor else v.unit or unit)
+        self.keep(f"{v.name}/slope", lambda: _slope(live, v.name, base, span, per))
+
+
+def _slope(
+    live: Live, name: str, base: SolverResult | None, span: Floats, per: tuple[float, str]
+) -> dict[str, Any]:
+    """Return the slope of the objective at the base: the multipliers', and those to both sides."""
+    if base is None or base.objective is None or base.row_dual is None or base.column_dual is None:
+        return {"status": "optimal", "reason": "no slope: there are no multipliers of the base"}
+    middle, step = live.numbers[name].values, STEP * span
+    width = STEP * per[0]
+    lagrange, best = [], []
+    for side in (-1.0, 1.0):
+        live.move({name: middle + side * step})
+        lagrange.append(_lagrange(live.program, base))
+        found = live.solve()
+        best.append(found.objective if found.status == "optimal" else None)
+    live.move({})
+    unit = f"{live.program.objective_unit}/({per[1]})"
+    values = {"slope": (lagrange[1] - lagrange[0]) / (2 * width)}
+    sides = {"slope below": best[0], "slope above": best[1]}
+    for sign, (label, objective) in zip((-1.0, 1.0), sides.items(), strict=True):
+        if objective is not None:
+            values[label] = sign * (objective - base.objective) / width
+    units = dict.fromkeys(values, unit)
+    noise = NOISE * max(1.0, abs(base.objective)) / abs(width)
+    return {"status": "optimal", "reason": _said(values, noise), "values": values, "units": units}
+
+
+def _said(values: Mapping[str, float], noise: float) -> str:
+    """Return whether the slope is the same to both sides, but for what solvers leave open."""
+    if len(values) < 3:
+        return "the multipliers' slope; to one side there is no plan"
+    own, below, above = values.values()
+    room = AGREE * max(abs(below), abs(above)) + noise
+    if abs(below - above) <= room and abs(own - below) <= room:
+        return "exact: multipliers and solves to both sides agree"
+    return "at a kink: the slopes to both sides differ, and the multipliers have one between them"
+
+
+def _lagrange(program: Program, base: SolverResult) -> float:
+    """Return the Lagrange function at the base's plan and multipliers, for the arrays of now."""
+    assert base.x is not None
+    assert base.row_dual is not None
+    assert base.column_dual is not None
+    x = base.x
+    activity = program.activity_at(x)
+    rows = _nearest(activity, program.row_lower, program.row_upper) - activity
+    columns = _nearest(x, program.column_lower, program.column_upper) - x
+    total = program.objective_at(x)
+    for dual, slack in ((base.row_dual, rows), (base.column_dual, columns)):
+        used = np.abs(dual) > 1e-12
+        total += float(dual[used] @ slack[used])
+    return total
+
+
+def _nearest(values: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return of two limits the one that is nearer."""
+    return np.where(np.abs(values - lower) <= np.abs(upper - values), lower, upper)

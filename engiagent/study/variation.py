@@ -1,0 +1,154 @@
+"""What a sweep varies: names, values, and the points of a grid or a Latin hypercube.
+
+``battery.energy_capacity=100..400:7`` is seven values from 100 to 400, ``wear=1,2,5`` a list, and
+``price=*0.8..1.2:5`` factors on the values as they stand, which is what series are varied by. A
+unit follows in brackets, as ``E_max=1..4:4[MWh]``; without one, numbers are in the parameter's own.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from engiagent.errors import InputError
+
+Design = Literal["grid", "lhs"]
+DESIGNS: Final = ("grid", "lhs")
+MOST: Final = 100_000
+"""Points of one study; a grid of many parameters grows beyond any use."""
+EXPECTED: Final = "NAME=LOW..HIGH:COUNT or NAME=V1,V2,…, as battery.energy_capacity=100..400:7[kWh]"
+_SPEC = re.compile(r"(?P<factor>\*)?(?P<body>[^\[\]]+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?")
+_RANGE = re.compile(r"(?P<low>[^:]+?)\.\.(?P<high>[^:]+?)(?::(?P<count>\d+))?")
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A parameter with the values that it takes.
+
+    Attributes
+    ----------
+    name
+        A parameter, or another place of a blueprint; see :mod:`engiagent.study.places`.
+    values
+        In order; for a range without a count its two ends.
+    unit
+        In which the values are; None for the parameter's own.
+    factor
+        Whether they multiply what stands there.
+    open
+        Whether only the ends of a range are given, as a Latin hypercube takes it.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    unit: str | None = None
+    factor: bool = False
+    open: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Variation":
+        """Read ``NAME=SPEC``.
+
+        Raises
+        ------
+        InputError
+            When it is none, or a number is not finite.
+        """
+        name, equals, spec = (part.strip() for part in text.partition("="))
+        match = _SPEC.fullmatch(spec)
+        if not (equals and name and match):
+            raise InputError("this varies nothing", found=repr(text), expected=EXPECTED)
+        span = _RANGE.fullmatch(match["body"].strip())
+        if span is None:
+            values = tuple(_number(part, text) for part in match["body"].split(","))
+        else:
+            values = _spaced(span, text)
+        if len(set(values)) != len(values):
+            raise InputError("a value stands twice", found=repr(text), expected=EXPECTED)
+        unit = match["unit"].strip() if match["unit"] is not None else None
+        if match["factor"] and unit is not None:
+            raise InputError("a factor has no unit", found=repr(text), expected="price=*0.8..1.2:5")
+        is_open = span is not None and span["count"] is None
+        return cls(name, values, unit, bool(match["factor"]), is_open)
+
+    @property
+    def text(self) -> str:
+        """What the values are of, for the head of a column."""
+        return f"{self.name} [{'factor' if self.factor else self.unit or 'own unit'}]"
+
+
+def _spaced(span: re.Match[str], text: str) -> tuple[float, ...]:
+    low, high = _number(span["low"], text), _number(span["high"], text)
+    if low == high:
+        raise InputError("both ends of a range are the same", found=repr(text), expected=EXPECTED)
+    count = int(span["count"] or 2)
+    if not 2 <= count <= MOST:
+        raise InputError(f"a range takes 2 to {MOST} values", found=str(count), expected=EXPECTED)
+    return tuple(float(value) for value in np.linspace(low, high, count))
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{text.strip()!r} is no number", found=repr(whole), expected=EXPECTED)
+    return value
+
+
+def points_of(
+    variations: Sequence[Variation], design: Design = "grid", samples: int = 0, seed: int = 0
+) -> list[tuple[float, ...]]:
+    """Return the points of a study, one value for each variation.
+
+    Parameters
+    ----------
+    design
+        ``grid``: every combination, the last name fastest. ``lhs``: ``samples`` points of a Latin
+        hypercube between the least and the greatest value of each, the same for the same ``seed``.
+
+    Raises
+    ------
+    InputError
+        When nothing varies, a name comes twice, or there are too many points.
+    """
+    names = [item.name for item in variations]
+    if not names:
+        raise InputError("nothing is varied", expected=EXPECTED)
+    if len(set(names)) != len(names):
+        raise InputError("a name is varied twice", found=", ".join(names))
+    count = samples if design == "lhs" else math.prod(len(item.values) for item in variations)
+    if not 1 <= count <= MOST:
+        raise InputError(f"a study takes 1 to {MOST} points", found=str(count))
+    return list(_hypercube(variations, samples, seed) if design == "lhs" else _grid(variations))
+
+
+def _grid(variations: Sequence[Variation]) -> Iterator[tuple[float, ...]]:
+    from itertools import product
+
+    for item in variations:
+        if item.open:
+            raise InputError(
+                f"{item.name}: a grid needs to know how many values",
+                found=f"{item.values[0]:g}..{item.values[1]:g}",
+                expected=EXPECTED,
+            )
+    yield from product(*(item.values for item in variations))
+
+
+def _hypercube(
+    variations: Sequence[Variation], samples: int, seed: int
+) -> Iterator[tuple[float, ...]]:
+    """Yield points of which each lies alone in its slice of every parameter."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    columns = []
+    for item in variations:
+        low, high = min(item.values), max(item.values)
+        share = (random.permutation(samples) + random.random(samples)) / samples
+        columns.append(low + share * (high - low))
+    for row in np.column_stack(columns).tolist():
+        yield tuple(row)

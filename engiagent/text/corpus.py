@@ -1,0 +1,77 @@
+"""Where problems are found: folders with ``problem.md``, and single files in plain folders."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from engiagent.errors import InputError
+from engiagent.text.problem import TEXT_SUFFIXES
+
+MAX_DEPTH: Final = 12
+_NO_PROBLEMS: Final = ("readme", "changelog", "license", "licence", "contributing", "authors")
+_SKIPPED: Final = ("expert", "__pycache__", "node_modules")
+
+
+def corpus_root() -> Path:
+    """Return the folder of the problems that come with the package."""
+    return Path(str(files("engiagent.problems"))).resolve()
+
+
+def locate(name: str) -> Path:
+    """Return where a problem of the corpus is, by its place in it or by its id.
+
+    >>> locate("battery/merchant_day") == locate("merchant_day")
+    True
+
+    Raises
+    ------
+    InputError
+        When the corpus has none of that name; close names are suggested.
+    """
+    from difflib import get_close_matches
+
+    root = corpus_root()
+    places = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
+    ids = {place.name: place for place in places.values()}
+    found = places.get(name) or ids.get(name)
+    if found is not None:
+        return found
+    close = get_close_matches(name, [*places, *ids], n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise InputError(f"there is no problem {name!r}{hint}")
+
+
+def find_problems(root: Path) -> list[Path]:
+    """Return the problems at and below a path, sorted.
+
+    A folder that holds ``problem.md`` is one problem, and nothing below it is looked at; elsewhere
+    every ``.md`` and ``.txt`` file is one, but readmes, licences and the like.
+
+    Raises
+    ------
+    InputError
+        When ``root`` is not there.
+    """
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise InputError("no such file or folder", str(root))
+    return sorted(_walk(root, 0))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    if (folder / "problem.md").is_file():
+        yield folder
+        return
+    for entry in folder.iterdir():
+        if entry.name.startswith((".", "_")) or entry.is_symlink():
+            continue
+        if entry.is_dir() and entry.name not in _SKIPPED and depth < MAX_DEPTH:
+            yield from _walk(entry, depth + 1)
+        elif entry.is_file() and _is_problem(entry):
+            yield entry
+
+
+def _is_problem(path: Path) -> bool:
+    return path.suffix.lower() in TEXT_SUFFIXES and not path.stem.lower().startswith(_NO_PROBLEMS)

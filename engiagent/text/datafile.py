@@ -1,0 +1,261 @@
+"""Data files of a problem: columns with units and types, time stamps with a regular step."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import InputError
+from engiagent.io.tabular import TableColumn, TableFile, missing_column, read_table, require_rows
+from engiagent.text.frontmatter import DataOptions
+from engiagent.text.timestamps import Times, looks_like_time, read_times
+from engiagent.units.unit import Unit
+from engiagent.units.words import Conventions, resolve_unit
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a data file.
+
+    Attributes
+    ----------
+    name
+        The header without its unit.
+    header
+        The header as written.
+    unit, unit_text
+        The unit and how it is written; None and empty where none is named.
+    values
+        Numbers, shape (rows,), or the texts.
+    dtype
+        ``float64`` or ``text``.
+    """
+
+    name: str
+    header: str
+    unit: Unit | None
+    unit_text: str
+    values: Floats | tuple[str, ...] = field(repr=False)
+    dtype: str
+    source: TableColumn = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def numbers(self) -> Floats:
+        """Return the values as numbers, shape (rows,), in the column's unit.
+
+        Raises
+        ------
+        InputError
+            With the place of the first cell that is no number.
+        """
+        return self.source.numbers() if isinstance(self.values, tuple) else self.values
+
+    def line(self, row: int) -> int | None:
+        """Return the line in the file of a row counted from 0; None in a binary file."""
+        return self.source.line(row)
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A table beside a problem.
+
+    Attributes
+    ----------
+    name
+        The file's name, relative to the problem's folder.
+    columns
+        The columns by name, in the file's order, the time stamps' included.
+    axis
+        The time stamps as numbers; None without a time column.
+    time_column
+        The name of the time stamps' column, or None.
+    rows
+        The number of rows.
+    sha256
+        Of the file's bytes.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    axis: Times | None = field(repr=False)
+    time_column: str | None
+    rows: int
+    sha256: str = field(repr=False)
+
+    @property
+    def times(self) -> Any:
+        """The time stamps, a pandas ``DatetimeIndex``; None without a time column."""
+        return None if self.axis is None else self.axis.index
+
+    @property
+    def step(self) -> Any:
+        """Their step, a pandas ``Timedelta``; None without time stamps or with a single one."""
+        return None if self.axis is None else self.axis.step
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of the stamps, where one is known."""
+        return None if self.axis is None else self.axis.zone
+
+    def column(self, name: str) -> Column:
+        """Return a column by its name or its header as written.
+
+        Raises
+        ------
+        InputError
+            When there is none; it lists the columns and names the nearest.
+        """
+        for column in self.columns.values():
+            if name in (column.name, column.header):
+                return column
+        raise missing_column(self.name, name, [c.header for c in self.columns.values()])
+
+    def require_rows(self, rows: int) -> None:
+        """Raise an InputError unless the file has so many rows."""
+        require_rows(self.name, self.rows, rows)
+
+    @property
+    def series(self) -> tuple[Column, ...]:
+        """The columns of numbers, the time stamps left out."""
+        return tuple(
+            c for k, c in self.columns.items() if c.dtype == "float64" and k != self.time_column
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __repr__(self) -> str:
+        listed = [
+            f"{c.name} [{c.unit or c.unit_text}]" if c.unit or c.unit_text else c.name
+            for c in self.columns.values()
+        ]
+        when = "" if self.axis is None else f", {self.times[0]} … every {self.step}"
+        return f"DataFile({self.name!r}, {self.rows} rows: {', '.join(listed[:12])}{when})"
+
+
+def load_data_file(
+    folder: Path,
+    name: str,
+    options: DataOptions,
+    conventions: Conventions,
+    default_zone: str | None,
+    file: str,
+) -> DataFile:
+    """Read a data file of a problem.
+
+    Parameters
+    ----------
+    folder, name
+        The problem's folder and the file's path in it.
+    options
+        What the front matter says about it.
+    conventions
+        What the problem's text says about units.
+    default_zone
+        The one time zone that the text names, used when the front matter gives none.
+    file
+        The problem file's name, for messages about the options.
+
+    Raises
+    ------
+    InputError
+        For everything :func:`engiagent.io.tabular.read_table` refuses, a bad number, bad time
+        stamps, a column or a row count other than the front matter says.
+    """
+    table = read_table(
+        folder,
+        name,
+        separator=options.separator,
+        decimal=options.decimal,
+        file=file,
+        line=options.line,
+        column=options.column,
+    )
+    for wanted in [*options.columns, *options.text, *([options.time] if options.time else [])]:
+        table.column(wanted)
+    if options.rows is not None:
+        table.require_rows(options.rows)
+    time = _time_column(table, options)
+    times = None if time is None else _times(table, time, options, default_zone)
+    time = None if times is None else time
+    columns = {
+        key: _column(column, options, conventions, column is time)
+        for key, column in table.columns.items()
+    }
+    time_key = next((k for k, c in table.columns.items() if c is time), None)
+    return DataFile(name, MappingProxyType(columns), times, time_key, table.rows, table.sha256)
+
+
+def _time_column(table: TableFile, options: DataOptions) -> TableColumn | None:
+    if options.time is not None:
+        return table.column(options.time)
+    return next((c for c in table.columns.values() if looks_like_time(c)), None)
+
+
+def _times(
+    table: TableFile, time: TableColumn, options: DataOptions, default_zone: str | None
+) -> Times | None:
+    """Return the time axis; None where rows are things, each with its name before the stamp.
+
+    A list of vehicles with their arrivals has stamps in any order, which is no fault.
+    """
+    try:
+        return read_times(time, options.zone or default_zone)
+    except InputError:
+        if options.time is not None or not _rows_have_names(table, time):
+            raise
+        return None
+
+
+def _rows_have_names(table: TableFile, time: TableColumn) -> bool:
+    """Whether a column of texts, all of them different, stands before the time stamps."""
+    columns = list(table.columns.values())
+    before = columns[: next(k for k, column in enumerate(columns) if column is time)]
+    return any(
+        not column.looks_numeric() and len(set(column.texts())) == table.rows for column in before
+    )
+
+
+def _column(
+    column: TableColumn, options: DataOptions, conventions: Conventions, is_time: bool
+) -> Column:
+    unit = options.columns.get(column.name, options.columns.get(column.header))
+    if unit is None and column.unit_text:
+        unit = resolve_unit(column.unit_text, conventions)
+    as_text = is_time or column.name in options.text or column.header in options.text
+    numeric = not as_text and (unit is not None or bool(column.unit_text) or column.looks_numeric())
+    values = column.numbers() if numeric else column.texts()
+    if isinstance(values, np.ndarray):
+        values.flags.writeable = False
+    dtype = "float64" if numeric else "text"
+    return Column(column.name, column.header, unit, column.unit_text, values, dtype, column)
+
+
+def mentioned_files(folder: Path, body: str, suffixes: Sequence[str], limit: int) -> list[str]:
+    """Return the names of the tables in a folder that a text mentions, sorted.
+
+    Raises
+    ------
+    InputError
+        When the folder holds more entries than ``limit``.
+    """
+    names = []
+    for count, entry in enumerate(folder.iterdir()):
+        if count >= limit:
+            raise InputError(f"the folder {folder.name} holds more than {limit} entries")
+        if entry.suffix.lower() in suffixes and _mentions(body, entry.name):
+            names.append(entry.name)
+    return sorted(names)
+
+
+def _mentions(body: str, name: str) -> bool:
+    return bool(re.search(rf"(?<![\w./\\-]){re.escape(name)}(?![\w-])", body))

@@ -1,0 +1,180 @@
+"""What a problem's text consists of: sentences, tables and quantities, each with its place."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from engiagent.units.unit import Unit
+
+Span = tuple[int, int]
+"""Half-open character offsets into the problem's text."""
+
+SentenceKind = Literal["sentence", "item", "heading", "code"]
+QuantityKind = Literal["number", "percent", "clock", "date", "duration", "label", "word"]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, a list item, a heading or a line of code.
+
+    Attributes
+    ----------
+    text
+        The words, markup removed and white space collapsed.
+    span
+        Where it stands, markup included.
+    kind
+        What it is.
+    heading
+        Index of the heading above it, or None.
+    """
+
+    text: str
+    span: Span
+    kind: SentenceKind = "sentence"
+    heading: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: its text without surrounding blanks, and where that stands."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pipe table.
+
+    Attributes
+    ----------
+    header
+        The cells of the first row.
+    rows
+        The cells of the others; every row is as long as the header.
+    names
+        The headers without units.
+    units
+        The unit of each column, or None.
+    unit_texts
+        The units as written in the headers; empty where there is none.
+    unit_column
+        Index of the column that holds the rows' units, or None.
+    caption
+        The line ``Table 1: …`` above or below it, else the heading above it; empty without one.
+    span
+        From the first to the last character of the table.
+    """
+
+    header: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    names: tuple[str, ...]
+    units: tuple[Unit | None, ...]
+    unit_texts: tuple[str, ...]
+    unit_spans: tuple[Span | None, ...]
+    unit_column: int | None
+    caption: str
+    span: Span
+
+    def column(self, name: str) -> int | None:
+        """Return the index of a column by its name, without regard to case; None if absent."""
+        wanted = name.strip().lower()
+        for k, (bare, cell) in enumerate(zip(self.names, self.header, strict=True)):
+            if wanted in (bare.lower(), cell.text.lower()):
+                return k
+        return None
+
+    def cells_of(self, name: str) -> tuple[tuple[int, Cell], ...]:
+        """Return the rows and cells of a column, and of all that repeat it to the right.
+
+        Groups of columns, as in ``hour | load | hour | load``, are one series: in the order of the
+        numbers or times of day in the column before, else one group after another.
+        """
+        first = self.column(name)
+        if first is None:
+            return ()
+        columns = [
+            k for k, bare in enumerate(self.names) if bare.lower() == self.names[first].lower()
+        ]
+        found = [
+            (self._key(row, k, len(columns)), row, self.rows[row][k])
+            for k in columns
+            for row in range(len(self.rows))
+            if len(columns) == 1 or self.rows[row][k].text
+        ]
+        if len(columns) > 1 and all(key is not None for key, _, _ in found):
+            found.sort(key=lambda item: item[0] or 0.0)
+        return tuple((row, cell) for _, row, cell in found)
+
+    def _key(self, row: int, column: int, groups: int) -> float | None:
+        """Return the number in the column before, where that is repeated as often."""
+        before = self.names[column - 1].lower() if column else None
+        if before is None or [n.lower() for n in self.names].count(before) != groups:
+            return None
+        text = self.rows[row][column - 1].text
+        hours, _, minutes = text.partition(":")
+        if not (hours.isdigit() and (minutes or "0").isdigit()):
+            return None
+        return 60.0 * int(hours) + int(minutes or 0)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.rows)} x {len(self.header)}"
+        return f"Table({size}, {[c.text for c in self.header]}, caption={self.caption!r})"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in the text with what it measures.
+
+    Attributes
+    ----------
+    value
+        The number in the unit written: 96 for ``96 %``, hours for a clock time, the day's ordinal
+        for a complete date, the year for a year alone.
+    exact
+        The same without rounding.
+    unit, unit_text
+        The unit, None where there is none or it cannot be read, and how it is written.
+    span
+        The number and, where it stands beside it, the unit.
+    number_span, unit_span
+        The number with its sign; the unit, wherever it stands. A unit on both sides of the number
+        (``$0.12/kWh``) covers it.
+    text
+        The text at ``span``, white space collapsed.
+    kind
+        ``label`` is a number that only names something (zone 2, Table 1, R1, 2nd).
+    sentence
+        Index of the sentence; None in a table.
+    table
+        Table, row and column, each from 0, header cells in row -1; None in prose.
+    range_id
+        The same number for both ends of a range.
+    approximate
+        Whether the text says about, roughly, ~ and the like.
+    ambiguous
+        How the number could be read otherwise; empty when there is no doubt.
+    date
+        The date in ISO 8601 as far as it is written, for kind ``date``.
+    """
+
+    value: float
+    exact: Fraction
+    unit: Unit | None
+    unit_text: str
+    span: Span
+    number_span: Span
+    unit_span: Span | None
+    text: str
+    kind: QuantityKind
+    sentence: int | None = None
+    table: tuple[int, int, int] | None = None
+    range_id: int | None = None
+    approximate: bool = False
+    ambiguous: str = ""
+    date: str | None = None
+
+    def __repr__(self) -> str:
+        unit = f" {self.unit or self.unit_text}" if self.unit or self.unit_text else ""
+        return f"Quantity({self.value:g}{unit}, {self.kind}, {self.text!r} at {self.span[0]})"

@@ -1,0 +1,238 @@
+"""Time stamps of a data file: read strictly, put in order, checked for gaps.
+
+Local time with a zone is turned into instants; on the day when clocks go back, the hour that
+comes twice is told apart by the order of the rows.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.stamps import plain_seconds
+from engiagent.blueprint.timeaxis import utc_offsets
+from engiagent.io.tabular import TableColumn
+
+Seconds = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_STAMP: Final = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
+    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
+_EUROPEAN: Final = re.compile(
+    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2}:\d{2}(?::\d{2})?)\s?"
+    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
+_TIME_NAMES: Final = re.compile(
+    r"(?i)^(?:date|time|timestamp|datetime|date_?time|utc|.*(?:time|stamp|hour_(?:beginning|ending)|"
+    r"delivery_start|start|begin|beginning|date).*)$"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Regular time stamps of a file.
+
+    Attributes
+    ----------
+    instants
+        Seconds since 1970, shape (rows,); by the wall clock where no zone is known.
+    zone
+        The time zone, None where none is known.
+    step_seconds
+        The step; None with a single time stamp.
+    """
+
+    instants: Seconds = field(repr=False)
+    zone: str | None
+    step_seconds: int | None
+
+    @cached_property
+    def index(self) -> Any:
+        """The time stamps as a pandas ``DatetimeIndex``, in their zone where one is known."""
+        import pandas as pd  # here, for it takes more memory than most problems
+
+        index = pd.DatetimeIndex(self.instants.astype("datetime64[s]"))
+        return index if self.zone is None else index.tz_localize("UTC").tz_convert(self.zone)
+
+    @cached_property
+    def step(self) -> Any:
+        """The step as a pandas ``Timedelta``; None with a single time stamp."""
+        import pandas as pd
+
+        return None if self.step_seconds is None else pd.Timedelta(seconds=self.step_seconds)
+
+
+def looks_like_time(column: TableColumn) -> bool:
+    """Whether a column holds time stamps: its cells say so, or some do and its name does."""
+    if not column.is_text:
+        return False
+    texts = column.texts()
+    if _is_stamp(texts[0]):
+        return True
+    return bool(_TIME_NAMES.match(column.name)) and any(_is_stamp(t) for t in texts[:5])
+
+
+def _is_stamp(text: str) -> bool:
+    return bool(_STAMP.fullmatch(text) or _EUROPEAN.fullmatch(text))
+
+
+def read_times(column: TableColumn, zone: str | None) -> Times:
+    """Return the time stamps of a column.
+
+    Parameters
+    ----------
+    column
+        Text in ISO 8601 with or without offset, or as ``01.07.2025 00:00``.
+    zone
+        The time zone of stamps without offset; None leaves them without a zone.
+
+    Raises
+    ------
+    InputError
+        With line and column: no time stamp, a local time that does not exist, two orders of day
+        and month, stamps that repeat, go back or leave a gap.
+    """
+    seconds, aware = _parse(column)
+    if aware:
+        known: str | None = zone or "UTC"
+    else:
+        known = zone
+        if zone is not None and zone != "UTC":
+            seconds = _localised(column, seconds, zone)
+    return Times(seconds, known, _checked_step(column, seconds, known is None))
+
+
+def _parse(column: TableColumn) -> tuple[Seconds, bool]:
+    """Return seconds since 1970 and whether they count in UTC, else by the wall clock."""
+    plain = plain_seconds(column.texts())
+    if plain is not None:
+        return plain[0].astype(np.int64), plain[1]
+    day_first = _day_first(column)
+    rows = [_stamp(column, row, text, day_first) for row, text in enumerate(column.texts())]
+    seconds = np.array([wall for wall, _ in rows], dtype=np.int64)
+    given = [offset for _, offset in rows]
+    if all(offset is None for offset in given):
+        return seconds, False
+    for row, offset in enumerate(given):
+        if offset is None:
+            raise column.error(row, "a time stamp without offset among others with one")
+    return seconds - np.array(given, dtype=np.int64), True
+
+
+def _day_first(column: TableColumn) -> bool | None:
+    """Return whether dates such as 01/07/2025 begin with the day, by the whole column."""
+    first_above = second_above = None
+    strokes = None
+    for row, text in enumerate(column.texts()):
+        match = _EUROPEAN.fullmatch(text)
+        if match is None:
+            continue
+        first_above = row if int(match[1]) > 12 else first_above
+        second_above = row if int(match[3]) > 12 else second_above
+        strokes = row if match[2] == "/" and strokes is None else strokes
+    if first_above is not None and second_above is not None:
+        raise column.error(max(first_above, second_above), "day and month in two orders")
+    if second_above is not None:
+        return False
+    if strokes is not None and first_above is None:
+        raise column.error(
+            strokes, "day and month cannot be told apart", expected="dates such as 2025-07-01"
+        )
+    return True
+
+
+def _stamp(
+    column: TableColumn, row: int, text: str, day_first: bool | None
+) -> tuple[int, int | None]:
+    match = _STAMP.fullmatch(text)
+    if match is not None:
+        day, clock, offset = match.groups()
+    else:
+        european = _EUROPEAN.fullmatch(text)
+        if european is None:
+            message = "an empty cell where a time stamp is needed" if not text else "no time stamp"
+            raise column.error(row, message, expected="a time stamp such as 2025-07-01 00:00")
+        a, _, b, year, clock, offset = european.groups()
+        day_number, month = (a, b) if day_first else (b, a)
+        day = f"{year}-{int(month):02d}-{int(day_number):02d}"
+    try:
+        wall = np.datetime64(f"{day}T{(clock or '00:00').zfill(5)}", "s").astype(np.int64)
+    except ValueError:
+        raise column.error(row, "no such date or time") from None
+    return int(wall), _offset_seconds(offset)
+
+
+def _offset_seconds(written: str | None) -> int | None:
+    if written is None:
+        return None
+    if written in ("Z", "UTC"):
+        return 0
+    sign = -1 if written[0] == "-" else 1
+    return sign * (3600 * int(written[1:3]) + 60 * int(written[-2:]))
+
+
+def _localised(column: TableColumn, wall: Seconds, zone: str) -> Seconds:
+    """Return local wall-clock times as instants; a repeated hour counts in the order of rows."""
+    early, late = _instants(wall, zone)
+    missing = np.isnan(early)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise column.error(row, f"this local time does not exist in {zone}: clocks go forward")
+    is_first = np.ones(len(wall), bool)
+    repeated, previous = False, -2
+    for k in np.flatnonzero(early != late).tolist():
+        inside = k == previous + 1
+        repeated = inside and (repeated or bool(wall[k] <= wall[k - 1]))
+        is_first[k] = not repeated
+        previous = k
+    return np.where(is_first, early, late).astype(np.int64)
+
+
+def _instants(wall: Seconds, zone: str) -> tuple[Floats, Floats]:
+    """Return the first and the last instant at which clocks show a time; NaN where they never do.
+
+    An offset that holds at a time holds the day before or the day after it, too, for clocks
+    change once in two days at most.
+    """
+    count, day = len(wall), 86400.0
+    around = utc_offsets(np.concatenate((wall - day, wall + day)), zone)
+    found = np.concatenate((wall, wall)) - around
+    found[utc_offsets(found, zone) != around] = np.nan
+    both = found[:count], found[count:]
+    return np.fmin(*both), np.fmax(*both)
+
+
+def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | None:
+    """Return the step in seconds; raise where stamps repeat, go back or leave a gap."""
+    steps = np.diff(instants)
+    if steps.size == 0:
+        return None
+    wrong = np.flatnonzero(steps <= 0)
+    if wrong.size:
+        row = int(wrong[0]) + 1
+        what = "a time stamp stands twice" if steps[row - 1] == 0 else "time goes back"
+        hint = "; give the 'zone' if clocks change here" if naive else ""
+        before = column.texts()[row - 1]
+        raise column.error(row, what + hint, expected=f"a time after {before}")
+    if bool((steps == steps[0]).all()):
+        return int(steps[0])
+    values, counts = np.unique(steps, return_counts=True)
+    step = int(values[np.argmax(counts)])
+    irregular = np.flatnonzero(steps != step)
+    if irregular.size:
+        row = int(irregular[0]) + 1
+        raise column.error(
+            row,
+            f"the time step is {_minutes(int(steps[row - 1]))} here",
+            expected=f"{_minutes(step)} as elsewhere",
+        )
+    return step
+
+
+def _minutes(seconds: int) -> str:
+    return f"{seconds / 60:g} min"

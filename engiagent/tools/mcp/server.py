@@ -1,0 +1,182 @@
+"""The server: what the protocol asks, answered from the registry of tools and the workspace."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import anyio.to_thread
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+
+from engiagent import __version__
+from engiagent.errors import EngiagentError, InputError
+from engiagent.tools import Observation, tools
+from engiagent.tools.mcp import offers, prompts, resources
+from engiagent.tools.mcp.sessions import DEFAULT, NAME, Sessions
+from engiagent.tools.registry import Json
+
+Context = ServerRequestContext[dict[str, Any], Any]
+_PAGE: Final = 100
+_MOST_COMPLETIONS: Final = 100
+
+INSTRUCTIONS: Final = """\
+engiagent turns an engineering problem, given as text with numbers and units, into an optimised \
+schedule with a certificate from a checker that trusts no solver and no language model.
+The way: load_problem, audit, analyse, compile, solve, check, explain, report. A call that comes \
+too early or works on something out of date is blocked once, with advice on what to call first. \
+Only 'check' gives a verdict. What analyse does not understand or finds missing it names; give \
+values with 'values' or set_parameter, never by guessing. Paths are relative to the workspace.\
+"""
+
+_Item = TypeVar("_Item")
+
+
+def make_server(workspace: Path, *, named: bool = False) -> Server[dict[str, Any]]:
+    """Return a server on a workspace.
+
+    Parameters
+    ----------
+    workspace
+        The folder that holds every file clients can name.
+    named
+        Whether each call has to name its session, as it must where several clients share a server.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder.
+    """
+    if not workspace.is_dir():
+        raise InputError("there is no such folder", str(workspace), expected="the workspace")
+    desk = _Desk(Sessions(workspace.resolve()), named)
+    return Server(
+        "engiagent",
+        title="engiagent",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        get_tool_input_schema=desk.input_schema,
+        on_list_tools=desk.list_tools,
+        on_call_tool=desk.call_tool,
+        on_list_resources=desk.list_resources,
+        on_list_resource_templates=desk.list_templates,
+        on_read_resource=desk.read_resource,
+        on_list_prompts=desk.list_prompts,
+        on_get_prompt=desk.get_prompt,
+        on_completion=desk.complete,
+    )
+
+
+class _Desk:
+    """Answers requests; the sessions are all that it remembers."""
+
+    def __init__(self, sessions: Sessions, named: bool) -> None:
+        self.sessions = sessions
+        self.named = named
+
+    def input_schema(self, name: str) -> Json | None:
+        tool = tools().get(name)
+        return None if tool is None else offers.taken(tool, named=self.named)
+
+    async def list_tools(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[offers.offered(tool, named=self.named) for tool in tools().values()]
+        )
+
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        arguments = dict(params.arguments or {})
+        name = arguments.pop(offers.SESSION, None if self.named else DEFAULT)
+        if not isinstance(name, str) or not re.fullmatch(NAME, name):
+            said = f"{params.name}.session: every call names its session, as 'alice-1'"
+            return offers.answered(Observation(params.name, "failed", {"error": said}))
+
+        async def report(seconds: float, text: str) -> None:
+            await context.session.report_progress(seconds, None, text)
+
+        return offers.answered(await self.sessions.call(name, params.name, arguments, report))
+
+    async def list_resources(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        found = await anyio.to_thread.run_sync(lambda: list(resources.listed(self.sessions)))
+        page, following = _page(found, params)
+        return ListResourcesResult(resources=list(page), next_cursor=following)
+
+    async def list_templates(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=resources.templates())
+
+    async def read_resource(
+        self, context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            found = await anyio.to_thread.run_sync(resources.read, uri, self.sessions)
+        except EngiagentError as error:
+            raise MCPError(INVALID_PARAMS, str(error), {"uri": uri}) from None
+        return ReadResourceResult(contents=[found])
+
+    async def list_prompts(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=prompts.offered())
+
+    async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        try:
+            return prompts.filled(params.name, params.arguments or {})
+        except EngiagentError as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from None
+
+    async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Complete the paths of problems and runs in prompts."""
+        tool, field = _COMPLETED.get(params.argument.name, (None, ""))
+        if tool is None:
+            return CompleteResult(completion=Completion(values=[]))
+        found = await anyio.to_thread.run_sync(self._names, tool, field)
+        fitting = [name for name in found if name.startswith(params.argument.value)]
+        shown = fitting[:_MOST_COMPLETIONS]
+        total, more = len(fitting), len(fitting) > len(shown)
+        return CompleteResult(completion=Completion(values=shown, total=total, has_more=more))
+
+    def _names(self, tool: str, field: str) -> list[str]:
+        from engiagent.tools import State
+
+        content = tools()[tool].work(State(self.sessions.root), {}).content
+        return [row[field] if field else row for row in next(iter(content.values()))]
+
+
+_COMPLETED: Final = {"path": ("list_problems", ""), "run": ("list_runs", "run")}
+"""By argument of a prompt the tool that lists what it may be, and under which name."""
+
+
+def _page(
+    found: Sequence[_Item], params: PaginatedRequestParams | None
+) -> tuple[Sequence[_Item], str | None]:
+    """Return a page of a list and the cursor of the next one."""
+    cursor = params.cursor if params is not None else None
+    if cursor is not None and not re.fullmatch(r"\d{1,9}", cursor):
+        raise MCPError(INVALID_PARAMS, "there is no such page")
+    start = int(cursor or 0)
+    end = start + _PAGE
+    return found[start:end], str(end) if end < len(found) else None

@@ -1,0 +1,117 @@
+"""Money as people write it: symbols and names of currencies, and what a bare sign means in a text.
+
+A dollar is Canadian in a text whose only currency is the Canadian dollar, and ``¥`` is the yuan
+where a text speaks of that; cents are those of the one currency that a text names.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from engiagent.units.unit import CURRENCIES
+
+SYMBOLS: Final = {
+    "US$": "USD",
+    "AU$": "AUD",
+    "A$": "AUD",
+    "CAN$": "CAD",
+    "CA$": "CAD",
+    "C$": "CAD",
+    "NZ$": "NZD",
+    "HK$": "HKD",
+    "S$": "SGD",
+    "R$": "BRL",
+    "€": "EUR",
+    "£": "GBP",
+    "₹": "INR",
+    "元": "CNY",
+}
+"""Signs that mean one currency wherever they stand."""
+WORDS: Final = {
+    "us dollars": "USD",
+    "canadian dollars": "CAD",
+    "australian dollars": "AUD",
+    "new zealand dollars": "NZD",
+    "hong kong dollars": "HKD",
+    "singapore dollars": "SGD",
+    "rmb": "CNY",
+    "renminbi": "CNY",
+    "yuan": "CNY",
+    "yen": "JPY",
+    "euros": "EUR",
+    "pounds sterling": "GBP",
+    "swiss francs": "CHF",
+}
+_DOLLARS: Final = frozenset(["USD", "CAD", "AUD", "NZD", "HKD", "SGD"])
+_WORD: Final = re.compile(
+    "|".join(rf"\b{word.replace(' ', chr(92) + 's+').removesuffix('s')}s?\b" for word in WORDS),
+    re.IGNORECASE,
+)
+_SIGN: Final = re.compile(r"(?<![A-Za-z])(?:" + "|".join(map(re.escape, SYMBOLS)) + ")")
+_CODE: Final = re.compile(rf"(?<![A-Za-z])(?:k|M|ct_)?({'|'.join(CURRENCIES)})(?![A-Za-z])")
+_CENTS: Final = re.compile(r"(?<![\w_])(?:ct|cts|cents?|¢)(?![\w_])|(?<=\d)¢|¢(?=\d)")
+_BARE_DOLLAR: Final = re.compile(r"(?<![A-Za-z])\$(?!\s*\\)|\bdollars?\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def named_currencies(text: str) -> frozenset[str]:
+    """Return the currencies that a text names by code, by sign or in words.
+
+    A bare ``$`` or ``¥`` names none while another dollar, or the yuan, is named.
+
+    Examples
+    --------
+    >>> sorted(named_currencies("30 CAD a day, then $2 each")), sorted(named_currencies("$2, €3"))
+    (['CAD'], ['EUR', 'USD'])
+    """
+    found = {match[1] for match in _CODE.finditer(text)}
+    found |= {SYMBOLS[match[0]] for match in _SIGN.finditer(text)}
+    found |= {_of_word(match[0]) for match in _WORD.finditer(text)}
+    if not found & _DOLLARS and _BARE_DOLLAR.search(_SIGN.sub("", text)):
+        found.add("USD")
+    if "¥" in text and not found & {"CNY", "JPY"}:
+        found.add("JPY")
+    return frozenset(found)
+
+
+def dollar_of(text: str) -> str:
+    """Return which dollar a bare ``$`` is: the one that the text names, else the US dollar."""
+    named = named_currencies(text) & _DOLLARS
+    return next(iter(named)) if len(named) == 1 else "USD"
+
+
+def yen_or_yuan(text: str) -> str:
+    """Return what ``¥`` is: the yuan in a text that names it and no yen."""
+    return "CNY" if named_currencies(text) & {"CNY", "JPY"} == {"CNY"} else "JPY"
+
+
+def only_currency(text: str) -> str | None:
+    """Return the currency that a text names; None for none or several."""
+    found = named_currencies(text)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def with_codes(words: str, text: str) -> str:
+    """Return some words of a text with the ISO code of every currency, and its cents by name.
+
+    Examples
+    --------
+    >>> with_codes("$0.12/kWh and 5 cents", "Prices are in CAD: $0.12/kWh and 5 cents")
+    'CAD 0.12/kWh and 5 ct_CAD'
+    """
+    words = _WORD.sub(lambda match: _of_word(match[0]), words)
+    words = _SIGN.sub(lambda match: SYMBOLS[match[0]] + _gap(words, match.end()), words)
+    words = re.sub(r"\$(?=\s*\d)", f"{dollar_of(text)} ", words)
+    words = re.sub(r"(?<![A-Za-z])\$(?=/)|\bdollars?\b", dollar_of(text), words)
+    words = re.sub(r"¥(?=\s*\d)", f"{yen_or_yuan(text)} ", words).replace("¥", yen_or_yuan(text))
+    currency = only_currency(text)
+    return words if currency is None else _CENTS.sub(f" ct_{currency}", words).replace("  ", " ")
+
+
+def _of_word(word: str) -> str:
+    plain = " ".join(word.lower().split())
+    return WORDS.get(plain) or WORDS.get(f"{plain}s") or WORDS[plain.removesuffix("s")]
+
+
+def _gap(words: str, place: int) -> str:
+    return " " if words[place : place + 1].isdigit() else ""

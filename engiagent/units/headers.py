@@ -1,0 +1,258 @@
+"""Column headers: the name, and the unit that people write into them in a dozen ways."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.units.unit import CURRENCIES, Unit
+from engiagent.units.words import Conventions, resolve_unit
+
+_SQUARE: Final = re.compile(r"\[([^\[\]]{0,80})\]\s*$")
+_ROUND: Final = re.compile(r"\(([^()]{0,60}(?:\([^()]{0,40}\)[^()]{0,20})?)\)\s*$")
+_WORD: Final = re.compile(r"[^\s,;]+")
+_ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm|ft)[a-z]{2}|\d+")
+"""Words that are no unit among others: single letters and what is spelt in small letters."""
+_LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
+_INNER: Final = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
+_TAIL: Final = re.compile(r"(?:,\s{0,3}|\s/\s|\s(?:in|/)\s|\s)")
+_TEMPERATURE: Final = re.compile(r"(?i)temp|outdoor|indoor|ambient|setpoint|dew|bulb")
+
+# Endings of column names such as load_kw, in small letters; single letters are too easily names.
+_SUFFIXES: Final = {
+    **{
+        unit.lower(): unit
+        for unit in (
+            "kW",
+            "MW",
+            "GW",
+            "Wh",
+            "kWh",
+            "MWh",
+            "GWh",
+            "kWp",
+            "MWp",
+            "kVA",
+            "MVA",
+            "kvar",
+            "Mvar",
+            "kJ",
+            "MJ",
+            "GJ",
+            "degC",
+            "degF",
+            "kg",
+            "m2",
+            "m3",
+            "kPa",
+            "MPa",
+            "bar",
+            "Hz",
+            "BTU",
+            "MMBTU",
+            "kV",
+            "ohm",
+            "km",
+            "mm",
+            "ha",
+            *CURRENCIES,
+        )
+        if unit.lower() != "try"
+    },
+    "celsius": "degC",
+    "fahrenheit": "degF",
+    "kelvin": "K",
+    "pct": "%",
+    "percent": "%",
+    "watt": "W",
+    "watts": "W",
+    "hours": "h",
+    "minutes": "min",
+    "seconds": "s",
+    "euro": "EUR",
+    "eurct": "ct_EUR",
+    "cteur": "ct_EUR",
+    "usct": "ct_USD",
+    "€": "EUR",
+    "°c": "degC",
+}
+_BELOW: Final = {
+    **_SUFFIXES,
+    "h": "h",
+    "hour": "h",
+    "hr": "h",
+    "d": "d",
+    "day": "d",
+    "k": "K",
+    "m": "m",
+    "s": "s",
+    "min": "min",
+    "minute": "min",
+    "year": "yr",
+    "a": "yr",
+    "t": "t",
+    "w": "W",
+    "l": "L",
+}
+_ABOVE: Final = {"w": "W", "ct": "ct", "cent": "ct", "cents": "ct"}  # of something per something
+_PRICE: Final = re.compile(r"(?i)price|cost|tariff|fee")
+_WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|export|generation")
+
+
+@dataclass(frozen=True)
+class Header:
+    """A column header taken apart.
+
+    Attributes
+    ----------
+    name
+        The name without the unit.
+    unit_text
+        The unit as written; empty when the header names none.
+    unit
+        The unit, or None when there is none or it cannot be read.
+    span
+        Where ``unit_text`` stands in the header, or None when it is read from a name's ending.
+    """
+
+    name: str
+    unit_text: str = ""
+    unit: Unit | None = None
+    span: tuple[int, int] | None = None
+
+
+def split_header(header: str, conventions: Conventions | None = None) -> Header:
+    """Take the unit out of a header such as ``Price [EUR/MWh]``, ``P, kW`` or ``load_kw``.
+
+    Square brackets always hold a unit, known or not; round ones, commas, strokes and blanks only
+    where a known unit follows. A name such as ``load_kw`` stays whole and has the unit kW.
+
+    Examples
+    --------
+    >>> found = split_header("Price (EUR/MWh)")
+    >>> found.name, str(found.unit)
+    ('Price', 'EUR/MWh')
+    >>> split_header("Temperature (mean)").unit is None
+    True
+    """
+    square = _SQUARE.search(header[-120:])
+    shift = max(0, len(header) - 120)
+    if square is not None and square[1].strip():
+        return _bracketed(header, square, shift, conventions)
+    rounded = _ROUND.search(header[-120:])
+    if rounded is not None and resolve_unit(rounded[1], conventions) is not None:
+        return _bracketed(header, rounded, shift, conventions)
+    if rounded is not None and re.search(r"(?i)\b(?:ct|cents?|¢)\b", rounded[1]):
+        return _bracketed(header, rounded, shift, conventions)
+    if rounded is not None:
+        found = _among_words(header, rounded, shift, conventions)
+        if found is not None:
+            return found
+    found = _inner(header[:300], conventions) or _tail(header[:300], conventions)
+    return found or _suffix(header, conventions) or Header(header.strip())
+
+
+def _bracketed(
+    header: str, match: re.Match[str], shift: int, conventions: Conventions | None
+) -> Header:
+    written = match[1].strip()
+    start = shift + match.start(1) + match[1].index(written)
+    name = header[: shift + match.start()].strip().rstrip(",/").strip()
+    unit = resolve_unit(written, conventions)
+    return Header(name or header.strip(), written, unit, (start, start + len(written)))
+
+
+def _among_words(
+    header: str, match: re.Match[str], shift: int, conventions: Conventions | None
+) -> Header | None:
+    """Find the one unit among other words in brackets, as in ``capacity (kW thermal)``.
+
+    A word that may be one of English is no unit there: ``(day ahead)``, ``(A and B)``; nor is the
+    beginning of a longer unit that cannot be read: ``(kW per truck)``.
+    """
+    written = match[1]
+    if _LONGER.search(written):
+        return None
+    found = []
+    for word in _WORD.finditer(written):
+        unit = resolve_unit(word[0], conventions)
+        if unit is not None and not _ENGLISH.fullmatch(word[0]):
+            found.append((word, unit))
+    if len(found) != 1:
+        return None
+    word, unit = found[0]
+    start = shift + match.start(1) + word.start()
+    name = header[: shift + match.start()].strip().rstrip(",/").strip()
+    return Header(name or header.strip(), word[0], unit, (start, start + len(word[0])))
+
+
+def _inner(header: str, conventions: Conventions | None) -> Header | None:
+    """Find a unit in brackets before the end, as in ``Power (kW), maximum``."""
+    for match in _INNER.finditer(header):
+        written = match[1].strip()
+        unit = resolve_unit(written, conventions)
+        if unit is not None and not written.isdigit():
+            start = match.start(1) + match[1].index(written)
+            name = " ".join((header[: match.start()] + header[match.end() :]).split())
+            name = name.replace(" ,", ",")
+            return Header(name, written, unit, (start, start + len(written)))
+    return None
+
+
+def _tail(header: str, conventions: Conventions | None) -> Header | None:
+    """Find a unit at the end, after a comma, a stroke, ``in`` or a blank."""
+    for match in _TAIL.finditer(header):
+        written = header[match.end() :].strip()
+        if not header[: match.start()].strip() or not written:
+            continue
+        if match[0].isspace() and (len(written) < 2 and written not in "%€$°"):
+            continue  # "pump A" is no current
+        if match[0].isspace() and written.islower() and written.isalpha() and len(written) > 3:
+            continue  # "number of panels" is a name
+        unit = resolve_unit(written, conventions)
+        if unit is not None and not written.isdigit():
+            start = header.index(written, match.end())
+            name = header[: match.start()].strip().rstrip(",")
+            return Header(name, written, unit, (start, start + len(written)))
+    return None
+
+
+def _suffix(header: str, conventions: Conventions | None) -> Header | None:
+    """Find a unit in the last words of a name such as ``price_eur_per_mwh``."""
+    name = header.strip()
+    words = re.split(r"[_\s]+", name.lower())
+    if not 2 <= len(words) <= 12:
+        return None
+    unit = _suffix_unit(name, words)
+    if unit is None or (_PRICE.search(name) and "/" not in unit and unit not in CURRENCIES):
+        return None  # price_kwh is a price, of a currency that nobody named
+    return Header(name, unit, resolve_unit(unit, conventions))
+
+
+def _suffix_unit(name: str, words: list[str]) -> str | None:
+    last = words[-1]
+    if last in ("c", "f") and _TEMPERATURE.search(name):
+        return "degC" if last == "c" else "degF"
+    if last == "k" and _TEMPERATURE.search(name) and len(words) == 2:
+        return "K"
+    if last in ("w", "wm2") and _WATT_HINT.search(name):
+        return "W"
+    below = _BELOW.get(last)
+    if below is not None and len(words) > 2 and words[-2] == "per":
+        above = _SUFFIXES.get(words[-3]) or _ABOVE.get(words[-3])
+        return f"{above}/{below}" if above else None
+    if below is not None and len(words) > 2:
+        if (
+            words[-2].upper() in CURRENCIES
+            and words[-2] != "try"
+            and last.upper() not in CURRENCIES
+        ):
+            return f"{words[-2].upper()}/{below}"
+        if words[-2] in ("ct", "cent", "cents"):
+            return f"ct/{below}"
+        if words[-2] == "w" and last == "m2":
+            return "W/m2"
+    if "/" in last:
+        above, _, under = last.partition("/")
+        if above in _SUFFIXES and under in _BELOW:
+            return f"{_SUFFIXES[above]}/{_BELOW[under]}"
+    return _SUFFIXES.get(last)

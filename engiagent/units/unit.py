@@ -1,0 +1,638 @@
+"""Physical units: a closed table, exact factors, and temperatures told from differences.
+
+A unit is a product of powers of base dimensions, an exact factor to the coherent SI unit (money
+and counts are base dimensions of their own) and, for a temperature scale such as degC, a zero
+point. Factors are fractions, so that converting there and back changes nothing.
+
+The table is closed on purpose: a file that is somebody else's must not be able to define units,
+and a general parser would read ``5 M`` as five molar.
+
+>>> convert(15.0, parse_unit("kW*min"), parse_unit("kWh"))
+0.25
+>>> convert(68.0, parse_unit("degF"), parse_unit("degC"))
+20.0
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Dimension = tuple[tuple[str, int], ...]
+"""Base dimensions with their non-zero exponents, sorted by name."""
+
+DIMENSIONLESS: Dimension = ()
+
+Number = TypeVar("Number", float, "npt.NDArray[np.float64]")
+
+
+class UnitError(EngiagentError):
+    """A unit is unknown, ambiguous or does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of measurement.
+
+    Attributes
+    ----------
+    text
+        How the unit was written, as ``EUR/MWh``.
+    dimension
+        Its base dimensions with exponents.
+    factor
+        How many coherent SI units one of it is.
+    zero
+        The SI value of its zero; None for every unit but a temperature scale. A unit with a zero
+        measures a *point* on the scale, every other unit an amount or a difference.
+    scale, origin
+        The factor and the zero (0 where there is none) as floats.
+    is_point
+        Whether the unit measures points on a scale (20 degC) and not amounts (20 K).
+    is_dimensionless
+        Whether the unit is a pure number, as 1 or %.
+    """
+
+    text: str
+    dimension: Dimension
+    factor: Fraction
+    zero: Fraction | None = None
+    scale: float = field(init=False, repr=False, compare=False)
+    origin: float = field(init=False, repr=False, compare=False)
+    is_point: bool = field(init=False, repr=False, compare=False)
+    is_dimensionless: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Units are few and asked for these with every operation on numbers.
+        object.__setattr__(self, "scale", _as_float(self))
+        object.__setattr__(self, "origin", float(self.zero or 0))
+        object.__setattr__(self, "is_point", self.zero is not None)
+        object.__setattr__(self, "is_dimensionless", not self.dimension)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text or "1"
+
+    def to_si(self, number: Number) -> Number:
+        """Return a number, or an array of them, in coherent SI units."""
+        converted = number * self.scale
+        return converted + self.origin if self.is_point else converted
+
+    def from_si(self, number: Number) -> Number:
+        """Return a number of coherent SI units, or an array of them, in this unit."""
+        return (number - self.origin) / self.scale
+
+    def difference(self) -> "Unit":
+        """Return the unit of the difference of two values: K for degC, itself for an amount."""
+        if self.zero is None:
+            return self
+        return Unit(_DIFFERENCE_NAMES[self.text], self.dimension, self.factor)
+
+    def __mul__(self, other: "Unit") -> "Unit":
+        if self.is_point or other.is_point:
+            self._refuse_points(other)
+        return _product((self, 1), (other, 1))
+
+    def __truediv__(self, other: "Unit") -> "Unit":
+        if self.is_point or other.is_point:
+            self._refuse_points(other)
+        return _product((self, 1), (other, -1))
+
+    def __pow__(self, exponent: int) -> "Unit":
+        self._refuse_points(self)
+        return _product((self, exponent))
+
+    def root(self) -> "Unit":
+        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW.
+
+        Raises
+        ------
+        UnitError
+            When an exponent of its dimension is odd, or it measures points on a scale.
+        """
+        if self.is_point or any(exponent % 2 for _, exponent in self.dimension):
+            raise UnitError(f"{self} is no square of a unit")
+        if not self.dimension:
+            return _product()
+        factors = _factors_of(self.text)
+        if all(power % 2 == 0 for _, power in factors):
+            return _product(*((_named(name), power // 2) for name, power in factors))
+        half = tuple((base, exponent // 2) for base, exponent in self.dimension)
+        plain = (
+            u for u in known_units() if u.dimension == half and u.factor == 1 and u.zero is None
+        )
+        found = next(plain, None)
+        return found or _product(*((_named(base), exponent) for base, exponent in half))
+
+    def same_dimension(self, other: "Unit") -> bool:
+        """Whether values of both units can be compared at all."""
+        return self.dimension == other.dimension
+
+    def _refuse_points(self, other: "Unit") -> None:
+        for unit in (self, other):
+            if unit.is_point:
+                raise UnitError(
+                    f"{unit} is a temperature scale, so it cannot be multiplied, divided or raised "
+                    f"to a power; take a difference first, as (T - 20[{unit}])"
+                )
+
+
+def _as_float(unit: Unit) -> float:
+    try:
+        scale = float(unit.factor)
+    except OverflowError:
+        scale = math.inf
+    if not 0.0 < scale < math.inf:
+        raise UnitError(f"{unit} in SI units is beyond what a number can hold")
+    return scale
+
+
+@lru_cache(maxsize=4096)
+def _product(*parts: tuple[Unit, int]) -> Unit:
+    exponents: dict[str, int] = {}
+    factor = Fraction(1)
+    for unit, power in parts:
+        factor *= unit.factor**power
+        for base, exponent in unit.dimension:
+            exponents[base] = exponents.get(base, 0) + exponent * power
+    dimension = tuple(sorted((b, e) for b, e in exponents.items() if e))
+    return Unit(_product_text(parts, dimension), dimension, factor)
+
+
+def _product_text(parts: tuple[tuple[Unit, int], ...], dimension: Dimension) -> str:
+    """Write a product so that ``kW*h*EUR/kWh`` reads as what it is, cancelling equal factors."""
+    powers: dict[str, int] = {}
+    for unit, power in parts:
+        for name, exponent in _factors_of(unit.text):
+            powers[name] = powers.get(name, 0) + exponent * power
+    if powers.get("kW", 0) > 0 and powers.get("h", 0) > 0:
+        joined = min(powers["kW"], powers["h"])
+        powers["kW"] -= joined
+        powers["h"] -= joined
+        powers["kWh"] = powers.get("kWh", 0) + joined
+    above = [_power_text(n, e) for n, e in powers.items() if e > 0]
+    below = [_power_text(n, -e) for n, e in powers.items() if e < 0]
+    if not above and not below:
+        return ""
+    return "/".join(["*".join(above) or "1", *below])
+
+
+def _power_text(name: str, exponent: int) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"
+
+
+def _factors_of(text: str) -> list[tuple[str, int]]:
+    return [(name, power) for name, power in _split(text) if name != "1"] if text else []
+
+
+# --- the table -------------------------------------------------------------------------------
+
+_SECOND, _METRE, _KILOGRAM, _KELVIN = "s", "m", "kg", "K"
+_ENERGY = {_KILOGRAM: 1, _METRE: 2, _SECOND: -2}
+_POWER = {_KILOGRAM: 1, _METRE: 2, _SECOND: -3}
+_F = Fraction
+_BTU = _F("1055.05585262")
+
+# name -> (factor, base exponents). Prefixed forms are listed, never guessed: kkW is no unit.
+_TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
+    "1": (_F(1), {}),
+    "%": (_F(1, 100), {}),
+    "percent": (_F(1, 100), {}),
+    "permille": (_F(1, 1000), {}),
+    "rad": (_F(1), {}),
+    "deg": (_F(314159265358979323846264338328, 180 * 10**29), {}),
+    # time
+    "s": (_F(1), {_SECOND: 1}),
+    "min": (_F(60), {_SECOND: 1}),
+    "h": (_F(3600), {_SECOND: 1}),
+    "d": (_F(86400), {_SECOND: 1}),
+    "week": (_F(604800), {_SECOND: 1}),
+    "yr": (_F(31536000), {_SECOND: 1}),
+    "Hz": (_F(1), {_SECOND: -1}),
+    # length, area, volume
+    "mm": (_F(1, 1000), {_METRE: 1}),
+    "cm": (_F(1, 100), {_METRE: 1}),
+    "m": (_F(1), {_METRE: 1}),
+    "km": (_F(1000), {_METRE: 1}),
+    "ft": (_F("0.3048"), {_METRE: 1}),
+    "mi": (_F("1609.344"), {_METRE: 1}),
+    "m2": (_F(1), {_METRE: 2}),
+    "ft2": (_F("0.3048") ** 2, {_METRE: 2}),
+    "ha": (_F(10000), {_METRE: 2}),
+    "m3": (_F(1), {_METRE: 3}),
+    "L": (_F(1, 1000), {_METRE: 3}),
+    "gal": (_F("0.003785411784"), {_METRE: 3}),
+    "cfm": (_F("0.3048") ** 3 / 60, {_METRE: 3, _SECOND: -1}),
+    "gpm": (_F("0.003785411784") / 60, {_METRE: 3, _SECOND: -1}),
+    # mass
+    "g": (_F(1, 1000), {_KILOGRAM: 1}),
+    "kg": (_F(1), {_KILOGRAM: 1}),
+    "t": (_F(1000), {_KILOGRAM: 1}),
+    "lb": (_F("0.45359237"), {_KILOGRAM: 1}),
+    # energy
+    "J": (_F(1), _ENERGY),
+    "kJ": (_F(10**3), _ENERGY),
+    "MJ": (_F(10**6), _ENERGY),
+    "GJ": (_F(10**9), _ENERGY),
+    "Ws": (_F(1), _ENERGY),
+    "Wh": (_F(3600), _ENERGY),
+    "kWh": (_F(3600 * 10**3), _ENERGY),
+    "MWh": (_F(3600 * 10**6), _ENERGY),
+    "GWh": (_F(3600 * 10**9), _ENERGY),
+    "TWh": (_F(3600 * 10**12), _ENERGY),
+    "BTU": (_BTU, _ENERGY),
+    "kBTU": (_BTU * 1000, _ENERGY),
+    "MMBTU": (_BTU * 10**6, _ENERGY),
+    "therm": (_BTU * 10**5, _ENERGY),
+    "TRh": (_BTU * 12000, _ENERGY),
+    # power
+    "W": (_F(1), _POWER),
+    "kW": (_F(10**3), _POWER),
+    "MW": (_F(10**6), _POWER),
+    "GW": (_F(10**9), _POWER),
+    "Wp": (_F(1), _POWER),
+    "kWp": (_F(10**3), _POWER),
+    "MWp": (_F(10**6), _POWER),
+    "VA": (_F(1), _POWER),
+    "kVA": (_F(10**3), _POWER),
+    "MVA": (_F(10**6), _POWER),
+    "var": (_F(1), _POWER),
+    "kvar": (_F(10**3), _POWER),
+    "Mvar": (_F(10**6), _POWER),
+    "hp": (_F("745.69987158227022"), _POWER),
+    "TR": (_BTU * 12000 / 3600, _POWER),
+    "MBH": (_BTU * 1000 / 3600, _POWER),
+    # temperature difference
+    "K": (_F(1), {_KELVIN: 1}),
+    "degC_diff": (_F(1), {_KELVIN: 1}),
+    "degF_diff": (_F(5, 9), {_KELVIN: 1}),
+    # force, pressure, electricity
+    "N": (_F(1), {_KILOGRAM: 1, _METRE: 1, _SECOND: -2}),
+    "kN": (_F(1000), {_KILOGRAM: 1, _METRE: 1, _SECOND: -2}),
+    "Pa": (_F(1), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
+    "kPa": (_F(10**3), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
+    "MPa": (_F(10**6), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
+    "bar": (_F(10**5), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
+    "A": (_F(1), {"A": 1}),
+    "V": (_F(1), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -1}),
+    "kV": (_F(1000), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -1}),
+    "ohm": (_F(1), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -2}),
+    "Ah": (_F(3600), {"A": 1, _SECOND: 1}),
+    "mol": (_F(1), {"mol": 1}),
+    # an hour or a slot without a calendar
+    "timeunit": (_F(1), {"timeunit": 1}),
+}
+
+CURRENCIES = [
+    "AUD",
+    "BRL",
+    "CAD",
+    "CHF",
+    "CNY",
+    "CZK",
+    "DKK",
+    "EUR",
+    "GBP",
+    "HKD",
+    "HUF",
+    "INR",
+    "JPY",
+    "KRW",
+    "MXN",
+    "NOK",
+    "NZD",
+    "PLN",
+    "RON",
+    "SEK",
+    "SGD",
+    "TRY",
+    "USD",
+    "ZAR",
+]
+COUNTS = [
+    "cycle",
+    "day_count",
+    "item",
+    "kit",
+    "machine",
+    "panel",
+    "passenger",
+    "person",
+    "piece",
+    "start",
+    "unit",
+    "vehicle",
+]
+for _currency in CURRENCIES:
+    _TABLE[_currency] = (_F(1), {_currency: 1})
+    _TABLE[f"ct_{_currency}"] = (_F(1, 100), {_currency: 1})
+    _TABLE[f"k{_currency}"] = (_F(1000), {_currency: 1})
+    _TABLE[f"M{_currency}"] = (_F(10**6), {_currency: 1})
+for _count in COUNTS:
+    _TABLE[_count] = (_F(1), {_count: 1})
+
+_POINTS = {"degC": (_F(1), _F("273.15")), "degF": (_F(5, 9), _F("459.67") * _F(5, 9))}
+_DIFFERENCE_NAMES = {"degC": "K", "degF": "degF_diff"}
+
+# Other spellings of the same unit, as people and spreadsheets write them.
+_ALIASES = {
+    "": "1",
+    "-": "1",
+    "pu": "1",
+    "p.u.": "1",
+    "dimensionless": "1",
+    "per cent": "%",
+    "sec": "s",
+    "second": "s",
+    "seconds": "s",
+    "minute": "min",
+    "minutes": "min",
+    "mins": "min",
+    "hr": "h",
+    "hrs": "h",
+    "hour": "h",
+    "hours": "h",
+    "day": "d",
+    "days": "d",
+    "weeks": "week",
+    "year": "yr",
+    "years": "yr",
+    "a": "yr",
+    "sqm": "m2",
+    "m²": "m2",
+    "ft²": "ft2",
+    "sqft": "ft2",
+    "m³": "m3",
+    "l": "L",
+    "litre": "L",
+    "litres": "L",
+    "liter": "L",
+    "liters": "L",
+    "tonne": "t",
+    "tonnes": "t",
+    "kwh": "kWh",
+    "KWh": "kWh",
+    "KWH": "kWh",
+    "mwh": "MWh",
+    "MWH": "MWh",
+    "Mwh": "MWh",
+    "kW·h": "kWh",
+    "kw": "kW",
+    "KW": "kW",
+    "watt": "W",
+    "watts": "W",
+    "kilowatt": "kW",
+    "kilowatts": "kW",
+    "megawatt": "MW",
+    "megawatts": "MW",
+    "kilowatt-hour": "kWh",
+    "kilowatt-hours": "kWh",
+    "kilowatthours": "kWh",
+    "megawatt-hour": "MWh",
+    "megawatt-hours": "MWh",
+    "Btu": "BTU",
+    "btu": "BTU",
+    "kBtu": "kBTU",
+    "MMBtu": "MMBTU",
+    "therms": "therm",
+    "tons": "TR",
+    "ton_refrigeration": "TR",
+    "RT": "TR",
+    "ton-hour": "TRh",
+    "ton-hours": "TRh",
+    "CFM": "cfm",
+    "GPM": "gpm",
+    "kWe": "kW",
+    "kW_e": "kW",
+    "kWel": "kW",
+    "kW_el": "kW",
+    "kWth": "kW",
+    "kW_th": "kW",
+    "kWt": "kW",
+    "MWe": "MW",
+    "MWth": "MW",
+    "°C": "degC",
+    "℃": "degC",
+    "celsius": "degC",
+    "Celsius": "degC",
+    "deg_C": "degC",
+    "°F": "degF",
+    "℉": "degF",
+    "fahrenheit": "degF",
+    "Fahrenheit": "degF",
+    "kelvin": "K",
+    "kelvins": "K",
+    "°": "deg",
+    "degree": "deg",
+    "degrees": "deg",
+    "Ω": "ohm",
+    "€": "EUR",
+    "euro": "EUR",
+    "euros": "EUR",
+    "Euro": "EUR",
+    "Euros": "EUR",
+    "$": "USD",
+    "US$": "USD",
+    "dollar": "USD",
+    "dollars": "USD",
+    "£": "GBP",
+    "pound": "GBP",
+    "pounds": "GBP",
+    "¥": "JPY",
+    "RMB": "CNY",
+    "yuan": "CNY",
+    "C$": "CAD",
+    "CA$": "CAD",
+    "A$": "AUD",
+    "AU$": "AUD",
+    "NZ$": "NZD",
+    "HK$": "HKD",
+    "S$": "SGD",
+    "EURct": "ct_EUR",
+    "ctEUR": "ct_EUR",
+    "eurocent": "ct_EUR",
+    "€ct": "ct_EUR",
+    "cycles": "cycle",
+    "items": "item",
+    "kits": "kit",
+    "machines": "machine",
+    "panels": "panel",
+    "persons": "person",
+    "people": "person",
+    "pieces": "piece",
+    "starts": "start",
+    "units": "unit",
+    "vehicles": "vehicle",
+}
+
+_AMBIGUOUS = {
+    "ct": "cents of which currency? write ct_EUR or ct_USD",
+    "cent": "cents of which currency? write ct_EUR or ct_USD",
+    "cents": "cents of which currency? write ct_EUR or ct_USD",
+    "¢": "cents of which currency? write ct_USD or ct_EUR",
+    "ton": "write t for a tonne of mass or TR for a ton of refrigeration",
+    "M": "write the whole unit, as MW or MEUR",
+    "C": "write degC for a temperature or K for a temperature difference",
+    "F": "write degF for a temperature or degF_diff for a temperature difference",
+}
+
+_NAME = r"[A-Za-z_%$€£¥°℃℉Ω¢][A-Za-z_%$€£¥°²³.0-9]*|1"
+_FACTOR = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d{{1,3}}))?")
+MAX_LENGTH = 60
+
+
+@lru_cache(maxsize=4096)
+def parse_unit(text: str) -> Unit:
+    """Return the unit that ``text`` names, as ``kW``, ``EUR/MWh``, ``kWh/K`` or ``W/(m2*K)``.
+
+    Raises
+    ------
+    UnitError
+        When a name is not in the table, is ambiguous, or the text is no product of names.
+
+    Examples
+    --------
+    >>> parse_unit("ct_EUR/kWh").factor == parse_unit("EUR/MWh").factor * 10
+    True
+    >>> parse_unit("kkW")
+    Traceback (most recent call last):
+    engiagent.units.unit.UnitError: unknown unit 'kkW'; did you mean kW?
+    """
+    cleaned = text.strip()
+    if len(cleaned) > MAX_LENGTH:
+        raise UnitError(f"a unit has at most {MAX_LENGTH} characters, this one {len(cleaned)}")
+    if cleaned in _POINTS or _ALIASES.get(cleaned) in _POINTS:
+        name = _ALIASES.get(cleaned, cleaned)
+        factor, zero = _POINTS[name]
+        return Unit(name, ((_KELVIN, 1),), factor, zero)
+    if cleaned in _TABLE or cleaned in _ALIASES or cleaned in _AMBIGUOUS:
+        return _named(cleaned)
+    parts = [(_named(name), power) for name, power in _split(cleaned)]
+    return Unit(cleaned, _product(*parts).dimension, _product(*parts).factor)
+
+
+def known_units() -> tuple[Unit, ...]:
+    """Return every unit of the closed table, in its order, without other spellings."""
+    return tuple(parse_unit(name) for name in (*_TABLE, *_POINTS))
+
+
+def spellings() -> dict[str, tuple[str, ...]]:
+    """Return for each unit that has any its other spellings, as ``kWh -> (kwh, KWh, …)``."""
+    result: dict[str, tuple[str, ...]] = {}
+    for spelling, name in _ALIASES.items():
+        if spelling:
+            result[name] = (*result.get(name, ()), spelling)
+    return result
+
+
+def _split(text: str) -> list[tuple[str, int]]:
+    """Split a product into names and powers; ``/(a*b)`` divides by both."""
+    flat = text.replace("**", "^").replace("·", "*").replace(" per ", "/").replace("⋅", "*")
+    parts: list[tuple[str, int]] = []
+    sign, in_group, position = 1, False, 0
+    expect_name = True
+    while position < len(flat):
+        char = flat[position]
+        if char.isspace():
+            position += 1
+        elif char in "*/" and not expect_name:
+            sign = (-1 if char == "/" else 1) if not in_group else _group_sign(sign, char, text)
+            expect_name = True
+            position += 1
+        elif char == "(" and expect_name and not in_group:
+            in_group = True
+            position += 1
+        elif char == ")" and in_group and not expect_name:
+            in_group = False
+            position += 1
+        else:
+            match = _FACTOR.match(flat, position)
+            if match is None or not expect_name:
+                raise UnitError(f"cannot read the unit {text!r} at {flat[position:]!r}")
+            parts.append((match[1], sign * int(match[2] or 1)))
+            position = match.end()
+            expect_name = False
+    if expect_name or in_group:
+        raise UnitError(f"the unit {text!r} ends too early")
+    return parts
+
+
+def _group_sign(sign: int, char: str, text: str) -> int:
+    if char == "/":
+        raise UnitError(f"the unit {text!r} divides inside brackets; write it as a plain product")
+    return sign
+
+
+def _named(name: str) -> Unit:
+    if name in _AMBIGUOUS:
+        raise UnitError(f"the unit {name!r} is ambiguous: {_AMBIGUOUS[name]}")
+    canonical = _ALIASES.get(name, name)
+    if canonical in _POINTS:
+        raise UnitError(
+            f"{name} is a temperature scale and cannot be part of a product; "
+            f"write {_DIFFERENCE_NAMES[canonical]} for a temperature difference"
+        )
+    if canonical not in _TABLE:
+        raise UnitError(f"unknown unit {name!r}{_suggestion(name)}")
+    factor, exponents = _TABLE[canonical]
+    shown = "" if canonical == "1" else canonical
+    return Unit(shown, tuple(sorted(exponents.items())), factor)
+
+
+@lru_cache(maxsize=4096)
+def _suggestion(name: str) -> str:
+    base = name.rstrip("0123456789")
+    if base != name and _ALIASES.get(base, base) in _TABLE:
+        return f"; did you mean {base}^{name.removeprefix(base)}?"
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [*_TABLE, *_POINTS, *_ALIASES], n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def unit_names() -> list[str]:
+    """Return every spelling that the table knows, ambiguous ones included."""
+    return [*_TABLE, *_POINTS, *_ALIASES, *_AMBIGUOUS]
+
+
+@lru_cache(maxsize=4096)
+def conversion(source: Unit, target: Unit) -> tuple[float, float]:
+    """Return ``(factor, shift)`` so that ``value_in_target = factor * value + shift``.
+
+    Raises
+    ------
+    UnitError
+        When the two differ in dimension, or a point on a scale would become an amount.
+    """
+    if source.dimension != target.dimension:
+        raise UnitError(f"{source} and {target} measure different things")
+    if source.is_point != target.is_point:
+        raise UnitError(
+            f"{source} and {target} do not mix: one is a temperature, the other a difference"
+        )
+    factor = source.factor / target.factor
+    shift = ((source.zero or 0) - (target.zero or 0)) / target.factor
+    return float(factor), float(shift)
+
+
+def convert(value: float, source: Unit, target: Unit) -> float:
+    """Return ``value`` of unit ``source`` in unit ``target``; one rounding, at the end.
+
+    Examples
+    --------
+    >>> convert(1.0, parse_unit("TR"), parse_unit("BTU/h"))
+    12000.0
+    """
+    conversion(source, target)
+    exact = Fraction(value) * source.factor + (source.zero or 0) - (target.zero or 0)
+    return float(exact / target.factor)

@@ -1,0 +1,543 @@
+"""Units as people write them in prose and headers: ``€ per MWh``, ``degrees Celsius``, ``W/m²K``.
+
+:func:`find_unit` reads the longest unit at a place of a text and ends in the closed table of
+:mod:`engiagent.units.unit`; what that table refuses as ambiguous keeps its text and has no
+unit.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from engiagent.units.currencies import SYMBOLS, WORDS, dollar_of, only_currency, yen_or_yuan
+from engiagent.units.unit import CURRENCIES, Unit, UnitError, parse_unit, unit_names
+
+UNRESOLVED: Final = "?"
+"""Canonical name of a unit word that the table cannot hold, such as months."""
+
+# Phrases, matched without regard to case. A blank stands for any white space or a hyphen.
+_PHRASES: Final[dict[str, str]] = {
+    "degrees celsius": "degC",
+    "degree celsius": "degC",
+    "degrees centigrade": "degC",
+    "degree centigrade": "degC",
+    "deg celsius": "degC",
+    "celsius": "degC",
+    "degrees fahrenheit": "degF",
+    "degree fahrenheit": "degF",
+    "fahrenheit": "degF",
+    "kelvin": "K",
+    "kelvins": "K",
+    "degrees": "degrees",
+    "degree": "degrees",
+    "per cent": "%",
+    "percent": "%",
+    "percentage points": "%",
+    "percentage point": "%",
+    "per mille": "permille",
+    "seconds": "s",
+    "second": "s",
+    "secs": "s",
+    "minutes": "min",
+    "minute": "min",
+    "mins": "min",
+    "hours": "h",
+    "hour": "h",
+    "hrs": "h",
+    "hr": "h",
+    "days": "d",
+    "day": "d",
+    "weeks": "week",
+    "week": "week",
+    "years": "yr",
+    "year": "yr",
+    "annum": "yr",
+    "months": UNRESOLVED,
+    "month": UNRESOLVED,
+    "square metres": "m2",
+    "square metre": "m2",
+    "square meters": "m2",
+    "square meter": "m2",
+    "cubic metres": "m3",
+    "cubic metre": "m3",
+    "cubic meters": "m3",
+    "cubic meter": "m3",
+    "square feet": "ft2",
+    "square foot": "ft2",
+    "metres": "m",
+    "metre": "m",
+    "meters": "m",
+    "meter": "m",
+    "kilometres": "km",
+    "kilometre": "km",
+    "kilometers": "km",
+    "kilometer": "km",
+    "centimetres": "cm",
+    "centimeters": "cm",
+    "millimetres": "mm",
+    "millimeters": "mm",
+    "feet": "ft",
+    "foot": "ft",
+    "miles": "mi",
+    "mile": "mi",
+    "hectares": "ha",
+    "hectare": "ha",
+    "litres": "L",
+    "litre": "L",
+    "liters": "L",
+    "liter": "L",
+    "gallons": "gal",
+    "gallon": "gal",
+    "grams": "g",
+    "gram": "g",
+    "kilograms": "kg",
+    "kilogram": "kg",
+    "lbs": "lb",
+    "tonnes": "t",
+    "tonne": "t",
+    "metric tons": "t",
+    "metric ton": "t",
+    "tons of refrigeration": "TR",
+    "ton of refrigeration": "TR",
+    "refrigeration tons": "TR",
+    "refrigeration ton": "TR",
+    "tons of cooling": "TR",
+    "ton of cooling": "TR",
+    "tons": "tons",
+    "ton": "tons",
+    "rpm": UNRESOLVED,
+    "ppm": UNRESOLVED,
+    "joules": "J",
+    "joule": "J",
+    "kilojoules": "kJ",
+    "kilojoule": "kJ",
+    "megajoules": "MJ",
+    "megajoule": "MJ",
+    "gigajoules": "GJ",
+    "gigajoule": "GJ",
+    "volts": "V",
+    "volt": "V",
+    "kilovolts": "kV",
+    "kilovolt": "kV",
+    "amperes": "A",
+    "ampere": "A",
+    "amps": "A",
+    "amp": "A",
+    "ohms": "ohm",
+    "hertz": "Hz",
+    "bars": "bar",
+    "pascals": "Pa",
+    "pascal": "Pa",
+    "kilopascals": "kPa",
+    "kilopascal": "kPa",
+    "horsepower": "hp",
+    "newtons": "N",
+    "newton": "N",
+    **WORDS,
+    "euro": "EUR",
+    "dollars": "$",
+    "dollar": "$",
+    "pounds": "GBP",
+    "euro cents": "ct_EUR",
+    "euro cent": "ct_EUR",
+    "us cents": "ct_USD",
+    "cents": "ct",
+    "cent": "ct",
+    "pence": "ct_GBP",
+}
+for _size, _short in (("", ""), ("kilo", "k"), ("mega", "M"), ("giga", "G"), ("tera", "T")):
+    for _end in ("", "s"):
+        _PHRASES[f"{_size}watt hour{_end}"] = f"{_short}Wh"
+        _PHRASES[f"{_size}watthour{_end}"] = f"{_short}Wh"
+        if _size != "tera":
+            _PHRASES[f"{_size}watt{_end}"] = f"{_short}W"
+
+# Symbols beyond the table's own, matched as written.
+_SYMBOLS: Final[dict[str, str]] = {
+    "° C": "degC",
+    "º C": "degC",
+    "ºC": "degC",
+    "deg C": "degC",
+    "deg. C": "degC",
+    "degC": "degC",
+    "degrees C": "degC",
+    "degree C": "degC",
+    "° F": "degF",
+    "deg F": "degF",
+    "degrees F": "degF",
+    "kWh_el": "kWh",
+    "kWhel": "kWh",
+    "kWh_th": "kWh",
+    "kWhth": "kWh",
+    "kWh_e": "kWh",
+    "MWh_el": "MWh",
+    "MWhel": "MWh",
+    "MWh_th": "MWh",
+    "MWhth": "MWh",
+    "MWel": "MW",
+    "MW_el": "MW",
+    "MW_th": "MW",
+    "W_el": "W",
+    "Wel": "W",
+    "W_th": "W",
+    "Wth": "W",
+    "kVAr": "kvar",
+    "kVAR": "kvar",
+    "MVAr": "Mvar",
+    "MVAR": "Mvar",
+    "BTUs": "BTU",
+    "k€": "kEUR",
+    "T€": "kEUR",
+    "M€": "MEUR",
+    "m€": "MEUR",
+    "Mio. €": "MEUR",
+    "Mio €": "MEUR",
+    "ct€": "ct_EUR",
+    "c€": "ct_EUR",
+    "€-ct": "ct_EUR",
+    "€ ct": "ct_EUR",
+    "EUR-ct": "ct_EUR",
+    **SYMBOLS,
+    "RMB": "CNY",
+    "zł": "PLN",
+    "Kč": "CZK",
+    "cts": "ct",
+    "Ct": "ct",
+    "m²": "m2",
+    "m³": "m3",
+    "‰": "permille",
+    "kgK": "kg*K",
+    "mK": "m*K",
+    "m2K": "m2*K",
+    "m2a": "m2*yr",
+}
+_NEVER_FIRST: Final = frozenset({"a", "1", "-", "", "kgK", "mK", "m2K", "m2a", "c", "p"})
+_SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_MAX_ATOMS = 6
+_MAX_UNIT_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """What the rest of a text settles about its units.
+
+    Attributes
+    ----------
+    currency
+        The one currency that the text uses, as ``EUR``; None when it uses none or several.
+    angles
+        Whether the text speaks of angles, so that bare degrees are not a temperature.
+    refrigeration
+        Whether the text says that its tons are tons of refrigeration; else they are unclear.
+    dollar, yen
+        The currencies that a bare ``$`` and ``¥`` stand for.
+    """
+
+    currency: str | None = None
+    angles: bool = False
+    refrigeration: bool = False
+    dollar: str = "USD"
+    yen: str = "JPY"
+
+
+@dataclass(frozen=True)
+class UnitMatch:
+    """A unit found in a text: where it ends, how it is written, and what it means."""
+
+    end: int
+    text: str
+    unit: Unit | None
+
+
+Part = tuple[str, int]
+
+
+def _alternation(words: dict[str, str], flexible: bool) -> str:
+    def pattern(word: str) -> str:
+        escaped = re.escape(word)
+        return escaped.replace("\\ ", r"(?:\s{1,20}|-)" if flexible else r"\s{1,20}")
+
+    return "|".join(pattern(word) for word in sorted(words, key=len, reverse=True))
+
+
+def _symbol_names() -> dict[str, str]:
+    names = {name: name for name in unit_names() if name not in ("", "-", "1", "tons", "per cent")}
+    for word in _PHRASES:  # these go by phrase, so that "Hours" and "hours" are one
+        names.pop(word, None)
+    for name in ("C", "F", "M", "deg_C"):
+        names[name] = UNRESOLVED
+    names["°"] = "deg"
+    return {**names, "c": "ct", "p": "p", "a": "yr", **_SYMBOLS}
+
+
+_NAMES: Final = _symbol_names()
+_EXPONENT = r"(?P<power>\^\{?-?[1-4]\}?|[⁻⁺]?[¹²³⁴]|(?<=[cmkft])[23](?!\d)|-[12](?![\dA-Za-z]))?"
+_ATOM: Final = re.compile(
+    rf"(?:(?P<symbol>{_alternation(_NAMES, False)})"
+    rf"|(?P<phrase>(?i:{_alternation(_PHRASES, True)})))"
+    rf"(?:{_EXPONENT})(?P<more>(?<=[²³23])(?=[A-Za-z])|(?![A-Za-z_0-9]))"
+)
+_FIRST_CHARACTERS: Final = frozenset(name[0].lower() for name in (*_NAMES, *_PHRASES))
+_SUBSTANCE: Final = re.compile(
+    r"[\s-]{0,3}(?:of\s{1,20})?(?:CO2|CO₂|CO_2)(?:[\s-]?(?:eq|e)\b\.?)?(?![A-Za-z])"
+)
+_DIVIDE: Final = re.compile(r"\s{0,2}/\s{0,2}|\s{1,20}per\s{1,20}(?:each\s|every\s)?", re.I)
+_FOR_EVERY: Final = re.compile(
+    r"\s{1,20}(?:for\s{1,20})?(?:every|each)\s{1,20}|\s{1,20}an?\s{1,20}"
+)
+_AND_TIME: Final = re.compile(
+    r"\s{1,20}and\s{1,20}(?:per\s{1,20})?(?=(?:hour|day|week|year|annum|h|d|a|yr)\b)", re.I
+)
+_TIMES: Final = re.compile(r"\s?[·⋅*]\s?")
+_BLANK: Final = re.compile(r"\s{1,20}")
+_PER_START: Final = re.compile(r"(?:per|each|every|for\s{1,20}every)\s{1,20}|/\s?", re.I)
+_PER_UNIT_OF: Final = re.compile(r"\s{1,20}(?:area|length|time|volume|mass)\b")
+
+
+def find_unit(text: str, start: int, conventions: Conventions | None = None) -> UnitMatch | None:
+    """Return the longest unit that starts at a place of a text, or None.
+
+    Parameters
+    ----------
+    text
+        The text; line breaks count as blanks.
+    start
+        Where the unit would begin, white space already skipped.
+    conventions
+        The currency of bare cents, and whether bare degrees are angles.
+
+    Examples
+    --------
+    >>> str(find_unit("price of 80 euros per MWh", 12).unit)
+    'EUR/MWh'
+    >>> find_unit("12 batteries", 3) is None
+    True
+    """
+    found = _read_atom(text, start, first=True)
+    if found is None:
+        return None
+    parts, end = [found[0]], found[1]
+    parts, end = _read_rest(text, end, parts)
+    return _match(text, start, end, parts, conventions)
+
+
+def find_per(text: str, start: int, conventions: Conventions | None = None) -> UnitMatch | None:
+    """Return a unit that begins with ``per`` or ``/``, as in ``3 per hour``, or None."""
+    per = _PER_START.match(text, start)
+    if per is None:
+        return None
+    found = _read_denominator(text, per.end())
+    if found is None:
+        return None
+    parts, end = _read_rest(text, found[1], found[0])
+    return _match(text, start, end, parts, conventions)
+
+
+def with_currency(
+    text: str, symbol: str, start: int, conventions: Conventions | None = None
+) -> UnitMatch | None:
+    """Return the unit of an amount whose currency stands before it, as in ``$0.12/kWh``.
+
+    ``start`` is where the number ends; the match covers only what follows the number.
+    """
+    per = _DIVIDE.match(text, start) or _FOR_EVERY.match(text, start)
+    currency = _settled(SYMBOLS.get(symbol, symbol), conventions or Conventions())
+    if per is not None:
+        found = _read_denominator(text, per.end())
+        if found is not None:
+            parts, end = _read_rest(text, found[1], [(currency, 1), *found[0]])
+            match = _match(text, start, end, parts, conventions)
+            return UnitMatch(match.end, symbol + match.text, match.unit)
+    unit = parse_unit(currency)
+    return UnitMatch(start, symbol, unit)
+
+
+def resolve_unit(text: str, conventions: Conventions | None = None) -> Unit | None:
+    """Return the unit that a whole text names, in any of the spellings known here, or None."""
+    cleaned = text.strip()
+    if not cleaned or len(cleaned) > _MAX_UNIT_LENGTH:
+        return None
+    match = find_unit(cleaned, 0, conventions) or find_per(cleaned, 0, conventions)
+    if match is not None and match.end == len(cleaned):
+        return match.unit
+    try:
+        return parse_unit(cleaned)
+    except UnitError:
+        return None
+
+
+def _match(
+    text: str, start: int, end: int, parts: list[Part], conventions: Conventions | None
+) -> UnitMatch:
+    written = " ".join(text[start:end].split())
+    return UnitMatch(end, written, _compose(tuple(parts), conventions or Conventions()))
+
+
+def _read_atom(text: str, start: int, first: bool) -> tuple[Part, int] | None:
+    if text[start : start + 1].lower() not in _FIRST_CHARACTERS:
+        return None  # most numbers have no unit: spare them the long pattern
+    match = _ATOM.match(text, start)
+    if match is None:
+        return None
+    written = match["symbol"] or match["phrase"]
+    if (
+        first
+        and written in _NEVER_FIRST
+        and not (written in "cp" and text[match.end() :][:1] == "/")
+    ):
+        return None
+    name = _NAMES[" ".join(written.split())] if match["symbol"] else _phrase_name(written)
+    power = match["power"]
+    exponent = 1
+    if power:
+        exponent = int(power.translate(_SUPERSCRIPTS).strip("^{}"))
+    end = match.end()
+    substance = _SUBSTANCE.match(text, end) if name in ("g", "kg", "t", "tons") else None
+    if substance is not None:
+        name, end = UNRESOLVED if name == "tons" else name, substance.end()
+    return (name, exponent), end
+
+
+def _phrase_name(written: str) -> str:
+    words = re.sub(r"[\s-]+", " ", written.lower())
+    return _PHRASES[words]
+
+
+def _read_rest(text: str, end: int, parts: list[Part]) -> tuple[list[Part], int]:
+    """Read what follows the first factor: products, quotients, brackets below the line."""
+    below = any(exponent < 0 for _, exponent in parts)
+    while len(parts) < _MAX_ATOMS:
+        divide = _DIVIDE.match(text, end)
+        if divide is None and _is_amount(parts[0][0]):
+            divide = _FOR_EVERY.match(text, end)
+        if divide is None and below:
+            divide = _AND_TIME.match(text, end)
+        if divide is not None:
+            found = _read_denominator(text, divide.end())
+            if found is None:
+                break
+            parts, end, below = [*parts, *found[0]], found[1], True
+            continue
+        more = _read_product(text, end, below)
+        if more is None:
+            break
+        parts, end = [*parts, more[0]], more[1]
+    return parts, end
+
+
+def _read_product(text: str, end: int, below: bool) -> tuple[Part, int] | None:
+    """Read one more factor; after a stroke ``W/m²·K`` and ``W/m²K`` divide by both, as is meant."""
+    times = _TIMES.match(text, end)
+    if times is not None:
+        found = _read_atom(text, times.end(), first=False)
+        return None if found is None else (_signed(found[0], below), found[1])
+    if text[end - 1 : end] in ("²", "³", "2", "3") and text[end : end + 1].isalpha():
+        found = _read_atom(text, end, first=False)
+        return None if found is None else (_signed(found[0], below), found[1])
+    blank = _BLANK.match(text, end)
+    if blank is not None:  # W m⁻² K⁻¹
+        found = _read_atom(text, blank.end(), first=False)
+        if found is not None and found[0][1] < 0:
+            return found
+        if found is not None and below and found[0][0] == "K" and text[end - 1] in "²2":
+            return _signed(found[0], below), found[1]  # W/m² K
+    return None
+
+
+def _signed(part: Part, below: bool) -> Part:
+    return (part[0], -part[1]) if below and part[1] > 0 else part
+
+
+def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
+    if text[start : start + 1] != "(":
+        found = _read_atom(text, start, first=False)
+        if found is None or _PER_UNIT_OF.match(text, found[1]):
+            return None
+        return [(found[0][0], -found[0][1])], found[1]
+    position = start + 1
+    parts: list[Part] = []
+    while len(parts) < _MAX_ATOMS:
+        found = _read_atom(text, position, first=False)
+        if found is None:
+            return None
+        parts.append((found[0][0], -found[0][1]))
+        position = found[1]
+        if text[position : position + 1] == ")":
+            return parts, position + 1
+        times = _TIMES.match(text, position) or _BLANK.match(text, position)
+        position = times.end() if times else position
+    return None
+
+
+def _is_amount(name: str) -> bool:
+    return name in CURRENCIES or name.startswith("ct") or name in ("€", "$", "£")
+
+
+_DIFFERENCES: Final = {"degC": "K", "°C": "K", "℃": "K", "degF": "degF_diff", "°F": "degF_diff"}
+
+
+@lru_cache(maxsize=4096)
+def _compose(parts: tuple[Part, ...], conventions: Conventions) -> Unit | None:
+    names = []
+    for name, exponent in parts:
+        name = _settled(name, conventions)
+        if name == UNRESOLVED:
+            return None
+        if len(parts) > 1:  # per degree Celsius means per kelvin
+            name = _DIFFERENCES.get(name, name)
+        names += [(_canonical(inner), exponent) for inner in name.split("*")]
+    above = [_power(n, e) for n, e in names if e > 0]
+    below = [_power(n, -e) for n, e in names if e < 0]
+    try:
+        return parse_unit("/".join(["*".join(above) or "1", *below]))
+    except UnitError:
+        return None
+
+
+def _canonical(name: str) -> str:
+    try:
+        return parse_unit(name).text or name
+    except UnitError:
+        return name
+
+
+def _settled(name: str, conventions: Conventions) -> str:
+    if name in ("ct", "cent", "cents", "¢"):
+        return f"ct_{conventions.currency}" if conventions.currency else UNRESOLVED
+    if name == "$":
+        return conventions.dollar
+    if name == "¥":
+        return conventions.yen
+    if name == "p":
+        return "ct_GBP" if conventions.currency == "GBP" else UNRESOLVED
+    if name == "degrees":
+        return "deg" if conventions.angles else UNRESOLVED
+    if name == "tons":
+        return "TR" if conventions.refrigeration else UNRESOLVED
+    return name
+
+
+def _power(name: str, exponent: int) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"
+
+
+_ANGLES: Final = re.compile(
+    r"(?i)\b(?:azimuth|tilt|angles?|slope|latitude|longitude|orientation)\b"
+)
+
+
+_REFRIGERATION: Final = re.compile(
+    r"(?i)\btons?\s+of\s+(?:refrigeration|cooling)\b|\brefrigeration\s+tons?\b|\bton-hours?\b"
+)
+
+
+def conventions_of(text: str) -> Conventions:
+    """Return what a text settles: its one currency, whether it speaks of angles, what a ton is."""
+    return Conventions(
+        only_currency(text),
+        bool(_ANGLES.search(text)),
+        bool(_REFRIGERATION.search(text)),
+        dollar_of(text),
+        yen_or_yuan(text),
+    )
