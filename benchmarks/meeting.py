@@ -29,11 +29,11 @@ import xarray as xr
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from engiagent.agents.meeting import Meeting, Side, meet, nomenclature, solve_reading
+from engiagent.agents.meeting.judging import rows_of
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import references
 from engiagent.errors import EngiagentError
-from engiagent.readings.meeting import Meeting, Side, meet, nomenclature, solve_reading
-from engiagent.readings.meeting.judging import rows_of
 from engiagent.verify.series import Series
 from tests.mutants.judging import OPERATORS, mutants
 from tests.mutants.runs import Run, judged, run_of, truth

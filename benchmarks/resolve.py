@@ -168,7 +168,8 @@ def blueprint() -> dict[str, Any]:
                 {
                     "constraint_id": "balance",
                     "forall": ["t in T"],
-                    "expression": "buy[t] - sell[t] - into[t] + out[t] + sum(power[g, t] for g in G) == load[t]",
+                    "expression": "buy[t] - sell[t] - into[t] + out[t]"
+                    " + sum(power[g, t] for g in G) == load[t]",
                 },
                 {
                     "constraint_id": "ramp",
@@ -181,7 +182,8 @@ def blueprint() -> dict[str, Any]:
                 "name": "cost",
                 "sense": "minimize",
                 "unit": "EUR",
-                "expression": "sum((price[t]*(buy[t] - 0.9*sell[t]) + sum(marginal[g]*power[g, t] for g in G))"
+                "expression": "sum((price[t]*(buy[t] - 0.9*sell[t])"
+                " + sum(marginal[g]*power[g, t] for g in G))"
                 "*dt(t) for t in T)",
             },
         },

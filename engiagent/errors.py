@@ -38,3 +38,25 @@ class InputError(EngiagentError):
         if self.expected is not None:
             text += f"; expected {self.expected}"
         return text
+
+
+class InternalError(EngiagentError):
+    """An error that nobody expected; its traceback lies in the run folder."""
+
+
+class SandboxError(EngiagentError):
+    """The machine does not give what a script must not run without; no script was run.
+
+    Attributes
+    ----------
+    missing
+        The layers that are absent.
+    """
+
+    def __init__(self, missing: tuple[str, ...], message: str = "") -> None:
+        self.missing = missing
+        said = message or (
+            f"this machine gives no {' and no '.join(missing)}, so that a script could not be held "
+            "in its folder; nothing was run (an explicit 'unsafe' runs it all the same)"
+        )
+        super().__init__(said)

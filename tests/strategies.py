@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a table reads best with one case a line
 """Random valid blueprints: linear and mixed-integer, over every kind of set and mixed units.
 
 The declarations are drawn first (times with and without dates, daylight saving, uneven steps,

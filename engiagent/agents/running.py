@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from engiagent.agents.team import ALONE, Guidance, Hooks, team
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InternalError
+from engiagent.explain.ending import explained, reasons
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -24,7 +25,7 @@ from engiagent.run.folder import (
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
 from engiagent.run.proofs import PLAIN, Proofs
-from engiagent.run.stages import choice_of, explained, reasons, save
+from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, SolveOptions
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from engiagent.solvers.result import Progress
     from engiagent.text import Problem
     from engiagent.verify.certificate import Certificate
-
-
-class InternalError(EngiagentError):
-    """An error that nobody expected; its traceback lies in the run folder."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ MOST_SECONDS: Final = 60.0
 
 def written(engine: Engine, board: Board) -> Outcome:
     """Return the modeler's outcome: a script; no one is asked for it where none could be run."""
-    from engiagent.run.sandbox.limits import SandboxError
+    from engiagent.errors import SandboxError
     from engiagent.run.sandbox.running import layers
 
     missing = layers().missing

@@ -6,51 +6,86 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
 from engiagent import __version__
 from engiagent.cli import exit_codes
-from engiagent.cli.accept import accept
-from engiagent.cli.audit import audit
-from engiagent.cli.bench import bench
-from engiagent.cli.check import check
-from engiagent.cli.completion import completion
-from engiagent.cli.config import config, defaults
-from engiagent.cli.doctor import doctor
+from engiagent.cli.config import defaults
 from engiagent.cli.dressing import dress
-from engiagent.cli.emit import emit, report
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.explain import explain
-from engiagent.cli.finance import finance
-from engiagent.cli.importing import import_model
-from engiagent.cli.lint import lint
-from engiagent.cli.mcp import mcp
-from engiagent.cli.memory import memory
-from engiagent.cli.new import new
 from engiagent.cli.output import print_json, say_error, summary
-from engiagent.cli.pareto import pareto
-from engiagent.cli.problems import problems
-from engiagent.cli.run import run, solve
-from engiagent.cli.runs import runs
-from engiagent.cli.sandbox import sandbox
-from engiagent.cli.schema import schema
-from engiagent.cli.sensitivity import sensitivity
-from engiagent.cli.study import study
-from engiagent.cli.sweep import sweep
-from engiagent.cli.trace import trace
-from engiagent.cli.view import view
-from engiagent.cli.weather import weather
 from engiagent.errors import EngiagentError
 
 DEBUG = "ENGIAGENT_DEBUG"
 
 
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "new": ("new", "Begin a problem in FOLDER from TEMPLATE."),
+    "accept": ("accept", "Store the reading of a run beside its problem."),
+    "run": ("run", "Take PROBLEM to a certified schedule."),
+    "audit": ("audit", "Say whether PROBLEM gives enough to be solved, and can hold."),
+    "explain": ("explain", "Say why SOURCE has no plan, no best plan, or just this one."),
+    "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
+    "study": ("study", "Solve BLUEPRINT with its cases and sweeps, side by side."),
+    "sweep": ("sweep", "Solve at every point of a grid of values."),
+    "pareto": ("pareto", "Find the front between two or three goals."),
+    "sensitivity": (
+        "sensitivity",
+        "Move one factor at a time and show its effect on the objective.",
+    ),
+    "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
+    "bench": ("bench", "Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."),
+    "emit": ("emit", "Write BLUEPRINT in a form that other tools read."),
+    "runs": ("runs", "Look at runs, go on with them, compare them, and clean up."),
+    "import": ("importing", "Read MODEL, an LP or MPS file, into a blueprint."),
+    "report": ("emit", "Write the report of a run, or of a folder of runs, again."),
+    "problems": ("problems", "Look at the problems that come with engiagent."),
+    "lint": ("lint", "Analyse blueprints without solving them."),
+    "memory": ("memory", "Show or clear what runs have learnt about repairs."),
+    "schema": ("schema", "Print the JSON Schema of NAME."),
+    "doctor": ("doctor", "Look at the installation and try a solve."),
+    "finance": ("finance", "Compute with money over time; rates are fractions a year."),
+    "weather": ("weather", "Align the weather of FILE, an EPW or TMY3 file, with a horizon."),
+    "sandbox": ("sandbox", "Run a script where it can touch nothing but its own folder."),
+    "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
+    "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
+    "config": ("config", "Show the settings in force, and where each comes from."),
+    "completion": ("completion", "Print the script for completion in SHELL."),
+    "view": ("view", "Show the runs in DIR, by default runs/, in a browser."),
+}
+"""By name: the module below :mod:`engiagent.cli` that has the command, and its line in the help."""
+
+
 class App(click.Group):
-    """A group of commands in which no traceback reaches the user."""
+    """A group of commands in which no traceback reaches the user.
+
+    A command is imported when it is called, since most of them load solvers or the report: its own
+    module can import what it needs at its top.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, None where there is none."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            module = import_module(f"engiagent.cli.{COMMANDS[cmd_name][0]}")
+            name = {"import": "import_model"}.get(cmd_name, cmd_name)
+            command = getattr(module, name)
+            dress(command, (cmd_name,))
+            self.add_command(command, cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with a code of the table."""
@@ -132,40 +167,7 @@ def app(context: click.Context) -> None:
     With --json a command prints exactly one JSON object to standard output; what is meant for
     people goes to standard error. ENGIAGENT_DEBUG=1 shows the traceback of an internal error.
     """
-    context.default_map = defaults(app)
+    context.default_map = defaults(app, context.invoked_subcommand)
 
 
-COMMANDS = (
-    new,
-    run,
-    accept,
-    audit,
-    explain,
-    solve,
-    study,
-    sweep,
-    pareto,
-    sensitivity,
-    check,
-    bench,
-    emit,
-    runs,
-    import_model,
-    report,
-    problems,
-    lint,
-    memory,
-    schema,
-    doctor,
-    finance,
-    weather,
-    sandbox,
-    trace,
-    mcp,
-    config,
-    completion,
-    view,
-)
-for command in COMMANDS:
-    app.add_command(command)
 dress(app)

@@ -71,8 +71,8 @@ def _row(entry: "Effective") -> dict[str, Any]:
     }
 
 
-def defaults(app: click.Group) -> dict[str, Any]:
-    """Return what settings give to the options of all commands, as click takes it.
+def defaults(app: click.Group, called: str | None) -> dict[str, Any]:
+    """Return what settings give to the options of a command of the app, as click takes it.
 
     A setting stands for options of its name that have no default of their own.
     """
@@ -80,9 +80,11 @@ def defaults(app: click.Group) -> dict[str, Any]:
 
     values = {entry.setting.name: entry.value for entry in effective() if entry.value is not None}
     result: dict[str, Any] = {}
-    if not values:
+    command = None if called is None else app.get_command(click.Context(app), called)
+    if not values or called is None or command is None:
         return result
-    for path, command in tree(app):
+    below = tree(command, (called,)) if isinstance(command, click.Group) else [((called,), command)]
+    for path, command in below:
         if isinstance(command, click.Group):
             continue
         given = {name: values[name] for name in taken(command) if name in values}

@@ -9,12 +9,14 @@ from engiagent.cli.examples import EXAMPLES
 from engiagent.cli.output import LOUDNESS
 
 
-def dress(app: click.Group) -> None:
-    """Give every command below a group its examples and the options --quiet and --verbose."""
-    for path, command in ((" ".join(path), command) for path, command in tree(app)):
-        command.epilog = ending(path, command.epilog)
-        if not isinstance(command, click.Group) or not path:
-            command.params += [_quiet(), _verbose()]
+def dress(command: click.Command, path: tuple[str, ...] = ()) -> None:
+    """Give a command, and those below it, examples and the options --quiet and --verbose."""
+    command.epilog = ending(" ".join(path), command.epilog)
+    if not isinstance(command, click.Group) or not path:
+        command.params += [_quiet(), _verbose()]
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            dress(below, (*path, name))
 
 
 def tree(
@@ -22,7 +24,10 @@ def tree(
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield a group and every command below it, with the words that call it."""
     yield above, group
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from tree(command, (*above, name))
         else:

@@ -78,9 +78,7 @@ def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCod
 
 def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
-    from engiagent.agents.running import InternalError
-    from engiagent.errors import EngiagentError
-    from engiagent.run.sandbox.limits import SandboxError
+    from engiagent.errors import EngiagentError, InternalError, SandboxError
 
     if isinstance(error, SandboxError):
         return ExitCode.SANDBOX

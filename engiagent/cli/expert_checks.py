@@ -14,12 +14,13 @@ from engiagent.cli.annotations import (
     numbers_astray,
     stored_schedules,
 )
-from engiagent.cli.answers import against_answer, against_bound, against_schedule, quotes_astray
+from engiagent.cli.answers import against_bound, against_schedule, quotes_astray
 from engiagent.cli.checked import CheckResult, read_offline, without_plan
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.judging import Judge
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
+from engiagent.run.answers import against_answer
 from engiagent.run.folder import BLUEPRINT
 from engiagent.run.inputs import EXPERT, REQUIREMENTS, slots_of
 

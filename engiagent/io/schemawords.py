@@ -43,6 +43,17 @@ def record(required: Json, optional: Json | None = None, *, more: bool = False) 
     }
 
 
+def output(name: str, title: str, required: Json, optional: Json | None = None) -> Json:
+    """Return the schema of an answer, with the field that names it."""
+    const = said({"const": f"engiagent-{name}"}, "names this form and its version")
+    return {
+        "$schema": DRAFT,
+        "$id": f"engiagent-{name}",
+        "title": title,
+        **record({"schema": const, **required}, optional),
+    }
+
+
 TEXTS: Final = list_of(TEXT)
 
 

@@ -9,10 +9,10 @@ from engiagent.io.schemawords import (
     by_name,
     list_of,
     maybe,
+    output,
     record,
     said,
 )
-from engiagent.tools.schemas.outputs import output
 
 
 def reading_schema() -> Json:

@@ -4,7 +4,7 @@ import math
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
@@ -15,39 +15,7 @@ from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverR
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.explain import Explanation
     from engiagent.formulations.program import Program
-    from engiagent.text import Problem
-
-EXPLAIN_SECONDS: Final = 10.0
-"""For what is solved again to explain why there is no plan or no best one."""
-
-
-def explained(
-    blueprint: Blueprint,
-    program: "Program",
-    result: SolverResult,
-    folder: Path,
-    problem: "Problem | None",
-    *,
-    name: str,
-    choice: str | None = None,
-) -> "Explanation":
-    """Return why a solve ended as it did; of a plan only what its multipliers say."""
-    from engiagent.explain import Given, explain_result
-
-    given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
-    seconds = 0.0 if result.status == "optimal" else EXPLAIN_SECONDS
-    return explain_result(given, program, result, seconds=seconds, choice=choice)
-
-
-def reasons(found: "Explanation") -> tuple[str, ...]:
-    """Return the demands that cannot hold, or what grows without end, a sentence each."""
-    from engiagent.explain.text import clash_sentence
-
-    if found.unbounded is not None:
-        return tuple(growth.text for growth in found.unbounded.growths)
-    return tuple(clash_sentence(clash) for clash in found.clashes)
 
 
 @dataclass(frozen=True)

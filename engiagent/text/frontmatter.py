@@ -60,6 +60,7 @@ class Node:
 
     @property
     def is_text(self) -> bool:
+        """Whether the value is text."""
         return isinstance(self.value, str)
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a table reads best with one case a line
 """The document: one canonical text, errors that name the JSON path, nothing that changes."""
 
 import json

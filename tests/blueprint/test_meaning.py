@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a table reads best with one case a line
 """What expressions mean: sets of every kind, parameters, helpers, offsets, conditions, units.
 
 Every expression here is evaluated on a whole grid and compared with numbers worked out by hand.

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a table reads best with one case a line
 """Every kind of mistake in a blueprint: its code, its place and the words it is told in.
 
 The table is the contract: people and language models mend blueprints by these messages.

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from engiagent.agents.meeting import Nomenclature, Side, nomenclature, solve_reading
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import freeze, thaw
 from engiagent.blueprint.grammar import Compare, Reduce, parse, walk
 from engiagent.formulations.expansion import expand
-from engiagent.readings.meeting import Nomenclature, Side, nomenclature, solve_reading
 from engiagent.solvers.result import SolveOptions
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.verify.documents import Bench, Declarations

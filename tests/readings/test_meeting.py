@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engiagent.agents.meeting import Meeting, meet, nomenclature, normalise, solve_reading
 from engiagent.blueprint import Blueprint
-from engiagent.readings.meeting import Meeting, meet, nomenclature, normalise, solve_reading
 from engiagent.text import Problem
 from engiagent.verify.series import Series
 from tests.readings.rewriting import CORPUS, OPTIONS, edited, reference, rewritten

@@ -128,7 +128,8 @@ def document() -> dict[str, Any]:
                 "name": "cost",
                 "sense": "minimize",
                 "unit": "EUR",
-                "expression": "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)",
+                "expression": "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t)"
+                " for t in T)",
             },
         },
         "extended_analysis_and_robustness": {

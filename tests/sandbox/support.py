@@ -29,7 +29,8 @@ ANSWER: Final = ROOT / "problems/battery/merchant_day/expert/answer.json"
 LAUNCH: Final = """
 import json, sys
 from pathlib import Path
-from engiagent.run.sandbox.limits import Limits, SandboxError
+from engiagent.errors import SandboxError
+from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.running import layers, run_script
 asked = json.loads(sys.argv[1])
 if asked["without"]:

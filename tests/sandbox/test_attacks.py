@@ -130,7 +130,8 @@ def test_a_script_does_not_outlive_those_above_it(tmp_path: Path, who: str) -> N
     code = (
         "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from engiagent.run.sandbox.limits import Limits; from engiagent.run.sandbox.running import run_script\n"
+        "from engiagent.run.sandbox.limits import Limits\n"
+        "from engiagent.run.sandbox.running import run_script\n"
         f"tempfile.tempdir = {str(tmp_path)!r}\n"
         f"print(run_script(Path({str(script)!r}), limits=Limits(seconds=30)).reason)  # {mark}"
     )

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode, of_error
-from engiagent.errors import InputError
-from engiagent.run.sandbox.limits import SandboxError
+from engiagent.errors import InputError, SandboxError
 from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
 from engiagent.text import Problem
 from tests.sandbox.support import CONFINED, ROOT, SCRIPTS

@@ -226,7 +226,7 @@ def _diagonal(
     sizes = [abs(m) @ np.where(np.isfinite(reach), reach, 0.0) for m in (first, second)]
     lost += float(
         np.abs(weights) @ (errors[0] * (sizes[1] + np.abs(b)) + errors[1] * (sizes[0] + np.abs(a)))
-    )  # noqa: E501
+    )
     rounding = (
         256 * EPSILON * float(np.abs(weights) @ ((sizes[0] + np.abs(a)) * (sizes[1] + np.abs(b))))
     )

@@ -42,7 +42,7 @@ def judge(
     best; it is right with the expert's objective. A proof that the best plan known to the expert is
     the best there is contradicts nobody.
     """
-    from engiagent.cli.answers import against_answer
+    from engiagent.run.answers import against_answer
 
     expected = str(answer["verdict"])
     refused = verdict in (None, UNDECIDED, ILL_POSED)

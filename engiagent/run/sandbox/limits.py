@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -103,21 +103,3 @@ class Layers:
             bool(found.get("seccomp")),
             bubblewrap,
         )
-
-
-class SandboxError(EngiagentError):
-    """The machine does not give what a script must not run without; no script was run.
-
-    Attributes
-    ----------
-    missing
-        The layers that are absent.
-    """
-
-    def __init__(self, missing: tuple[str, ...], message: str = "") -> None:
-        self.missing = missing
-        said = message or (
-            f"this machine gives no {' and no '.join(missing)}, so that a script could not be held "
-            "in its folder; nothing was run (an explicit 'unsafe' runs it all the same)"
-        )
-        super().__init__(said)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from engiagent.errors import SandboxError
 from engiagent.run.sandbox.answer import RESULT
-from engiagent.run.sandbox.limits import Limits, SandboxError
+from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.places import package_root, places
 
 MB: Final = 1_000_000

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from engiagent.errors import InputError
+from engiagent.errors import InputError, SandboxError
 from engiagent.io.files import open_inside
 from engiagent.run.sandbox.answer import Schedule, read_answer
-from engiagent.run.sandbox.limits import Layers, Limits, SandboxError
+from engiagent.run.sandbox.limits import Layers, Limits
 from engiagent.run.sandbox.outside import MB, Watched, execute
 
 Isolation = Literal["auto", "unsafe"]

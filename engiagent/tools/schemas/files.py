@@ -1,7 +1,6 @@
 """What files hold."""
 
-from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, Json, list_of, maybe, said
-from engiagent.tools.schemas.outputs import output
+from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, Json, list_of, maybe, output, said
 
 
 def blueprint() -> Json:

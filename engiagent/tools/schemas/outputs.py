@@ -5,7 +5,6 @@ from typing import Final
 from engiagent.io.schemawords import (
     ANY,
     COUNT,
-    DRAFT,
     FLAG,
     NUMBER,
     OBJECT,
@@ -14,6 +13,7 @@ from engiagent.io.schemawords import (
     Json,
     list_of,
     maybe,
+    output,
     record,
     said,
 )
@@ -28,17 +28,6 @@ OBJECTIVE: Final = said(
     record({"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}),
     "value, unit and sense; nulls without a schedule",
 )
-
-
-def output(name: str, title: str, required: Json, optional: Json | None = None) -> Json:
-    """Return the schema of an answer, with the field that names it."""
-    const = said({"const": f"engiagent-{name}"}, "names this form and its version")
-    return {
-        "$schema": DRAFT,
-        "$id": f"engiagent-{name}",
-        "title": title,
-        **record({"schema": const, **required}, optional),
-    }
 
 
 _OUTCOME: Final[Json] = {

@@ -243,8 +243,8 @@ def test_a_plant_that_cannot_be_read_is_refused_with_its_line(plant: str, messag
             "given by nothing",
         ),
         (
-            "  - {name: u, model: ev, index: T, parameters: {energy_capacity: 3, charge_power_max: 1}}"
-            "\n",
+            "  - {name: u, model: ev, index: T,\n"
+            "     parameters: {energy_capacity: 3, charge_power_max: 1}}\n",
             "no arrival",
         ),
     ],

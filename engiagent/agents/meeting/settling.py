@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from engiagent.agents.meeting.nomenclature import entering
+from engiagent.agents.meeting.plans import Side
 from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Number, parse, walk
 from engiagent.errors import EngiagentError
-from engiagent.readings.meeting.nomenclature import entering
-from engiagent.readings.meeting.plans import Side
 from engiagent.units.unit import Dimension, UnitError, parse_unit
 from engiagent.verify.levels.coverage import uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from engiagent.agents.meeting.plans import Mapped, Side, Values, mapped
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.readings.meeting.plans import Mapped, Side, Values, mapped
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.units.unit import conversion, parse_unit

@@ -23,11 +23,11 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
+from engiagent.explain.ending import explained, reasons
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.run.stages import explained, reasons
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from engiagent.agents.meeting.nomenclature import Nomenclature
+from engiagent.agents.meeting.settling import Settled
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.readings.meeting.nomenclature import Nomenclature
-from engiagent.readings.meeting.settling import Settled
 from engiagent.verify.series import Series
 
 Outcome = Literal["met", "met infeasible", "different", "names do not meet", "not confirmed"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from engiagent.agents.meeting.normalising import with_names
+from engiagent.agents.meeting.plans import Side
 from engiagent.blueprint.document import Core, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Binary, Node, Reduce, Unary, parse, references
 from engiagent.errors import EngiagentError
-from engiagent.readings.meeting.normalising import with_names
-from engiagent.readings.meeting.plans import Side
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation

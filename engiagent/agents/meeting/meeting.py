@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
-from engiagent.readings.meeting.joint import joint_plan
-from engiagent.readings.meeting.judging import (
+from engiagent.agents.meeting.joint import joint_plan
+from engiagent.agents.meeting.judging import (
     Broken,
     Judgement,
     close,
@@ -26,11 +24,13 @@ from engiagent.readings.meeting.judging import (
     terms_of,
     vacuous,
 )
-from engiagent.readings.meeting.nomenclature import Nomenclature, nomenclature
-from engiagent.readings.meeting.normalising import normalise
-from engiagent.readings.meeting.plans import Mapped, Side, completed, mapped, solve_reading
-from engiagent.readings.meeting.record import Difference, Grade, Meeting, Outcome, Solved, Statement
-from engiagent.readings.meeting.settling import settled
+from engiagent.agents.meeting.nomenclature import Nomenclature, nomenclature
+from engiagent.agents.meeting.normalising import normalise
+from engiagent.agents.meeting.plans import Mapped, Side, completed, mapped, solve_reading
+from engiagent.agents.meeting.record import Difference, Grade, Meeting, Outcome, Solved, Statement
+from engiagent.agents.meeting.settling import settled
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
 from engiagent.run.certify import certify
 from engiagent.solvers.registry import is_available
 from engiagent.solvers.result import SolveOptions

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from engiagent.agents.meeting.nomenclature import Entry, Nomenclature, is_magnitude, set_names
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import (
     ConstraintDef,
@@ -34,7 +35,6 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.readings.meeting.nomenclature import Entry, Nomenclature, is_magnitude, set_names
 from engiagent.verify.vocabulary import is_state
 
 
