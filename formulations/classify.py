@@ -7,6 +7,7 @@ from typing import Final, Literal
 import numpy as np
 
 from engiagent.formulations.cones import QuadraticRows, quadratic_rows
+from engiagent.formulations.curvature import Judge
 from engiagent.formulations.definite import Bools
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import KINKED, Ints, atoms
@@ -150,8 +151,6 @@ def _curved(program: Program, quadratic: QuadraticRows | None) -> Iterator[_Find
         lower_cone[quadratic.rows] = quadratic.lower_cone
         touched[quadratic.rows] = proven[quadratic.rows] = True
     if program.nonlinear:
-        from engiagent.formulations.curvature import Judge
-
         judge = Judge(program.column_lower, program.column_upper)
         found = judge.parts(program.nonlinear, m + 1)
         for part in program.nonlinear:

@@ -18,16 +18,14 @@ matrix exponential of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.ranges import Floats, ParameterError, positive, series, steps
 from engiagent.models.recursion import matrix_recursion, switched_recursion
-
-if TYPE_CHECKING:
-    from engiagent.models.buildings.network import HeatNetwork
 
 ThermalScheme = Literal["exact", "euler", "implicit"]
 
@@ -129,10 +127,8 @@ class ThermalNetwork:
         capacitance = np.array([zone.capacitance for zone in self.zones])
         return np.column_stack((outer / capacitance, np.diag(1.0 / capacitance)))
 
-    def heat_network(self) -> "HeatNetwork":
+    def heat_network(self) -> HeatNetwork:
         """Return the same zones as a network of nodes with the boundary ``ambient``."""
-        from engiagent.models.buildings.network import HeatNetwork, Link, Node
-
         names = [zone.name for zone in self.zones]
         return HeatNetwork(
             nodes=tuple(

@@ -11,6 +11,7 @@ from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch
+from engiagent.solvers.exclusivity import find_exclusivity, solve_exclusive
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 NAME: Final = "HiGHS with few binaries"
@@ -25,8 +26,6 @@ FAST_GAP: Final = 1e-3
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
     """Solve a mixed-integer linear program in this process."""
-    from engiagent.solvers.exclusivity import find_exclusivity, solve_exclusive
-
     pairs = find_exclusivity(program)
     if pairs is not None:
         gap = max(options.gap, FAST_GAP) if options.speed else options.gap

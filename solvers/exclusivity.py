@@ -28,6 +28,7 @@ import numpy.typing as npt
 from engiagent.formulations.program import Program
 from engiagent.solvers.chain import solve_chain
 from engiagent.solvers.chain.cuts import with_cuts
+from engiagent.solvers.linear import solve_here
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
 from engiagent.solvers.structure.chain import find_chain
 from engiagent.solvers.structure.entries import Entries, entries_of
@@ -220,8 +221,6 @@ class _Task:
 
     def solve(self, program: Program) -> SolverResult | None:
         """Return the optimum of a program by the best method, or None."""
-        from engiagent.solvers.linear import solve_here
-
         options = self.remaining()
         if options is None:
             return None

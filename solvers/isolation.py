@@ -24,6 +24,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers import transport, worker
+from engiagent.solvers.linear import unbounded_reason
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult, Status
 
@@ -80,7 +81,7 @@ def solve_isolated(
 
 def _start(
     folder: Path, stderr: IO[bytes], on_progress: OnProgress | None
-) -> "subprocess.Popen[bytes]":
+) -> subprocess.Popen[bytes]:
     # The child finds every package where this process found it, and OpenBLAS starts no threads
     # whose stacks would count as the solver's memory.
     paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
@@ -104,7 +105,7 @@ class _Overseer:
     itself at once.
     """
 
-    child: "subprocess.Popen[bytes]"
+    child: subprocess.Popen[bytes]
     options: SolveOptions
     on_progress: OnProgress | None
     cancel: threading.Event | None
@@ -148,7 +149,7 @@ class _Overseer:
         reader.join()
 
     @staticmethod
-    def _next(lines: "queue.SimpleQueue[bytes]") -> bytes | None:
+    def _next(lines: queue.SimpleQueue[bytes]) -> bytes | None:
         try:
             return lines.get(timeout=POLL)
         except queue.Empty:
@@ -164,14 +165,14 @@ class _Overseer:
                 self.child.stdin.flush()
 
 
-def _read_lines(child: "subprocess.Popen[bytes]", lines: "queue.SimpleQueue[bytes]") -> None:
+def _read_lines(child: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes]) -> None:
     assert child.stdout is not None
     for line in child.stdout:
         lines.put(line)
     lines.put(b"")
 
 
-def _kill(child: "subprocess.Popen[bytes]") -> None:
+def _kill(child: subprocess.Popen[bytes]) -> None:
     """End the child and whatever it started; do nothing when it has ended."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         # Its output has ended, so it is about to exit by itself.
@@ -220,8 +221,6 @@ def _named(program: Program, result: SolverResult) -> SolverResult:
     """Put the names of variables, which the child does not know, into the reason."""
     if result.ray is None:
         return result
-    from engiagent.solvers.linear import unbounded_reason
-
     return replace(result, reason=unbounded_reason(program, result.ray))
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.formulations.program import Program
+from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.result import Floats, SolverResult
 
 SEEN: Final = 1e-12
@@ -44,8 +45,6 @@ def _left(dual: Floats, values: Floats, lower: Floats, upper: Floats) -> float:
 
 def with_proof(program: Program, result: SolverResult) -> SolverResult:
     """Return what a solver called optimal with the bound that its multipliers prove."""
-    from engiagent.solvers.convex.optimality import examine
-
     if result.x is None or result.row_dual is None:
         return result
     account = examine(program, result.x, result.row_dual)

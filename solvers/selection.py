@@ -11,6 +11,7 @@ from engiagent.formulations.classify import Classification, ProblemClass, classi
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form
 from engiagent.solvers.adapter import Adapter, given_options
+from engiagent.solvers.exclusivity import find_exclusivity
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
 
@@ -205,8 +206,6 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
 def _has_pairs(program: Program) -> bool:
     if not program.is_linear:
         return False
-    from engiagent.solvers.exclusivity import find_exclusivity
-
     return find_exclusivity(program) is not None
 
 

@@ -14,10 +14,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+import numpy as np
+
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
+from engiagent.solvers.session_cold import ColdEngine
+from engiagent.solvers.session_highs import HighsEngine, HighsMipEngine
+from engiagent.solvers.session_piqp import PiqpEngine, refusal
 from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.validate import check_program
 
@@ -120,8 +125,6 @@ class Session:
         EngiagentError
             When the shape is wrong or a value is not finite.
         """
-        import numpy as np
-
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._program.column_count,) or not np.all(np.isfinite(point)):
             raise EngiagentError(
@@ -157,15 +160,9 @@ def _engine(program: Program, options: SolveOptions) -> Engine:
     """Return the persistent solver of a program's class, or one that solves from scratch."""
     if program.method is None and not program.goals:
         if program.is_linear and options.backend in (None, "highs"):
-            from engiagent.solvers.session_highs import HighsEngine, HighsMipEngine
-
             kind = HighsMipEngine if program.is_mip else HighsEngine
             return kind(program, options)
-        if not program.is_linear and options.backend in (None, "piqp"):
-            from engiagent.solvers.session_piqp import PiqpEngine, refusal
-
-            if refusal(program) is None:
-                return PiqpEngine(program, options)
-    from engiagent.solvers.session_cold import ColdEngine
-
+        convex = not program.is_linear and refusal(program) is None
+        if convex and options.backend in (None, "piqp"):
+            return PiqpEngine(program, options)
     return ColdEngine(program, options)

@@ -15,6 +15,7 @@ programming solver, doi:10.1109/CDC49753.2023.10383915.
 import time
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -320,6 +321,4 @@ def _sign(program: Program) -> float:
 @cache
 def version() -> str:
     """Return the version of PIQP."""
-    from importlib.metadata import version as installed
-
     return installed("piqp")

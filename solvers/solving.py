@@ -12,9 +12,16 @@ from engiagent import __version__
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
+from engiagent.solvers.convex.multipliers import multipliers_at
+from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.goals import solve_goals
+from engiagent.solvers.isolation import solve_isolated
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
+from engiagent.solvers.race import solve_race
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+from engiagent.solvers.selection import select
+from engiagent.solvers.special import try_chain
 from engiagent.solvers.validate import check_program, find_crossing, settled
 
 SELF_PROVEN: Final = ("highs", "chain")
@@ -60,7 +67,6 @@ def solve(
     options = options or SolveOptions()
     started = time.perf_counter()
     if program.goals:
-        from engiagent.solvers.goals import solve_goals
 
         def one(stage: Program, given: SolveOptions) -> SolverResult:
             return solve(stage, given, isolate=isolate, on_progress=on_progress, cancel=cancel)
@@ -135,8 +141,6 @@ def _short_way(program: Program, options: SolveOptions) -> SolverResult | None:
     It is plain arithmetic of this package that takes milliseconds, so it needs no process of its
     own. A log can only be written by a solver.
     """
-    from engiagent.solvers.special import try_chain
-
     if options.backend is not None or options.log is not None:
         return None
     return try_chain(program, options)
@@ -146,8 +150,6 @@ def _backends(program: Program, options: SolveOptions, isolated: bool) -> list[s
     """Return the backend that is asked for, or the one chosen and who may answer in its place."""
     if options.backend is None and program.is_linear and not program.is_mip:
         return ["highs"]
-    from engiagent.solvers.selection import select
-
     choice = select(program, options, isolated=isolated)
     if options.backend is not None or choice.classification.convexity != "convex":
         return [choice.backend]
@@ -179,12 +181,8 @@ def _solve_by(
     cancel: threading.Event | None,
 ) -> SolverResult:
     if options.backend == "race":
-        from engiagent.solvers.race import solve_race
-
         return solve_race(program, options, on_progress, cancel)
     if isolate:
-        from engiagent.solvers.isolation import solve_isolated
-
         return solve_isolated(program, options, on_progress, cancel)
     return _solve_in_process(program, options, on_progress, cancel)
 
@@ -220,8 +218,6 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
     """Return the result, as an error when its point breaks the program."""
     if result.x is None:
         return result
-    from engiagent.solvers.feasibility import ACCEPTED, worst_violation
-
     worst = worst_violation(program, result.x)
     if worst.amount <= ACCEPTED:
         return result
@@ -246,16 +242,12 @@ def _priced(program: Program, result: SolverResult) -> SolverResult:
         return result
     if result.row_dual is not None and result.column_dual is not None:
         return result
-    from engiagent.solvers.convex.multipliers import multipliers_at
-
     found = multipliers_at(program, result.x)
     return result if found is None else replace(result, row_dual=found[0], column_dual=found[1])
 
 
 def _nothing_to_decide(program: Program) -> SolverResult:
     """Return the answer of a program without columns, which half of the solvers crash at."""
-    from engiagent.solvers.feasibility import ACCEPTED, worst_violation
-
     x = np.zeros(0)
     worst = worst_violation(program, x)
     if not worst.amount <= ACCEPTED:

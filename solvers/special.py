@@ -7,7 +7,9 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Feature, Need, Watch
+from engiagent.solvers.chain import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.structure.chain import find_chain
 
 NAME: Final = "engiagent storage chain"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex"}
@@ -43,8 +45,5 @@ def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
     """Return the optimum of a storage chain, or None when the program is none."""
     if not program.is_linear or program.is_mip or program.goals:
         return None
-    from engiagent.solvers.chain import solve_chain
-    from engiagent.solvers.structure.chain import find_chain
-
     found = find_chain(program)
     return None if found is None else solve_chain(program, found, options)

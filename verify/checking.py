@@ -26,7 +26,15 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.foreign import Reading
 from engiagent.verify.judging import optimality_level
-from engiagent.verify.levels import algebra, goals, optimality, robust, variables
+from engiagent.verify.levels import (
+    algebra,
+    goals,
+    optimality,
+    relaxation,
+    robust,
+    stated,
+    variables,
+)
 from engiagent.verify.levels.algebra import Outcome, Rule
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.goals import Objective
@@ -359,8 +367,6 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     data, not_understood = _data_level(case, bench)
     proof = optimality.farkas_proof(bench, core, case.schedule.farkas)
     if not proof.proven and not optimality.only_affine(bench, core):
-        from engiagent.verify.levels import relaxation
-
         found = relaxation.proven_infeasible(bench, core)
         if found.value is not None and found.value > 0:
             proof = optimality.Proof(found.value)
@@ -381,8 +387,6 @@ def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.
 
     That the blueprint allows nothing says nothing about a problem that asks for less.
     """
-    from engiagent.verify.levels import relaxation, stated
-
     assert case.blueprint is not None
     assert case.requirements is not None
     points: dict[str, Series] = {}

@@ -9,17 +9,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from engiagent.units.unit import Unit, UnitError, parse_unit
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.document import Blueprint
-    from engiagent.verify.certificate import Certificate
-    from engiagent.verify.foreign import Reading
-    from engiagent.verify.levels.sources import ProblemLike
-    from engiagent.verify.requirements import Requirements
+from engiagent.verify.case import build_case, declared_units, find_requirements
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.foreign import Reading
+from engiagent.verify.levels.algebra import rules_of, rules_of_core
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.requirements import Requirements
 
 WHERE: Final = "--disturb"
 RUNS: Final = 100
@@ -140,14 +141,14 @@ def _disturbance(name: str, amount: str) -> Disturbance:
 
 
 def with_disturbances(
-    certificate: "Certificate",
-    problem: "ProblemLike",
+    certificate: Certificate,
+    problem: ProblemLike,
     solution: Any,
-    blueprint: "Blueprint | None",
-    requirements: "Requirements | str | Path | None",
-    mapping: "Mapping[str, str] | Reading | None",
+    blueprint: Blueprint | None,
+    requirements: Requirements | str | Path | None,
+    mapping: Mapping[str, str] | Reading | None,
     wanted: Disturbances,
-) -> "Certificate":
+) -> Certificate:
     """Return a certificate with the outcome of runs with disturbances at its physics level.
 
     Parameters
@@ -160,10 +161,7 @@ def with_disturbances(
     InputError
         When a series that is to be disturbed does not exist, or no unit is declared.
     """
-    from engiagent.verify.case import build_case, declared_units, find_requirements
-    from engiagent.verify.levels.algebra import rules_of, rules_of_core
     from engiagent.verify.levels.disturbance import disturbed
-    from engiagent.verify.levels.execution import Plant
 
     stated = find_requirements(problem, requirements)
     case = build_case(problem, solution, blueprint, stated, mapping)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.units.unit import UnitError, parse_unit
+from engiagent.verify.plainyaml import loads_yaml
 
 Labels = Literal["start", "end"]
 Dates = Literal["day first", "month first"]
@@ -140,8 +141,6 @@ def load_mapping(path: Path) -> Reading:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8 text", path.name) from None
-    from engiagent.verify.plainyaml import loads_yaml
-
     content = loads_yaml(text, path.name)
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         found = content.get("schema") if isinstance(content, Mapping) else type(content).__name__

@@ -1,6 +1,7 @@
 """Schedules in JSON, and in memory as mappings: columns, records, split tables, nested units."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -187,8 +188,6 @@ class _Tree:
         except InputError as error:
             self.faults[name] = error
             return
-        from dataclasses import replace
-
         self.put(name, replace(column, data=data), path)
 
     def put(self, name: str, column: Column, path: Path) -> None:

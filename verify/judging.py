@@ -11,7 +11,16 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import optimality, variables
+from engiagent.verify.levels import (
+    goals,
+    local,
+    optimality,
+    relaxation,
+    robust,
+    stated,
+    tree,
+    variables,
+)
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.tolerances import TOLERANCES
 
@@ -71,8 +80,6 @@ def _with_local(case: Case, bench: Bench, own: Objective, report: Report) -> Rep
     goal = core.objective_function
     if report.status != "unchecked" or plain or len(own.terms) > 1 or goal is None:
         return report
-    from engiagent.verify.levels import goals, local, robust
-
     if robust.swung(bench, core) is not None:
         return report  # the worst case has an objective of its own
 
@@ -99,15 +106,11 @@ def _of_the_blueprint(
         found = optimality.dual_bound(bench, core, case.schedule.duals, own.node, own.sense)
         options += _recomputed(found, optimality.METHOD, unit, findings)
     if not plain and not _closes(options, own):
-        from engiagent.verify.levels import relaxation
-
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
         options += _recomputed(found, relaxation.METHOD, unit, findings)
     whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
     size = sum(bench.grid(v.index).size for v in core.decision_variables)
     if whole and size <= FEW_COLUMNS and not broken and not _closes(options, own):
-        from engiagent.verify.levels import tree
-
         boxes = {v.name: variables.box_of(bench, v) for v in core.decision_variables}
         found = tree.bound_by_cases(bench, core, own, boxes)
         options += _recomputed(found, tree.METHOD, unit, findings)
@@ -118,8 +121,6 @@ def _of_the_text(
     case: Case, by_text: Bench, objective: Objective, bench: Bench | None, broken: bool
 ) -> tuple[Report, dict[str, Any] | None]:
     """Return level 4 by the annotated requirements: each way only where the last left a gap."""
-    from engiagent.verify.levels import relaxation, stated, tree
-
     assert case.requirements is not None
     programme = stated.stated_programme(by_text, case.requirements)
     unit = parse_unit(objective.unit)

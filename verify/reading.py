@@ -10,8 +10,10 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
+from engiagent.io.tableformats import read_parquet
 from engiagent.io.tabular import TableColumn, by_name, is_number
 from engiagent.units.headers import split_header
+from engiagent.verify.delimited import read_delimited
 from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
 from engiagent.verify.stampcolumns import Stamps, number_stamps, text_stamps
@@ -120,8 +122,6 @@ def read_file(path: Path, reading: Reading) -> Content:
 
         return read_json(data, path.name, reading)
     if ending == ".parquet":
-        from engiagent.io.tableformats import read_parquet
-
         return from_columns(read_parquet(data, path.name), path.name, reading)
     return _from_text(data, path.name, reading)
 
@@ -165,8 +165,6 @@ def from_memory(solution: Any, reading: Reading) -> Content:
 
 
 def _from_text(data: bytes, file: str, reading: Reading) -> Content:
-    from engiagent.verify.delimited import read_delimited
-
     table = read_delimited(data, file, reading.decimal)
     content = from_columns(table.columns, file, reading)
     return replace(content, notes=(*table.notes, *content.notes))

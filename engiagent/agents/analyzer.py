@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engiagent.agents.faults import standing
+from engiagent.agents.faults import of_error, standing
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.blueprint import Blueprint
@@ -67,8 +67,6 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
             changes["blueprint"] = Blueprint.from_json(dumps_canonical(value["blueprint"]))
             changes["draft"] = None
         except BlueprintError as error:
-            from engiagent.agents.faults import of_error
-
             return changes, (*found, *of_error(error))
         except EngiagentError as error:
             return changes, (*found, Fault("blueprint-invalid", str(error)))

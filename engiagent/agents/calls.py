@@ -9,8 +9,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
+from engiagent.agents.extraction import unread
+from engiagent.agents.protocol import Board
+from engiagent.agents.protocol import Outcome as Turn
 from engiagent.agents.running import in_full
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
@@ -22,10 +25,6 @@ from engiagent.tools import Graph, Session
 from engiagent.tools.modelling import Drafted, changed_content
 from engiagent.tools.planning import Solved, check_content, compile_content, solve_content
 from engiagent.tools.registry import Json, Outcome, Part
-
-if TYPE_CHECKING:
-    from engiagent.agents.protocol import Board
-    from engiagent.agents.protocol import Outcome as Turn
 
 _OPTIONS: Final = {"time_limit": None, "backend": None, "gap": DEFAULT_GAP}
 """Options that the tool takes too, with what they are where nobody gave them."""
@@ -50,21 +49,21 @@ class Calls:
         self.session = Session(self.folder.path)
         self._call("load_problem", {"path": PROBLEM})
 
-    def keep(self, board: "Board", turn: "Turn") -> None:
+    def keep(self, board: Board, turn: Turn) -> None:
         """Keep what a turn did; a script's turns are no calls of tools."""
         if not board.scripting:
             _KEEPERS.get(turn.agent, Calls._nothing)(self, board, turn)
         self._notes = len(board.notes)
         self.folder.write(CALLS, self.session.graph.to_json())
 
-    def _nothing(self, board: "Board", turn: "Turn") -> None:
+    def _nothing(self, board: Board, turn: Turn) -> None:
         """Keep nothing of an agent that changes nothing that tools know."""
 
-    def _analyzed(self, board: "Board", turn: "Turn") -> None:
+    def _analyzed(self, board: Board, turn: Turn) -> None:
         if board.blueprint is not None and "blueprint" in turn.changes:
             self._drafted(board.blueprint)
 
-    def _modeled(self, board: "Board", turn: "Turn") -> None:
+    def _modeled(self, board: Board, turn: Turn) -> None:
         if "blueprint" not in turn.changes:
             return
         assert board.blueprint is not None
@@ -89,18 +88,16 @@ class Calls:
             work = _giving(changed_content(blueprint), blueprint=Drafted(blueprint))
             self._call("write_blueprint", {"document": blueprint.to_dict()}, work)
 
-    def _solved(self, board: "Board", turn: "Turn") -> None:
+    def _solved(self, board: Board, turn: Turn) -> None:
         if board.solution is None or "solution" not in turn.changes:
             return
         solved = Solved(board.solution, board.result)
         work = _giving(solve_content(board.solution, board.result), solution=solved)
         self._call("solve", _options(board.options), work)
 
-    def _evaluated(self, board: "Board", turn: "Turn") -> None:
+    def _evaluated(self, board: Board, turn: Turn) -> None:
         if board.certificate is None or "certificate" not in turn.changes:
             return
-        from engiagent.agents.extraction import unread
-
         given: Json = {}
         if board.requirements is not None:
             given["requirements"] = loads_strict(board.requirements.text)

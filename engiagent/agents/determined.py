@@ -7,31 +7,28 @@ than half of a variable's values go without, an equation is missing, whatever it
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.agents.protocol import Fault
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import thaw
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.formulations.values import Form, Part
-    from engiagent.text import Problem
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Form, Part
+from engiagent.text import Problem
 
 IDLE: Final = "EB020"
 
 
-def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") -> tuple[Fault, ...]:
+def idle_numbers(blueprint: Blueprint, data: Path, problem: Problem | None) -> tuple[Fault, ...]:
     """Return a fault for every number of the text that is read and then enters nothing.
 
     Its place in the text is traced, and yet what the text says with it is in no expression.
     """
-    from engiagent.blueprint.analysis import analyse
-    from engiagent.formulations.expansion import expand
-
     try:
         found = analyse(expand(blueprint), data).diagnostics
     except EngiagentError:
@@ -48,7 +45,7 @@ def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") ->
     )
 
 
-def idle_files(blueprint: Blueprint, problem: "Problem") -> tuple[Fault, ...]:
+def idle_files(blueprint: Blueprint, problem: Problem) -> tuple[Fault, ...]:
     """Return a fault for every data file of the problem that the blueprint takes nothing from."""
     text = blueprint.to_json()
     assumed = [p.name for p in blueprint.core.parameters if _assumed(thaw(p.source_reference))]
@@ -66,7 +63,7 @@ def _assumed(source: Any) -> bool:
     return isinstance(source, Mapping) and source.get("kind") == "assumption"
 
 
-def _said(blueprint: Blueprint, name: str, problem: "Problem | None") -> str:
+def _said(blueprint: Blueprint, name: str, problem: Problem | None) -> str:
     """Return the sentences of the text that a parameter's numbers come from; empty if none."""
     if problem is None:
         return ""
@@ -91,7 +88,7 @@ def _spans(source: Any) -> Iterator[tuple[int, int]]:
             yield from _spans(item)
 
 
-def free_states(program: "Program") -> tuple[Fault, ...]:
+def free_states(program: Program) -> tuple[Fault, ...]:
     """Return a fault for every state that the equations leave free."""
     states = [b for b in program.columns if b.role == "state" and not b.generated]
     if not states:
@@ -109,7 +106,7 @@ def free_states(program: "Program") -> tuple[Fault, ...]:
     return tuple(found)
 
 
-def _matched(program: "Program") -> np.ndarray:
+def _matched(program: Program) -> np.ndarray:
     """Return which columns have an equation of their own, states only; shape (n,)."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -141,12 +138,12 @@ def _matched(program: "Program") -> np.ndarray:
     return owned
 
 
-def _linear(program: "Program") -> tuple[np.ndarray, np.ndarray]:
+def _linear(program: Program) -> tuple[np.ndarray, np.ndarray]:
     counts = np.diff(program.row_starts)
     return np.repeat(np.arange(program.row_count), counts), program.row_columns
 
 
-def _nonlinear(part: "Part") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _nonlinear(part: Part) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows of the program and the columns that a function in them depends on."""
     rows = part.row_numbers()
     for argument in part.atom.args:
@@ -155,7 +152,7 @@ def _nonlinear(part: "Part") -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield rows[within if groups is None else groups[within]], columns
 
 
-def _columns(form: "Form") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _columns(form: Form) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     for term in form.terms:
         yield np.asarray(term.row_numbers()), term.columns
     for part in form.parts:

@@ -7,15 +7,13 @@ speaks of, a demand is missing from the reading, and a certificate by that readi
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from engiagent.agents.extraction import Extraction
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import thaw
 from engiagent.io.jsontext import loads_strict
 from engiagent.units.unit import DIMENSIONLESS, UnitError, parse_unit
-
-if TYPE_CHECKING:
-    from engiagent.agents.extraction import Extraction
 
 EQUAL: Final = 1e-9
 FROM_TEXT: Final = ("text", "table")
@@ -23,7 +21,7 @@ _LITERAL: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(?:\
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
-def unread_numbers(blueprint: Blueprint, reading: "Extraction") -> tuple[str, ...]:
+def unread_numbers(blueprint: Blueprint, reading: Extraction) -> tuple[str, ...]:
     """Return the names of parameters whose numbers stem from the text and are in no requirement."""
     document = loads_strict(reading.text)
     known = list(_live(document))

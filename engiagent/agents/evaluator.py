@@ -14,8 +14,10 @@ from engiagent.agents.faults import of_certificate, of_error, of_status
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.scores import deterministic
+from engiagent.agents.scripting import certified
 from engiagent.agents.verifier import MOST_READINGS
 from engiagent.errors import EngiagentError
+from engiagent.run.certify import certify, not_shown, with_gaps
 from engiagent.verify.claims import SHOWN_BEST, none_allowed
 from engiagent.verify.verdicts import PROVEN
 
@@ -85,8 +87,6 @@ class Evaluator:
             return tuple(Fault("unread", text) for text in gaps) or (Fault("unread", UNREAD),)
         if found or certificate["verdict"] in ("feasible", "solved"):
             return found
-        from engiagent.run.certify import not_shown
-
         reasons = not_shown(certificate) or ["the checker could not establish it"]
         return (Fault("not-best", "; ".join(reasons)),)
 
@@ -103,11 +103,7 @@ def certificate_of(board: Board) -> dict[str, Any]:
     Requirements that the engine took from the text count beside the blueprint's own; annotated
     ones of the problem take their place.
     """
-    from engiagent.run.certify import certify, with_gaps
-
     if board.scripting:
-        from engiagent.agents.scripting import certified
-
         return certified(board).to_dict()
     taken = board.requirements
     certificate = certify(

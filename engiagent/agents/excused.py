@@ -8,18 +8,16 @@ has not seen the blueprint read it as a requirement.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem
+from engiagent.verify.levels.coverage import uncovered
 
 Span = tuple[int, int]
 
 
 def excused_demands(
-    blueprint: Blueprint, problem: "Problem", quotes: Iterable[str]
+    blueprint: Blueprint, problem: Problem, quotes: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the demands of a text that are only excused.
 
@@ -28,8 +26,6 @@ def excused_demands(
     quotes
         The words of the requirements that were read apart from the blueprint.
     """
-    from engiagent.verify.levels.coverage import uncovered
-
     extended = blueprint.extended_analysis_and_robustness
     if extended is None:
         return ()

@@ -7,16 +7,15 @@ against; it never replaces the annotations of a problem that has them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from engiagent.agents.excused import excused_demands
+from engiagent.agents.protocol import Board
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-
-if TYPE_CHECKING:
-    from engiagent.agents.protocol import Board
-    from engiagent.blueprint import Blueprint
-    from engiagent.text import Problem
-    from engiagent.verify.requirements import Requirements
+from engiagent.text import Problem
+from engiagent.verify.requirements import Requirements, parse_requirements
 
 FILE: Final = "requirements.yaml"
 
@@ -33,12 +32,12 @@ class Extraction:
         What was not taken, and why.
     """
 
-    requirements: "Requirements"
+    requirements: Requirements
     text: str
     left_out: tuple[str, ...] = ()
 
 
-def readable(document: Mapping[str, Any], problem: "Problem") -> Extraction | None:
+def readable(document: Mapping[str, Any], problem: Problem) -> Extraction | None:
     """Return what of an answer can be read; None where nothing can."""
     left_out: list[str] = []
     kept = dict(document)
@@ -118,7 +117,7 @@ def _is_read(document: Mapping[str, Any]) -> bool:
     return True
 
 
-def unread(board: "Board") -> tuple[str, ...]:
+def unread(board: Board) -> tuple[str, ...]:
     """Return what nobody but the author of the blueprint has read in the text.
 
     A blueprint of an author who may misread is no evidence for itself: without requirements that
@@ -140,11 +139,11 @@ def unread(board: "Board") -> tuple[str, ...]:
     return (*gaps, *_excused(board.blueprint, board))
 
 
-def _annotated(problem: "Problem") -> bool:
+def _annotated(problem: Problem) -> bool:
     return problem.expert is not None and (problem.expert / FILE).is_file()
 
 
-def doubts(blueprint: "Blueprint", reading: Extraction | None) -> tuple[str, ...]:
+def doubts(blueprint: Blueprint, reading: Extraction | None) -> tuple[str, ...]:
     """Return where a blueprint rests on numbers of the text that a reading knows nothing of."""
     from engiagent.agents.disagreement import unread_numbers
 
@@ -153,9 +152,7 @@ def doubts(blueprint: "Blueprint", reading: Extraction | None) -> tuple[str, ...
     return tuple(said.format(name) for name in names)
 
 
-def _excused(blueprint: "Blueprint", board: "Board") -> tuple[str, ...]:
-    from engiagent.agents.excused import excused_demands
-
+def _excused(blueprint: Blueprint, board: Board) -> tuple[str, ...]:
     assert board.problem is not None
     assert board.requirements is not None
     quotes = [r.quote for r in board.requirements.requirements.requirements if r.quote]
@@ -167,13 +164,11 @@ def _said(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple("".join(str(part or "").split()) for part in parts)
 
 
-def _parsed(text: str) -> "Requirements":
-    from engiagent.verify.requirements import parse_requirements
-
+def _parsed(text: str) -> Requirements:
     return parse_requirements(text, FILE)
 
 
-def _stands_in(entry: Any, problem: "Problem", left_out: list[str]) -> bool:
+def _stands_in(entry: Any, problem: Problem, left_out: list[str]) -> bool:
     quote = entry.get("quote") if isinstance(entry, Mapping) else None
     words = " ".join(str(quote or "").split())
     if words and words in " ".join(problem.text.split()):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.analyzer import unmended
 from engiagent.agents.faults import of_error, standing
@@ -18,15 +18,17 @@ from engiagent.agents.protocol import (
     Usage,
 )
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
+from engiagent.agents.scripting import written
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.patching import PatchError
 from engiagent.blueprint.patching import patched as apply_patch
 from engiagent.errors import EngiagentError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
+from engiagent.run.stages import static_findings
 
 MOST_OPERATIONS: Final = 200
 """Of one patch; a longer one is another blueprint."""
@@ -45,8 +47,6 @@ class Modeler:
         Where the language cannot say the problem and the user allows code, a script instead.
         """
         if board.scripting:
-            from engiagent.agents.scripting import written
-
             return written(self.engine, board)
         blueprint, usage, repair = board.blueprint, NOTHING, ""
         faults = board.instruction.faults
@@ -124,12 +124,8 @@ class Modeler:
 
 def compiled(
     blueprint: Blueprint, board: Board
-) -> "tuple[Program | None, tuple[str, ...], tuple[Fault, ...], EngiagentError | None]":
+) -> tuple[Program | None, tuple[str, ...], tuple[Fault, ...], EngiagentError | None]:
     """Return the program of a blueprint, warnings, and what keeps it from being compiled."""
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
-    from engiagent.run.stages import static_findings
-
     warnings: tuple[str, ...] = ()
     try:
         expanded = expand(blueprint)

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.solvers.result import SolveOptions
+from engiagent.formulations.program import Program
+from engiagent.run.sandbox.running import ScriptResult
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.text import Problem
 
 if TYPE_CHECKING:
     import xarray
 
     from engiagent.agents.extraction import Extraction
-    from engiagent.formulations.program import Program
-    from engiagent.run.sandbox.running import ScriptResult
-    from engiagent.solvers.result import SolverResult
-    from engiagent.text import Problem
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
@@ -181,7 +180,7 @@ class Board:
         Its text, and what came of it in the sandbox; None before.
     """
 
-    problem: "Problem | None"
+    problem: Problem | None
     data: Path
     name: str
     options: SolveOptions
@@ -195,9 +194,9 @@ class Board:
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
     requirements: "Extraction | None" = None
-    program: "Program | None" = None
+    program: Program | None = None
     solution: "xarray.Dataset | None" = None
-    result: "SolverResult | None" = None
+    result: SolverResult | None = None
     certificate: Mapping[str, Any] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     opinion: Mapping[str, Any] = field(default_factory=dict)
@@ -207,7 +206,7 @@ class Board:
     readings: int = 0
     scripting: bool = False
     script: str | None = None
-    scripted: "ScriptResult | None" = None
+    scripted: ScriptResult | None = None
     instruction: Instruction = Instruction()
 
     def having(self, **changes: Any) -> "Board":

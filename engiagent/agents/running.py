@@ -5,12 +5,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engiagent.agents.coordinator import Ended
+from engiagent.agents.extraction import unread
+from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
+from engiagent.agents.scripting import certified
 from engiagent.agents.team import ALONE, Guidance, Hooks, team
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
 from engiagent.explain.ending import explained, reasons
+from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.report import write_report
+from engiagent.run.certify import certify, not_shown, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
     CASES,
@@ -24,66 +31,17 @@ from engiagent.run.folder import (
     State,
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
+from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.sandbox.answer import RESULT
 from engiagent.run.stages import choice_of, save
-from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.solvers.result import OnProgress, Progress, SolveOptions
+from engiagent.study.running import run_study
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
 
 if TYPE_CHECKING:
     from engiagent.agents.calls import Calls
-    from engiagent.agents.coordinator import Ended
-    from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
-    from engiagent.solvers.result import Progress
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOutcome:
-    """How a run ended.
-
-    Attributes
-    ----------
-    state
-        ``done``, ``failed`` (an error stopped it) or ``interrupted``.
-    verdict
-        The certificate's; ``undecided`` where a run ends without one, None when it failed.
-    reason
-        What led to a verdict other than certified, or to the state.
-    solver_status
-        The solver's own status, None when nothing was solved.
-    choice
-        Which solver was chosen and why, as text of several lines.
-    objective, bound
-        As the certificate has them: value, unit and sense, and the bound's value.
-    missing, contradictions, not_understood, violations
-        What the problem does not give, statements of it that clash, sentences that were not
-        understood, broken requirements.
-    cases
-        The base and the cases of the blueprint's report as solved: case, status, objective.
-    why_missing
-        Why each of ``missing`` is needed, by name.
-    error
-        The error behind the state ``failed``.
-    """
-
-    problem: str
-    folder: Path
-    state: State
-    verdict: str | None
-    reason: str | None = None
-    solver_status: str | None = None
-    choice: str | None = None
-    objective: Mapping[str, Any] | None = None
-    bound: float | None = None
-    missing: tuple[str, ...] = ()
-    contradictions: tuple[str, ...] = ()
-    not_understood: tuple[str, ...] = ()
-    violations: tuple[Any, ...] = ()
-    why_missing: Mapping[str, str] = field(default_factory=dict)
-    certificate: Mapping[str, Any] | None = None
-    error: Exception | None = None
-    notes: tuple[str, ...] = ()
-    cases: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass
@@ -91,7 +49,7 @@ class Run:
     """One run under way: what it found so far."""
 
     folder: RunFolder
-    problem: "Problem | None"
+    problem: Problem | None
     options: SolveOptions
     on_progress: OnProgress | None
     proofs: Proofs = PLAIN
@@ -139,7 +97,7 @@ class Run:
         self.folder.finish(outcome.state, outcome.verdict, outcome.reason)
         return outcome
 
-    def from_problem(self, overrides: dict[str, str], engine: "Engine") -> None:
+    def from_problem(self, overrides: dict[str, str], engine: Engine) -> None:
         """Let the agents take the problem from its text to a certificate."""
         assert self.problem is not None
         with self.folder.stage("load"):
@@ -161,9 +119,7 @@ class Run:
         board = self._board({}).having(blueprint=blueprint, sufficiency="complete")
         self._coordinate(board, OfflineEngine(), "modeler")
 
-    def _board(self, overrides: dict[str, str]) -> "Board":
-        from engiagent.agents.protocol import Board
-
+    def _board(self, overrides: dict[str, str]) -> Board:
         name = str(self.folder.record["problem"])
         return Board(
             problem=self.problem,
@@ -173,7 +129,7 @@ class Run:
             overrides=overrides,
         )
 
-    def _coordinate(self, board: "Board", engine: "Engine", first: "AgentName") -> None:
+    def _coordinate(self, board: Board, engine: Engine, first: AgentName) -> None:
         """Run the agents, keep what they make on the way, and end with the best of it."""
         hooks = Hooks(
             certify=self._certificate_of,
@@ -193,13 +149,13 @@ class Run:
             self._tell(ended)
         self._report()
 
-    def _progressed(self, progress: "Progress") -> None:
+    def _progressed(self, progress: Progress) -> None:
         """Write down how far the solver has come, and pass it on."""
         self.folder.progress(progress.elapsed, asdict(progress))
         if self.on_progress is not None:
             self.on_progress(progress)
 
-    def _turned(self, board: "Board", outcome: "Outcome") -> None:
+    def _turned(self, board: Board, outcome: Outcome) -> None:
         """Keep what a turn brought, so that a run that is killed still shows it."""
         for text in board.notes:
             if text not in self.folder.notes:
@@ -210,7 +166,7 @@ class Run:
         if self._calls is not None:
             self._calls.keep(board, outcome)
 
-    def _adopt(self, board: "Board") -> None:
+    def _adopt(self, board: Board) -> None:
         """Take over what a board shows, and write down what is new."""
         self.missing, self.not_understood = board.missing, board.not_understood
         self.contradictions = board.contradictions
@@ -232,19 +188,15 @@ class Run:
         if board.requirements is not None:
             self.folder.write(REQUIREMENTS, board.requirements.text)
 
-    def _adopt_script(self, board: "Board") -> None:
+    def _adopt_script(self, board: Board) -> None:
         """Take a script in the place of a blueprint that was given up."""
         self.blueprint = None
         (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
         if board.script is not None:
             self.folder.write(SCRIPT, board.script)
 
-    def _certificate_of_script(self, board: "Board") -> dict[str, Any]:
+    def _certificate_of_script(self, board: Board) -> dict[str, Any]:
         """Have a script's schedule certified, and keep it so that it can be checked again."""
-        from engiagent.agents.extraction import unread
-        from engiagent.agents.scripting import certified
-        from engiagent.run.sandbox.answer import RESULT
-
         self.folder.record["asked"]["schedule"] = RESULT
         self._remember_gaps(unread(board))
         return certified(board, self.folder.path).to_dict()
@@ -255,13 +207,10 @@ class Run:
         if gaps:
             self.folder.record["asked"]["not_understood"] = list(gaps)
 
-    def _certificate_of(self, board: "Board") -> dict[str, Any]:
+    def _certificate_of(self, board: Board) -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
         if board.scripting:
             return self._certificate_of_script(board)
-        from engiagent.agents.extraction import unread
-        from engiagent.run.certify import certify, with_gaps
-
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
         taken = None if board.requirements is None else board.requirements.requirements
@@ -291,7 +240,7 @@ class Run:
         )
         return with_gaps(certificate, gaps).to_dict()
 
-    def _tell(self, ended: "Ended") -> None:
+    def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""
         board, result = ended.board, ended.board.result
         blueprint = self.blueprint
@@ -315,10 +264,8 @@ class Run:
             with self.folder.stage("cases"):
                 self._aside(lambda: self._compare(board))
 
-    def _compare(self, board: "Board") -> None:
+    def _compare(self, board: Board) -> None:
         """Solve the cases that the report asks for beside the base, with the same options."""
-        from engiagent.study.running import run_study
-
         assert board.blueprint is not None
         report = board.blueprint.core.report
         assert report is not None
@@ -338,7 +285,7 @@ class Run:
         )
         self.folder.write(CASES, found.to_json())
 
-    def _explain(self, blueprint: Blueprint, board: "Board") -> None:
+    def _explain(self, blueprint: Blueprint, board: Board) -> None:
         """Say which demands clash, what has no limit, or what holds the plan back."""
         assert board.program is not None
         assert board.result is not None
@@ -357,15 +304,13 @@ class Run:
             self.reason = f"{self.reason}: {'; '.join(why)}"
 
     def _undecided(self, blueprint: Blueprint | None) -> None:
-        from engiagent.run.certify import without_schedule
-
         if self.problem is not None:
             found = without_schedule(
                 self.problem, blueprint, self.missing, self.not_understood, self.contradictions
             )
             self._keep(found)
 
-    def _keep(self, certificate: "Certificate") -> None:
+    def _keep(self, certificate: Certificate) -> None:
         self.certificate = certificate.to_dict()
         self.folder.write(CERTIFICATE, certificate.to_json())
 
@@ -387,8 +332,6 @@ class Run:
             self._aside(self._write_report)
 
     def _write_report(self) -> None:
-        from engiagent.report import write_report
-
         write_report(self.folder.path)
 
     def _aside(self, work: Callable[[], None]) -> None:
@@ -413,8 +356,6 @@ class Run:
         missing = tuple(found.get("missing") or self.missing)
         not_understood = tuple(found.get("not_understood") or self.not_understood)
         if verdict == "undecided" and not missing and not not_understood:
-            from engiagent.run.certify import not_shown
-
             not_understood = tuple(not_shown(found))
         return RunOutcome(
             problem=str(self.folder.record["problem"]),
@@ -444,6 +385,4 @@ def _open(certificate: Mapping[str, Any] | None) -> bool:
 
 def in_full(blueprint: Blueprint) -> Blueprint:
     """Return a blueprint with its algebra in full: what is solved and what the checker reads."""
-    from engiagent.formulations.expansion import expand
-
     return blueprint if blueprint.kind == "definitions" else expand(blueprint)

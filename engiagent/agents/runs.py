@@ -5,14 +5,17 @@ The verdict is the certificate's and nobody else's. Whatever ends a run, its fol
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.agents.running import Run, RunOutcome
+from engiagent.agents.protocol import Engine
+from engiagent.agents.running import Run
 from engiagent.agents.team import ALONE, Guidance
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
+from engiagent.plant import read_plant
 from engiagent.run.folder import OnEvent, RunFolder, read_record
 from engiagent.run.inputs import (
     PROBLEM_SUFFIXES,
@@ -21,13 +24,10 @@ from engiagent.run.inputs import (
     problem_folder_of,
     stored_problem,
 )
+from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.solvers.result import OnProgress, SolveOptions
-
-if TYPE_CHECKING:
-    from engiagent.agents.engines.asking import Asking
-    from engiagent.agents.protocol import Engine
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 ENGINES: Final = ("offline", "anthropic")
 
@@ -41,7 +41,7 @@ def run_problem(
     *,
     force: bool = False,
     proofs: Proofs = PLAIN,
-    asking: "Asking | None" = None,
+    asking: Asking | None = None,
     guidance: Guidance = ALONE,
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
@@ -80,8 +80,6 @@ def run_problem(
     EngiagentError
         When the problem cannot be read or the folder cannot be used; there is no run then.
     """
-    from engiagent.text import Problem
-
     if engine not in ENGINES:
         raise EngiagentError(
             f"the engine {engine!r} is not available; available: {', '.join(ENGINES)}"
@@ -108,7 +106,7 @@ def run_problem(
 def resume_run(
     path: Path | str,
     *,
-    asking: "Asking | None" = None,
+    asking: Asking | None = None,
     guidance: Guidance | None = None,
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
@@ -127,8 +125,6 @@ def resume_run(
     EngiagentError
         When the folder is no run of a problem, or the run is still under way.
     """
-    from engiagent.agents.engines.asking import Asking
-
     folder_path = Path(path)
     asked = read_record(folder_path)["asked"]
     if "problem" not in asked:
@@ -146,18 +142,16 @@ def resume_run(
     return run.guarded(lambda: run.from_problem(overrides, _engine(asking, run, resumed=True)))
 
 
-def _ready(engine: str, asking: "Asking | None") -> "Asking | None":
+def _ready(engine: str, asking: Asking | None) -> Asking | None:
     """Return whom a run asks, after making sure that somebody is there; None offline."""
     if engine == "offline":
         return None
-    from engiagent.agents.engines.asking import Asking
-
     asking = asking or Asking()
     asking.ready()
     return asking
 
 
-def _engine(asking: "Asking | None", run: Run, *, resumed: bool) -> "Engine":
+def _engine(asking: Asking | None, run: Run, *, resumed: bool) -> Engine:
     if asking is None:
         return OfflineEngine()
     budget = run.guidance.budget or Budget()
@@ -180,9 +174,6 @@ def solve_blueprint(
     above ``expert/``, or in the run that it came from. A plant file, or a text with a plant block,
     is a problem and its blueprint at once.
     """
-    from engiagent.plant import read_plant  # here, for it brings all models of components
-    from engiagent.text import Problem
-
     given = Path(path).suffix.lower() in PROBLEM_SUFFIXES or Path(path).is_dir()
     if given:
         stated = Problem.load(path)
@@ -214,7 +205,7 @@ def solve_blueprint(
 def solve_given(
     blueprint: Blueprint,
     data: Path,
-    problem: "Problem | None",
+    problem: Problem | None,
     name: str,
     out: Path | str | None = None,
     options: SolveOptions | None = None,

@@ -7,15 +7,19 @@ and its schedule passes the checker that every schedule passes: nothing that a s
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from engiagent.agents.extraction import unread
 from engiagent.agents.faults import standing
 from engiagent.agents.protocol import Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
-
-if TYPE_CHECKING:
-    from engiagent.run.sandbox.limits import Limits
-    from engiagent.verify.certificate import Certificate
+from engiagent.errors import SandboxError
+from engiagent.run.certify import certify, with_gaps
+from engiagent.run.sandbox.answer import RESULT
+from engiagent.run.sandbox.limits import Limits
+from engiagent.run.sandbox.running import layers
+from engiagent.run.sandbox.solving import answer_text, run_text, with_layers
+from engiagent.verify.certificate import Certificate
 
 _QUANTITY: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?!\w*\()")
 _SHOWN_LINES: Final = 12
@@ -25,9 +29,6 @@ MOST_SECONDS: Final = 60.0
 
 def written(engine: Engine, board: Board) -> Outcome:
     """Return the modeler's outcome: a script; no one is asked for it where none could be run."""
-    from engiagent.errors import SandboxError
-    from engiagent.run.sandbox.running import layers
-
     missing = layers().missing
     if missing:
         error = SandboxError(missing)
@@ -66,8 +67,6 @@ def written(engine: Engine, board: Board) -> Outcome:
 
 def executed(board: Board) -> Outcome:
     """Return the solver's outcome: what came of the script in the sandbox."""
-    from engiagent.run.sandbox.solving import run_text
-
     assert board.script is not None
     assert board.problem is not None
     files = tuple(board.problem.data)
@@ -84,7 +83,7 @@ def executed(board: Board) -> Outcome:
     return Outcome(agent="solver", status="failed", summary=fault.message, faults=(fault,))
 
 
-def certified(board: Board, folder: Path | None = None) -> "Certificate":
+def certified(board: Board, folder: Path | None = None) -> Certificate:
     """Return the certificate of a script's schedule, with the layers that were in force.
 
     Parameters
@@ -92,11 +91,6 @@ def certified(board: Board, folder: Path | None = None) -> "Certificate":
     folder
         Where the schedule is kept as a file; None for nowhere.
     """
-    from engiagent.agents.extraction import unread
-    from engiagent.run.certify import certify, with_gaps
-    from engiagent.run.sandbox.answer import RESULT
-    from engiagent.run.sandbox.solving import answer_text, with_layers
-
     assert board.scripted is not None
     taken = board.requirements
     with TemporaryDirectory(prefix="engiagent-") as place:
@@ -113,10 +107,8 @@ def certified(board: Board, folder: Path | None = None) -> "Certificate":
     return with_layers(with_gaps(found, unread(board)), board.scripted)
 
 
-def limits_of(board: Board) -> "Limits":
+def limits_of(board: Board) -> Limits:
     """Return what a script may take: the solver's time and memory, where they are limited."""
-    from engiagent.run.sandbox.limits import Limits
-
     seconds = board.options.time_limit or MOST_SECONDS
     return Limits.within(seconds, board.options.memory_limit_mb)
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engiagent.agents.protocol import AgentName, Board, Outcome
+from engiagent.agents.scripting import executed
+from engiagent.formulations.program import Program
+from engiagent.run.stages import computed, solve_program
 from engiagent.solvers.result import OnProgress
+from engiagent.solvers.selection import select
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.formulations.program import Program
 
 Claim = Callable[["xarray.Dataset", "Program"], "xarray.Dataset"]
 """Adds to a solution what a claim of infeasibility needs for its proof."""
@@ -33,11 +36,7 @@ class Solver:
 
     def run(self, board: Board) -> Outcome:
         """Return a schedule, or why there is none."""
-        from engiagent.run.stages import computed, solve_program
-
         if board.scripting:
-            from engiagent.agents.scripting import executed
-
             return executed(board)
         assert board.blueprint is not None
         if board.blueprint.kind == "definitions":
@@ -61,8 +60,6 @@ class Solver:
 
     def _another(self, board: Board) -> str | None:
         """Return a backend that has not had its turn with this program, None if there is none."""
-        from engiagent.solvers.selection import select
-
         assert board.program is not None
         tried = board.result.solver.lower() if board.result is not None else ""
         others = select(board.program, board.options).alternatives

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engiagent.agents.determined import free_states, idle_files, idle_numbers
 from engiagent.agents.extraction import Extraction, doubts, merged, readable
 from engiagent.agents.faults import of_certificate, worst_first
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.errors import EngiagentError
+from engiagent.formulations.expansion import expand
+from engiagent.verify.checking import check
 
 MOST_READINGS: Final = 3
 """Of the text for requirements; what one overlooks another may see."""
@@ -147,8 +150,6 @@ class Verifier:
 
 def static_faults(board: Board) -> tuple[Fault, ...]:
     """Return what can be said of a blueprint without an engine and without a schedule."""
-    from engiagent.agents.determined import free_states, idle_files, idle_numbers
-
     assert board.blueprint is not None
     assert board.problem is not None
     blueprint, problem = board.blueprint, board.problem
@@ -163,9 +164,6 @@ def _shown_infeasible(board: Board) -> bool:
 
 def data_faults(board: Board) -> tuple[Fault, ...]:
     """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
-    from engiagent.formulations.expansion import expand
-    from engiagent.verify.checking import check
-
     assert board.blueprint is not None
     assert board.problem is not None
     try:

@@ -14,6 +14,7 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -545,8 +546,6 @@ def _call(reader: _Reader, item: ast.expr, span: Span) -> Node:
             "complements(...) and a variable of its own",
         )
     if name not in FUNCTIONS:
-        from difflib import get_close_matches
-
         close = get_close_matches(name, [*FUNCTIONS, *REDUCTIONS], n=1)
         known = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(FUNCTIONS))}"
         raise GrammarError(f"unknown function {name!r}", span[0] + 1, known)

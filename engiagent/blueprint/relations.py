@@ -6,14 +6,11 @@ and ``complements(price - cost >= 0, output >= 0)`` state constraints and have n
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint.grammar import LOGICAL, Call, Compare, Logic, Node, Number, Ref, Unary
 from engiagent.blueprint.symbols import ONE, Scope, Typed, type_error
+from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.units.unit import Unit
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.typecheck import TypeChecker
 
 MAX_CLAUSES = 64
 
@@ -21,7 +18,7 @@ Literal = tuple[Ref, bool]
 """A binary variable and the value, true for 1, at which the literal holds."""
 
 
-def checked_relation(checker: "TypeChecker", node: Node, scope: Scope) -> Typed:
+def checked_relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
     """Check a constraint.
 
     Returns the checked tree: a ``Compare``, or a ``Call`` of one of the logical functions whose
@@ -105,7 +102,7 @@ def _clauses(node: Node, wanted: bool) -> tuple[tuple[Literal, ...], ...]:
 # --- checking ----------------------------------------------------------------------------------
 
 
-def _relation(checker: "TypeChecker", node: Node, scope: Scope) -> Typed:
+def _relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
     """Check what ``implies`` and ``either`` hold: a comparison, or several joined by ``and``."""
     if isinstance(node, Logic) and node.op == "and":
         parts = [_relation(checker, part, scope) for part in node.operands]
@@ -118,7 +115,7 @@ def _relation(checker: "TypeChecker", node: Node, scope: Scope) -> Typed:
     return checker.comparison(node, scope)
 
 
-def _activation(checker: "TypeChecker", node: Node, scope: Scope) -> Node:
+def _activation(checker: TypeChecker, node: Node, scope: Scope) -> Node:
     """Check a condition on binary variables."""
     if isinstance(node, Logic):
         parts = tuple(_activation(checker, part, scope) for part in node.operands)
@@ -130,7 +127,7 @@ def _activation(checker: "TypeChecker", node: Node, scope: Scope) -> Node:
     return _binary(checker, node, scope)
 
 
-def _binary_is(checker: "TypeChecker", node: Compare, scope: Scope) -> Node:
+def _binary_is(checker: TypeChecker, node: Compare, scope: Scope) -> Node:
     left, right = node.operands[0], node.operands[-1]
     if isinstance(left, Number):
         left, right = right, left
@@ -145,7 +142,7 @@ def _binary_is(checker: "TypeChecker", node: Compare, scope: Scope) -> Node:
     return replace(node, operands=(_binary(checker, left, scope), right))
 
 
-def _binary(checker: "TypeChecker", node: Node, scope: Scope) -> Ref:
+def _binary(checker: TypeChecker, node: Node, scope: Scope) -> Ref:
     symbol = checker.symbols.get(node.name) if isinstance(node, Ref) else None
     if symbol is None or not symbol.binary:
         hint = "put a condition on data into the constraint's 'where'"
@@ -160,14 +157,14 @@ def _common_unit(parts: list[Typed]) -> Unit:
     return units.pop() if len(units) == 1 else ONE
 
 
-def _implies(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+def _implies(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     condition = _activation(checker, node.args[0], scope)
     clauses(condition)
     relation = _relation(checker, node.args[1], scope)
     return replace(relation, node=replace(node, args=(condition, relation.node)))
 
 
-def _either(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+def _either(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     parts = [_relation(checker, part, scope) for part in node.args]
     return Typed(
         replace(node, args=tuple(part.node for part in parts)),
@@ -177,7 +174,7 @@ def _either(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     )
 
 
-def _exclusive(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+def _exclusive(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     parts = [checker.operand(part, scope) for part in node.args]
     for part, given in zip(parts, node.args, strict=True):
         checker.refuse_point(part, given)
@@ -188,7 +185,7 @@ def _exclusive(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     )
 
 
-def _complements(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+def _complements(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     parts = []
     for part in node.args:
         if not isinstance(part, Compare) or len(part.ops) != 1 or part.ops[0] not in ("<=", ">="):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 
 from engiagent.blueprint.grammar import (
     Binary,
@@ -81,7 +82,5 @@ def clock_literal(text: Text) -> Number:
 
 def close(name: str, known: Iterable[object]) -> str | None:
     """Return a question for the known name that is nearest to one that is not."""
-    from difflib import get_close_matches
-
     near = get_close_matches(name, [str(k) for k in known], n=1)
     return f"did you mean {near[0]}?" if near else None

@@ -2,10 +2,10 @@
 
 from typing import NoReturn
 
+from engiagent.cli.app import app
+
 
 def main() -> NoReturn:
     """Run the command line; the entry point of the ``engiagent`` script."""
-    from engiagent.cli.app import app
-
     app.main(prog_name="engiagent")
     raise AssertionError("click always exits")

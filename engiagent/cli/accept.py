@@ -15,8 +15,10 @@ from engiagent.cli.places import ProblemPath
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
+from engiagent.readings.reading import Missing
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, is_run_folder, read_record
 from engiagent.run.inputs import EXPERT, READING, slots_of, stored_problem
+from engiagent.text import Problem
 
 ANSWER: Final = "answer.json"
 REFUSED: Final = ("violated", None)
@@ -52,9 +54,7 @@ def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int
 
 
 def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
-    from engiagent.readings.reading import Missing
     from engiagent.readings.stored import place_of, store
-    from engiagent.text import Problem
 
     record = read_record(run)
     verdict, asked = record.get("verdict"), record.get("asked") or {}
@@ -104,9 +104,7 @@ def _slot(name: str) -> tuple[str, str]:
 
 def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
     """Store what the annotators of a problem read: ``blueprint.json`` among its expert files."""
-    from engiagent.readings.reading import Missing
     from engiagent.readings.stored import store
-    from engiagent.text import Problem
 
     problem = Problem.load(source)
     if problem.expert is None or not (problem.expert / BLUEPRINT).is_file():

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.blueprint.grammar import ExpressionError, Number, parse, walk
 from engiagent.run.inputs import EXPERT, REQUIREMENTS
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
-    from engiagent.verify.requirements import Requirements
+from engiagent.text import Problem
+from engiagent.verify.requirements import Requirements
 
 ANSWER: Final = "answer.json"
 MAPPING: Final = "mapping.yaml"
@@ -34,7 +32,7 @@ def stored_schedules(expert: Path) -> list[Path]:
     return sorted(path for path in found if path.is_file())
 
 
-def numbers_astray(requirements: "Requirements", problem: "Problem") -> Iterator[str]:
+def numbers_astray(requirements: Requirements, problem: Problem) -> Iterator[str]:
     """Yield a sentence for every number of the requirements that the text does not have.
 
     Literals with a unit and values of parameters count, in any usual prefix, as per cent or per
@@ -48,7 +46,7 @@ def numbers_astray(requirements: "Requirements", problem: "Problem") -> Iterator
             yield f"{name}: {amount} is no number of the text"
 
 
-def numbers_of(problem: "Problem") -> frozenset[float]:
+def numbers_of(problem: Problem) -> frozenset[float]:
     """Return every number that can be read out of a text, digits grouped or not."""
     found = {float(quantity.value) for quantity in problem.quantities}
     for match in _DIGITS.findall(problem.text):
@@ -59,7 +57,7 @@ def numbers_of(problem: "Problem") -> frozenset[float]:
     return frozenset(abs(number) for number in found)
 
 
-def _stated(requirements: "Requirements") -> Iterator[tuple[str, float, str | None]]:
+def _stated(requirements: Requirements) -> Iterator[tuple[str, float, str | None]]:
     texts = [(item.id, item.expression) for item in requirements.requirements]
     if requirements.objective is not None:
         texts.append(("objective", requirements.objective.expression))

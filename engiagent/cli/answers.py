@@ -1,14 +1,13 @@
 """Where a checked corpus problem and its stored expert material disagree."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.blueprint import Blueprint
+from engiagent.cli.checked import CheckResult
+from engiagent.cli.output import item_text
 from engiagent.run.answers import objectives
 from engiagent.verify.verdicts import USABLE
-
-if TYPE_CHECKING:
-    from engiagent.cli.checked import CheckResult
 
 
 def quotes_astray(blueprint: Blueprint, text: str) -> Iterator[str]:
@@ -48,13 +47,11 @@ def against_bound(verdict: str | None, bound: Any, answer: Any) -> Iterator[str]
         )
 
 
-def against_schedule(result: "CheckResult", answer: Any) -> Iterator[str]:
+def against_schedule(result: CheckResult, answer: Any) -> Iterator[str]:
     """Yield a sentence for everything in which a stored schedule differs from the answer.
 
     A schedule on its own may prove no optimum, so that ``feasible`` is as good as ``certified``.
     """
-    from engiagent.cli.output import item_text
-
     if result.verdict not in USABLE:
         reasons = [item_text(item) for item in result.certified("violations") or ()]
         yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])

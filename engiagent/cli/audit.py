@@ -1,7 +1,6 @@
 """``engiagent audit``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +8,8 @@ from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import WORST, clean, print_json, say, say_items
 from engiagent.cli.places import PROBLEM
-
-if TYPE_CHECKING:
-    from engiagent.explain.audit import Audit, Finding
+from engiagent.cli.run import parse_settings
+from engiagent.explain.audit import Audit, Finding, audit_path
 
 _STYLES = {
     "complete": "bold green",
@@ -71,9 +69,6 @@ def audit(
     something is missing or contradictory without such a proof, 1 when something is suspicious and
     --fail-on asks for it.
     """
-    from engiagent.cli.run import parse_settings
-    from engiagent.explain.audit import audit_path
-
     if blueprint is not None and settings:
         raise click.UsageError("--set belongs to a problem, not to --blueprint")
     found = audit_path(problem, blueprint, parse_settings(settings), time_limit)
@@ -84,7 +79,7 @@ def audit(
     return int(code)
 
 
-def exit_code(found: "Audit", fail_on: str = "missing") -> ExitCode:
+def exit_code(found: Audit, fail_on: str = "missing") -> ExitCode:
     """Return the exit code of an audit, as a run on the same problem would return it."""
     if found.verdict == "contradictory" and any(f.proven for f in found.of("contradictory")):
         return ExitCode.INFEASIBLE
@@ -97,7 +92,7 @@ def exit_code(found: "Audit", fail_on: str = "missing") -> ExitCode:
     return ExitCode.FEASIBLE
 
 
-def tell(found: "Audit") -> None:
+def tell(found: Audit) -> None:
     """Print an audit for people."""
     say(f"{found.problem}: {found.verdict}", _STYLES[found.verdict])
     for finding in found.findings[:WORST]:
@@ -109,7 +104,7 @@ def tell(found: "Audit") -> None:
     say_items("note", found.notes)
 
 
-def finding_lines(finding: "Finding") -> list[str]:
+def finding_lines(finding: Finding) -> list[str]:
     """Return a finding as lines: what it is, what it rests on with the places, what to do."""
     lines = [f"  {finding.severity}: {finding.subject} [{finding.code}]"]
     if finding.parts:
@@ -126,7 +121,7 @@ def finding_lines(finding: "Finding") -> list[str]:
     return lines
 
 
-def proof_line(finding: "Finding") -> str:
+def proof_line(finding: Finding) -> str:
     """Return how a clash is known."""
     proof = finding.proof or {}
     checked = "checked" if proof.get("checked") else "not confirmed"

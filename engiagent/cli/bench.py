@@ -2,17 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.agents.bench.faults.ablation import Result, bench_faults
+from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
+from engiagent.agents.bench.machine import machine, versions
+from engiagent.agents.bench.messages.runs import Row, bench_budgets, bench_messages, places, plan
+from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
 from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json, say
-
-if TYPE_CHECKING:
-    from engiagent.agents.bench.faults.ablation import Result
-    from engiagent.agents.bench.messages.runs import Row
-    from engiagent.agents.bench.suite import Cell, Measured
+from engiagent.io.files import write_atomic
+from engiagent.text import corpus_root
 
 RESULTS = Path("benchmarks") / "results"
 FAULT_RUNS, QUICK_RUNS = 512, 32
@@ -54,10 +56,6 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
     Written are runs.csv, figures.json and report.html. The exit code is 0 when no run claims what
     the experts' annotations contradict.
     """
-    from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
-    from engiagent.agents.bench.suite import load_suite, run_suite
-    from engiagent.io.files import write_atomic
-
     known = load_suite(path)
     folder = out or path.with_suffix("")
     found = run_suite(known, folder / "runs.sqlite", on_run=_say_run)
@@ -79,7 +77,7 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
     return int(exit_codes.ExitCode.VIOLATED if any(m.false for m in found.values()) else 0)
 
 
-def _say_run(cell: "Cell", measured: "Measured", kept: bool) -> None:
+def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:
     state = "FALSE" if measured.false else "right" if measured.right else "open"
     again = ", kept" if kept else ""
     say(
@@ -109,9 +107,7 @@ def faults(
     verifier and without forced switching. Nothing here is a language model's figure. The exit code
     is 0 when no run claims what the experts' annotations contradict.
     """
-    from engiagent.agents.bench.faults.ablation import bench_faults
     from engiagent.agents.bench.faults.report import report, table
-    from engiagent.text import corpus_root
 
     count = runs or (QUICK_RUNS if quick else FAULT_RUNS)
     results = bench_faults(
@@ -156,8 +152,6 @@ def messages(
     nothing false is claimed, no key is in a file, and each budget ended its run.
     """
     from engiagent.agents.bench.messages.report import good, report, table
-    from engiagent.agents.bench.messages.runs import bench_budgets, bench_messages, places, plan
-    from engiagent.text import corpus_root
 
     root = folder or corpus_root()
     names = places(root, QUICK_NAMES if quick else None)
@@ -173,7 +167,7 @@ def messages(
     return int(exit_codes.ExitCode.FEASIBLE if good(found) else exit_codes.ExitCode.VIOLATED)
 
 
-def _say_message(row: "Row") -> None:
+def _say_message(row: Row) -> None:
     state = "FALSE" if row.false else "right" if row.right else "open"
     why = f": {row.reason[:200]}" if row.reason else ""
     say(
@@ -182,7 +176,7 @@ def _say_message(row: "Row") -> None:
     )
 
 
-def _say_result(result: "Result") -> None:
+def _say_result(result: Result) -> None:
     case = result.case
     what = ", ".join(f"{i.operator} at {i.place.name}" for i in case.injections)
     state = "FALSE" if result.false else "right" if result.right else "lost"
@@ -192,9 +186,6 @@ def _say_result(result: "Result") -> None:
 
 
 def _store(found: dict[str, Any], name: str) -> None:
-    from engiagent.agents.bench.machine import machine, versions
-    from engiagent.io.files import write_atomic
-
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
     content = {"machine": machine(), "versions": versions(), **found}

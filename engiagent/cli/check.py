@@ -2,20 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from engiagent.cli import exit_codes
-from engiagent.cli.output import WORST, clean, number, print_json, say, say_error, say_verdict
+from engiagent.cli.checked import CheckResult
+from engiagent.cli.checking import Examiner
+from engiagent.cli.complaints import annotations, append_summary, markdown
+from engiagent.cli.junit import write_junit
+from engiagent.cli.output import WORST, clean, number, print_json, say, say_error
 from engiagent.cli.places import PROBLEM
 from engiagent.cli.run import further_proofs, limits, solve_options
+from engiagent.cli.sarif import checks_to_sarif
 from engiagent.cli.schedules import READING, reading_of, schedule_options
+from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.proofs import Proofs
-
-if TYPE_CHECKING:
-    from engiagent.cli.checked import CheckResult
+from engiagent.verify.disturbances import parse_disturbances
 
 
 @click.command(epilog=exit_codes.table())
@@ -92,9 +98,6 @@ def check(
     answer is that no schedule exists. With --certificate the check has to come to exactly that
     certificate, whatever its verdict: exit code 0 when it does, 1 with every difference when not.
     """
-    from engiagent.cli.checking import Examiner
-    from engiagent.verify.disturbances import parse_disturbances
-
     if certificate is not None and not certificate.is_file():
         raise InputError("there is no such file", str(certificate), expected="a certificate")
     if certificate is not None and not paths:
@@ -135,7 +138,7 @@ def check(
 
 
 def write_results(
-    results: Sequence["CheckResult"],
+    results: Sequence[CheckResult],
     junit: Path | None,
     sarif: Path | None,
     summary: Path | None,
@@ -143,17 +146,9 @@ def write_results(
     github: bool,
 ) -> None:
     """Write the results in the forms that CI systems read."""
-    from engiagent.cli.complaints import annotations, append_summary, markdown
-    from engiagent.io.files import write_atomic
-
     if junit is not None:
-        from engiagent.cli.junit import write_junit
-
         write_junit(results, junit)
     if sarif is not None:
-        from engiagent.cli.sarif import checks_to_sarif
-        from engiagent.io.jsontext import dumps_canonical
-
         write_atomic(sarif, dumps_canonical(checks_to_sarif(results)))
     if summary is not None:
         write_atomic(summary, markdown(results))
@@ -164,7 +159,7 @@ def write_results(
         append_summary(results)
 
 
-def overall(results: Sequence["CheckResult"], code: exit_codes.ExitCode) -> dict[str, object]:
+def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[str, object]:
     """Return the JSON object of several results; the verdict is that of the worst."""
     worst = next((result for result in results if result.code == code), None)
     return {
@@ -178,7 +173,7 @@ def overall(results: Sequence["CheckResult"], code: exit_codes.ExitCode) -> dict
     }
 
 
-def tell(result: "CheckResult") -> None:
+def tell(result: CheckResult) -> None:
     """Print one result for people."""
     found = result.to_json()
     title = result.problem or Path(result.path).name
@@ -211,7 +206,7 @@ def tell_disturbance(found: Mapping[str, Any]) -> None:
         say(clean(f"    {limit['id']} is broken in {limit['broken']:.1%}{excess}"))
 
 
-def tell_differences(result: "CheckResult") -> None:
+def tell_differences(result: CheckResult) -> None:
     """Print whether the stored certificate holds, and where it does not."""
     differences = result.differences or ()
     if result.verified:
@@ -226,7 +221,7 @@ def tell_differences(result: "CheckResult") -> None:
         say(f"    and {len(wrong) - WORST} more; --json lists all")
 
 
-def tell_table(results: Sequence["CheckResult"]) -> None:
+def tell_table(results: Sequence[CheckResult]) -> None:
     """Print a line for each of several results."""
     say("")
     width = max(len(result.path) for result in results)

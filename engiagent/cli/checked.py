@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.cli import exit_codes
 from engiagent.cli.annotations import ANSWER
@@ -11,11 +11,9 @@ from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
 from engiagent.run.folder import CERTIFICATE, is_run_folder
 from engiagent.run.reverify import Difference
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import verdict_line
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +103,7 @@ class CheckResult:
         return found
 
 
-def of_certificate(path: Path, certificate: "Certificate") -> CheckResult:
+def of_certificate(path: Path, certificate: Certificate) -> CheckResult:
     """Return the result that a certificate is."""
     return CheckResult(
         path=str(path),
@@ -131,7 +129,7 @@ def without_plan(
     )
 
 
-def read_offline(path: Path, problem: "Problem") -> CheckResult:
+def read_offline(path: Path, problem: Problem) -> CheckResult:
     """Return what the plant block of a problem without a blueprint leaves open."""
     from engiagent.readings.read import read
 

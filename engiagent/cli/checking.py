@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
 from engiagent.cli.checked import CheckResult, of_certificate, without_plan
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.expert_checks import expert_result
 from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
+from engiagent.plant import read_plant
+from engiagent.run.certify import with_gaps, without_schedule
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, is_run_folder, read_record
 from engiagent.run.inputs import (
     EXPERT,
@@ -24,12 +27,10 @@ from engiagent.run.inputs import (
 from engiagent.run.proofs import PLAIN
 from engiagent.run.reverify import compare
 from engiagent.run.stored import kept_schedule
+from engiagent.text import Problem, find_problems
 from engiagent.text.problem import PLANT_FILE
 from engiagent.verify.certificate import read_certificate
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
-    from engiagent.verify.disturbances import Disturbances
+from engiagent.verify.disturbances import Disturbances, disturbances_of
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,6 @@ class Examiner(Judge):
             yield f"the id {name!r} is that of {before} too"
 
     def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
-        from engiagent.text import find_problems
-
         found = find_problems(path)
         annotated = [place for place in found if place.is_dir() and (place / EXPERT).is_dir()]
         if len(found) == 1 and not annotated:
@@ -145,8 +144,6 @@ class Examiner(Judge):
             return self._without_schedule(path, problem, blueprint, name)
         if self.solution is not None or kept is None:
             return self.schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
-        from engiagent.run.certify import with_gaps
-
         folder = path / PROBLEM
         proofs = replace(
             self.proofs,
@@ -166,15 +163,13 @@ class Examiner(Judge):
         return of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
-        self, path: Path, problem: "Problem | None", blueprint: Blueprint | None, name: str
+        self, path: Path, problem: Problem | None, blueprint: Blueprint | None, name: str
     ) -> CheckResult:
         """Say again of a run without a schedule what its certificate says, for the same inputs."""
         reason = "the run has no schedule to check"
         stored = path / CERTIFICATE
         if problem is None or not stored.is_file():
             return without_plan(path, name, reason)
-        from engiagent.run.certify import without_schedule
-
         text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
         given = read_certificate(text, str(stored))
         again = without_schedule(
@@ -192,14 +187,10 @@ class Examiner(Judge):
 
     def _problem(self, path: Path) -> CheckResult:
         """Check somebody's schedule, or the problem's own expert material."""
-        from engiagent.text import Problem
-
         problem = Problem.load(path)
         if self.solution is not None:
             return self._foreign(path, problem)
         if problem.expert is None:
-            from engiagent.plant import read_plant
-
             stated = read_plant(problem)
             if stated is not None and stated.blueprint is not None:
                 return self.solved(path, problem, stated.blueprint)
@@ -208,15 +199,12 @@ class Examiner(Judge):
                 str(path),
                 expected="--solution FILE, or expert/ beside it; 'engiagent run' solves it",
             )
-        from engiagent.cli.expert_checks import expert_result
-
         taken = self._taken(problem.id, path)
         return expert_result(self, path, problem, problem.expert, taken)
 
-    def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
+    def _foreign(self, path: Path, problem: Problem) -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
         from engiagent.readings.read import read
-        from engiagent.run.certify import without_schedule
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
@@ -230,10 +218,8 @@ class Examiner(Judge):
         return self.schedule(path, problem, found.blueprint, found.unclear)
 
 
-def _disturbances(path: Path) -> "Disturbances | None":
+def _disturbances(path: Path) -> Disturbances | None:
     """Return what the certificate in a file was disturbed by, None without one."""
-    from engiagent.verify.disturbances import disturbances_of
-
     if not path.is_file():
         return None
     text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")

@@ -5,14 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from engiagent.cli.checked import CheckResult
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text, number
 from engiagent.run.inputs import EXPERT, REQUIREMENTS
-
-if TYPE_CHECKING:
-    from engiagent.cli.checked import CheckResult
 
 SHOWN: Final = 10
 """Annotations that a code host shows of one step; all stand in table, JUnit and SARIF."""
@@ -47,7 +45,7 @@ class Complaint:
     line: int = 1
 
 
-def complaints(result: "CheckResult") -> list[Complaint]:
+def complaints(result: CheckResult) -> list[Complaint]:
     """Return what is wrong with one checked path; nothing where all is as it should be."""
     if result.code is ExitCode.FEASIBLE:
         return []
@@ -126,7 +124,7 @@ def _line_of(path: Path, pattern: str) -> int:
 # --- GitHub --------------------------------------------------------------------------------------
 
 
-def annotations(results: Iterable["CheckResult"]) -> Iterator[str]:
+def annotations(results: Iterable[CheckResult]) -> Iterator[str]:
     """Yield the first few complaints as commands that GitHub shows beside the lines concerned."""
     found = [complaint for result in results for complaint in complaints(result)]
     for item in found[:SHOWN]:
@@ -156,7 +154,7 @@ def shown(path: Path) -> str:
 # --- Markdown ------------------------------------------------------------------------------------
 
 
-def markdown(results: Sequence["CheckResult"]) -> str:
+def markdown(results: Sequence[CheckResult]) -> str:
     """Return a table of all results, and below it all complaints."""
     good = sum(result.code is ExitCode.FEASIBLE for result in results)
     lines = [
@@ -185,7 +183,7 @@ def _cell(text: str) -> str:
     return plain.replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")
 
 
-def append_summary(results: Sequence["CheckResult"]) -> None:
+def append_summary(results: Sequence[CheckResult]) -> None:
     """Add the table to the page that GitHub shows of a job, where there is one."""
     place = os.environ.get("GITHUB_STEP_SUMMARY")
     if place:

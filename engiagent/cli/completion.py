@@ -1,6 +1,7 @@
 """``engiagent completion``: what a shell needs to complete commands, options and names."""
 
 import click
+from click.shell_completion import get_completion_class
 
 PROGRAM = "engiagent"
 VARIABLE = "_ENGIAGENT_COMPLETE"
@@ -15,8 +16,6 @@ def completion(context: click.Context, shell: str) -> None:
 
     Put it where your shell looks, or evaluate it in its start-up file. Bash must be 4.4 or newer.
     """
-    from click.shell_completion import get_completion_class
-
     made = get_completion_class(shell)
     assert made is not None
     root = context.find_root().command

@@ -1,14 +1,20 @@
 """``engiagent config``: what is set, and where it comes from; and how that reaches commands."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from engiagent.cli.dressing import tree
 from engiagent.cli.output import clean, print_json, say
-
-if TYPE_CHECKING:
-    from engiagent.cli.settings import Effective
+from engiagent.cli.settings import (
+    SETTINGS,
+    Effective,
+    effective,
+    project_file,
+    strangers,
+    user_file,
+)
 
 
 @click.group()
@@ -25,10 +31,6 @@ def show(everything: bool, as_json: bool) -> None:
     An option on the command line goes before the environment (ENGIAGENT_TIME_LIMIT), that before
     the nearest engiagent.toml here or above, and that before your own file.
     """
-    from pathlib import Path
-
-    from engiagent.cli.settings import effective, project_file, strangers, user_file
-
     found = [entry for entry in effective() if everything or entry.value is not None]
     project, user = project_file(Path.cwd()), user_file()
     if as_json:
@@ -55,11 +57,11 @@ def show(everything: bool, as_json: bool) -> None:
         say(f"{name} stands for no setting", "bold yellow")
 
 
-def _place(entry: "Effective") -> str:
+def _place(entry: Effective) -> str:
     return f"{entry.setting.section}.{entry.setting.name}"
 
 
-def _row(entry: "Effective") -> dict[str, Any]:
+def _row(entry: Effective) -> dict[str, Any]:
     setting = entry.setting
     return {
         "section": setting.section,
@@ -76,8 +78,6 @@ def defaults(app: click.Group, called: str | None) -> dict[str, Any]:
 
     A setting stands for options of its name that have no default of their own.
     """
-    from engiagent.cli.settings import effective
-
     values = {entry.setting.name: entry.value for entry in effective() if entry.value is not None}
     result: dict[str, Any] = {}
     command = None if called is None else app.get_command(click.Context(app), called)
@@ -97,8 +97,6 @@ def defaults(app: click.Group, called: str | None) -> dict[str, Any]:
 
 def taken(command: click.Command) -> list[str]:
     """Return the names of a command's options that a setting stands for."""
-    from engiagent.cli.settings import SETTINGS
-
     flags = {setting.name: setting.kind == "flag" for setting in SETTINGS}
     options = [param for param in command.params if isinstance(param, click.Option)]
     return [

@@ -3,12 +3,14 @@
 import os
 import platform
 import sys
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
 import click
 
 from engiagent import __version__
 from engiagent.cli.output import print_json
+from engiagent.solvers.registry import BACKENDS, adapter
 
 OLDEST_PYTHON = (3, 11)
 
@@ -53,8 +55,6 @@ def examine() -> dict[str, Any]:
 
 def _required() -> list[str]:
     """Return the requirements that the installed package declares, without those of extras."""
-    from importlib.metadata import PackageNotFoundError, requires
-
     try:
         declared = requires("engiagent") or []
     except PackageNotFoundError:
@@ -63,8 +63,6 @@ def _required() -> list[str]:
 
 
 def _package(requirement: str) -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, version
-
     text = requirement.split(";")[0].strip()
     name = text
     for place, char in enumerate(text):
@@ -96,8 +94,6 @@ def _release(text: str) -> tuple[int, ...]:
 
 def _solvers() -> list[dict[str, Any]]:
     """Return every backend with the version of its library, or how to install it."""
-    from engiagent.solvers.registry import BACKENDS, adapter
-
     found = []
     for backend in BACKENDS:
         solver = adapter(backend)

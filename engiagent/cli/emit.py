@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli.output import print_json, say
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.exchange import write_lp, write_mps
+from engiagent.formulations.latex import emit_latex
+from engiagent.io.files import write_atomic
+from engiagent.report import write_batch, write_report
+from engiagent.report.artefacts import holds_run
+from engiagent.run.inputs import problem_folder_of
 
 FORMS = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 
@@ -29,10 +33,6 @@ def emit(blueprint: Path, to: str, output: Path | None) -> None:
     pyomo, casadi and cvxpy are scripts that run without engiagent, lp and mps are model files for
     any solver, and latex is a document that says what the blueprint says.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.io.files import write_atomic
-    from engiagent.run.inputs import problem_folder_of
-
     text = _emitter(to)(Blueprint.load(blueprint), problem_folder_of(blueprint))
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
@@ -41,7 +41,7 @@ def emit(blueprint: Path, to: str, output: Path | None) -> None:
         say(f"written to {output}")
 
 
-def _emitter(form: str) -> "Callable[[Blueprint, Path], str]":
+def _emitter(form: str) -> Callable[[Blueprint, Path], str]:
     """Return what writes a form; only that one's modules are loaded."""
     if form == "pyomo":
         from engiagent.formulations.pyomo_script import emit_pyomo
@@ -56,12 +56,7 @@ def _emitter(form: str) -> "Callable[[Blueprint, Path], str]":
 
         return emit_cvxpy
     if form == "latex":
-        from engiagent.formulations.latex import emit_latex
-
         return emit_latex
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.exchange import write_lp, write_mps
-
     write = write_lp if form == "lp" else write_mps
     return lambda blueprint, folder: write(compile_blueprint(blueprint, folder))
 
@@ -75,9 +70,6 @@ def report(run: Path, as_json: bool) -> None:
     For a folder of runs it is a page of all of them, with what came of each; see also
     'engiagent view'.
     """
-    from engiagent.report import write_batch, write_report
-    from engiagent.report.artefacts import holds_run
-
     path = write_report(run) if holds_run(run) or not run.is_dir() else write_batch(run)
     say(f"written to {path}")
     if as_json:

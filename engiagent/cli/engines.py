@@ -3,21 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
+from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.asking import Asking
+from engiagent.agents.engines.rehearsal import rehearsed
+from engiagent.agents.memory import Memory, default_path
+from engiagent.agents.routing import Policy
+from engiagent.agents.team import Guidance
 from engiagent.cli.output import print_json, say
 from engiagent.cli.places import RUN
 from engiagent.errors import InputError
-
-if TYPE_CHECKING:
-    from engiagent.agents.budgets import Budget
-    from engiagent.agents.engines.asking import Asking
-    from engiagent.agents.memory import Memory
-    from engiagent.agents.routing import Policy
-    from engiagent.agents.team import Guidance
+from engiagent.run.folder import PROBLEM, read_record
+from engiagent.text import Problem
 
 ENGINES: Final = ("offline", "anthropic")
 EXEMPLARS: Final = 1
@@ -157,11 +158,8 @@ def engine_of(given: Mapping[str, Any]) -> str:
     return engine
 
 
-def asking_of(given: Mapping[str, Any]) -> "Asking":
+def asking_of(given: Mapping[str, Any]) -> Asking:
     """Return whom the options ask."""
-    from engiagent.agents.engines.asking import Asking
-    from engiagent.run.folder import read_record
-
     said = {name: given[name] for name in _OF_A_MODEL if given[name] is not None}
     if given["replay"] is None:
         return Asking(**{"exemplars": EXEMPLARS, **said})
@@ -170,34 +168,26 @@ def asking_of(given: Mapping[str, Any]) -> "Asking":
     return replace(Asking(before.model, exemplars=before.exemplars), **said)
 
 
-def asking_again(before: Mapping[str, Any], given: Mapping[str, Any]) -> "Asking":
+def asking_again(before: Mapping[str, Any], given: Mapping[str, Any]) -> Asking:
     """Return whom a run that goes on asks: as before, but for what is said anew."""
-    from engiagent.agents.engines.asking import Asking
-
     known = Asking.of_record(before)
     said = {name: given[name] for name in _OF_A_MODEL if given[name] is not None}
     return replace(known, **said)
 
 
-def guidance_of(given: Mapping[str, Any], engine: str) -> "Guidance":
+def guidance_of(given: Mapping[str, Any], engine: str) -> Guidance:
     """Return how agents work together by the options."""
-    from engiagent.agents.team import Guidance
-
     return Guidance(_policy(given, engine), budget_of(given), _memory(given, engine))
 
 
-def budget_of(given: Mapping[str, Any]) -> "Budget | None":
+def budget_of(given: Mapping[str, Any]) -> Budget | None:
     """Return what the run may take, None where nothing was said."""
-    from engiagent.agents.budgets import Budget
-
     named = {"tokens": "max_tokens", "cost": "max_cost", "minutes": "max_minutes"}
     said = {name: given[option] for name, option in named.items() if given[option] is not None}
     return Budget(**said) if said else None
 
 
-def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
-    from engiagent.agents.routing import Policy
-
+def _policy(given: Mapping[str, Any], engine: str) -> Policy | None:
     verifier = engine != "offline" and not given["no_verifier"]
     policy = Policy(
         given["coordination"] or "full",
@@ -211,9 +201,7 @@ def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
     return policy if said else None
 
 
-def _memory(given: Mapping[str, Any], engine: str) -> "Memory | None":
-    from engiagent.agents.memory import Memory, default_path
-
+def _memory(given: Mapping[str, Any], engine: str) -> Memory | None:
     said = given["memory"]
     if said == NO_MEMORY or (said is None and engine == "offline"):
         return None
@@ -224,10 +212,6 @@ def rehearse(
     problem: Path, given: Mapping[str, Any], overrides: dict[str, str], as_json: bool
 ) -> int:
     """Print what would be asked first, and what it would cost."""
-    from engiagent.agents.budgets import Budget
-    from engiagent.agents.engines.rehearsal import rehearsed
-    from engiagent.text import Problem
-
     asking, budget = asking_of(given), budget_of(given) or Budget()
     found = rehearsed(Problem.load(problem), asking, budget, overrides)
     dated = asking.known_prices().dated
@@ -262,8 +246,6 @@ def problem_of(problem: Path | None, given: Mapping[str, Any]) -> Path:
         return problem
     if given["replay"] is None:
         raise click.UsageError("Missing argument 'PROBLEM'.")
-    from engiagent.run.folder import PROBLEM
-
     copy: Path = given["replay"] / PROBLEM
     if not copy.is_dir():
         raise InputError("the run has no copy of a problem", str(given["replay"]))

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
+from engiagent.errors import EngiagentError, InternalError, SandboxError
+from engiagent.run.outcome import RunOutcome
 from engiagent.verify.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from engiagent.agents.running import RunOutcome
 
 
 class ExitCode(IntEnum):
@@ -78,8 +76,6 @@ def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCod
 
 def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
-    from engiagent.errors import EngiagentError, InternalError, SandboxError
-
     if isinstance(error, SandboxError):
         return ExitCode.SANDBOX
     if isinstance(error, InternalError) or not isinstance(error, EngiagentError):
@@ -87,7 +83,7 @@ def of_error(error: Exception) -> ExitCode:
     return ExitCode.USAGE
 
 
-def of_outcome(outcome: "RunOutcome") -> ExitCode:
+def of_outcome(outcome: RunOutcome) -> ExitCode:
     """Return the exit code of a run."""
     if outcome.state == "interrupted":
         return ExitCode.INTERRUPTED

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -23,17 +23,16 @@ from engiagent.io.jsontext import loads_strict
 from engiagent.run.answers import against_answer
 from engiagent.run.folder import BLUEPRINT
 from engiagent.run.inputs import EXPERT, REQUIREMENTS, slots_of
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem
+from engiagent.verify.case import annotated_otherwise
+from engiagent.verify.foreign import Reading, load_mapping
+from engiagent.verify.requirements import load_requirements
 
 
 def expert_result(
-    judge: Judge, path: Path, problem: "Problem", expert: Path, taken: Iterable[str]
+    judge: Judge, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
 ) -> CheckResult:
     """Check that blueprint and answer of a corpus problem agree with the certificate."""
-    from engiagent.verify.case import annotated_otherwise
-
     other = annotated_otherwise(problem)
     if other is not None:
         return _of_another_text(judge, path, problem, other)
@@ -51,8 +50,6 @@ def expert_result(
     disagreements += absent_files(expert)
     disagreements += taken
     if (expert / REQUIREMENTS).is_file():
-        from engiagent.verify.requirements import load_requirements
-
         stated = load_requirements(expert / REQUIREMENTS)
         disagreements += numbers_astray(stated, problem)
     if (expert / ANSWER).is_file():
@@ -70,7 +67,7 @@ def expert_result(
     return replace(result, code=code, disagreements=tuple(disagreements))
 
 
-def _of_another_text(judge: Judge, path: Path, problem: "Problem", reason: str) -> CheckResult:
+def _of_another_text(judge: Judge, path: Path, problem: Problem, reason: str) -> CheckResult:
     """Check what the stored reading makes of a text that the experts did not annotate.
 
     Neither their requirements nor their answer belong to it.
@@ -91,12 +88,8 @@ def _of_another_text(judge: Judge, path: Path, problem: "Problem", reason: str) 
     return replace(result, reason=reason)
 
 
-def stored(
-    judge: Judge, path: Path, problem: "Problem", expert: Path, answer: Any
-) -> Iterator[str]:
+def stored(judge: Judge, path: Path, problem: Problem, expert: Path, answer: Any) -> Iterator[str]:
     """Yield what is wrong with the schedules that are kept beside the answer."""
-    from engiagent.verify.foreign import Reading, load_mapping
-
     files = stored_schedules(expert)
     if not files:
         return

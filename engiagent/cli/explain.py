@@ -1,7 +1,7 @@
 """``engiagent explain``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,9 +9,11 @@ from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import clean, print_json, say
 from engiagent.cli.places import PROBLEM
-
-if TYPE_CHECKING:
-    from engiagent.explain import Explanation
+from engiagent.cli.run import parse_settings
+from engiagent.explain import Explanation
+from engiagent.explain import explain as explained
+from engiagent.explain.text import lines_of
+from engiagent.solvers.result import SolveOptions
 
 _STYLES = {
     "plan": "bold green",
@@ -57,10 +59,6 @@ def explain(
     again. Where the objective has no end: what grows, and which limit is missing. Else: the limits
     that bind, with what a step beyond each is worth.
     """
-    from engiagent.cli.run import parse_settings
-    from engiagent.explain import explain as explained
-    from engiagent.solvers.result import SolveOptions
-
     given = {"backend": backend, "gap": gap, "time_limit": time_limit}
     options = SolveOptions(**_present(given))
     overrides = parse_settings(settings)
@@ -76,7 +74,7 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def exit_code(found: "Explanation") -> ExitCode:
+def exit_code(found: Explanation) -> ExitCode:
     """Return the exit code: 3 where it was shown that there is no plan."""
     if found.kind == "plan":
         return ExitCode.FEASIBLE
@@ -87,10 +85,8 @@ def exit_code(found: "Explanation") -> ExitCode:
     return ExitCode.UNDECIDED
 
 
-def tell(found: "Explanation") -> None:
+def tell(found: Explanation) -> None:
     """Print an explanation for people."""
-    from engiagent.explain.text import lines_of
-
     say(f"{found.problem}: {found.summary}", _STYLES[found.kind])
     for line in lines_of(found):
         say(clean(line), "bold" if line.depth == 0 else None)

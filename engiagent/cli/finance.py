@@ -1,16 +1,25 @@
 """``engiagent finance``: annuities, present values, rates of return, what a battery may cost."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli.output import number, print_json, say
 from engiagent.cli.run import limits, solve_options
 from engiagent.errors import InputError
-
-if TYPE_CHECKING:
-    from engiagent.study.economics.arbitrage import YearOfArbitrage
+from engiagent.io.files import write_atomic
+from engiagent.run.inputs import problem_folder_of
+from engiagent.study.economics import (
+    annuity_payment,
+    break_even_capital,
+    internal_rates,
+    net_present_value,
+)
+from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitrage
+from engiagent.study.economics.prices import read_prices
+from engiagent.study.economics.tariffs import read_urdb, with_tariff
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 rate_option = click.option("--rate", type=float, required=True, help="Interest a year, as 0.08.")
@@ -28,8 +37,6 @@ def finance() -> None:
 @as_json_option
 def annuity(capital: float, rate: float, years: float, as_json: bool) -> None:
     """Print the equal yearly payment that pays CAPITAL back."""
-    from engiagent.study.economics import annuity_payment
-
     payment = annuity_payment(capital, rate, years)
     _answer({"schema": "engiagent-annuity/1", "payment": payment}, f"{payment!r} a year", as_json)
 
@@ -40,8 +47,6 @@ def annuity(capital: float, rate: float, years: float, as_json: bool) -> None:
 @as_json_option
 def npv(rate: float, flows: tuple[float, ...], as_json: bool) -> None:
     """Print what FLOWS, one at the end of each year from year 0 on, are worth today."""
-    from engiagent.study.economics import net_present_value
-
     value = net_present_value(rate, flows)
     _answer({"schema": "engiagent-npv/1", "net_present_value": value}, repr(value), as_json)
 
@@ -51,8 +56,6 @@ def npv(rate: float, flows: tuple[float, ...], as_json: bool) -> None:
 @as_json_option
 def irr(flows: tuple[float, ...], as_json: bool) -> None:
     """Print every internal rate of return of FLOWS, one at the end of each year from year 0 on."""
-    from engiagent.study.economics import internal_rates
-
     found = internal_rates(flows)
     text = "\n".join(repr(rate) for rate in found.rates) or "there is none"
     if not found.is_unique:
@@ -105,10 +108,6 @@ def battery(
     Each calendar year of prices is solved by itself, with all its prices known; what is earned is
     thus the most that can be. When the battery lasts longer than the prices, they come again.
     """
-    from engiagent.study.economics import break_even_capital
-    from engiagent.study.economics.arbitrage import Storage, arbitrage
-    from engiagent.study.economics.prices import read_prices
-
     path, _, column = prices.rpartition("#")
     if not path:
         raise InputError("prices are named by file and column", found=prices, expected="a.csv#b")
@@ -156,11 +155,6 @@ def tariff(
     blueprint: Path, rate: Path, imported: str, exported: str | None, time: str, output: Path | None
 ) -> None:
     """Add the bill of RATE, a JSON file of the Utility Rate Database, to the cost of BLUEPRINT."""
-    from engiagent.blueprint import Blueprint
-    from engiagent.io.files import write_atomic
-    from engiagent.run.inputs import problem_folder_of
-    from engiagent.study.economics.tariffs import read_urdb, with_tariff
-
     charges = read_urdb(rate)
     for text in charges.assumptions:
         say(f"assumed: {text}")

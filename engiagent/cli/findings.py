@@ -6,14 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.io.jsonplaces import JsonPlaces, Region, Step, path_steps
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.diagnostics import Diagnostic
-    from engiagent.blueprint.document import Blueprint
+from engiagent.plant import PlantError, read_plant
+from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
+from engiagent.solvers.structure.recognition import recognise
+from engiagent.text import Problem
 
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
@@ -35,7 +42,7 @@ class Finding:
         The data file, its line and its column that the message speaks of.
     """
 
-    diagnostic: "Diagnostic"
+    diagnostic: Diagnostic
     region: Region
     source: str
     related: tuple[Path, Region] | None = None
@@ -136,9 +143,6 @@ def _is_blueprint(path: Path) -> bool:
 
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
-    from engiagent.blueprint.document import Blueprint
-    from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
-
     if path.suffix.lower() in PROBLEM_SUFFIXES:
         return _lint_plant(path)
     try:
@@ -153,12 +157,6 @@ def lint_file(path: Path) -> LintedFile:
 
 def _lint_plant(path: Path) -> LintedFile:
     """Analyse a plant file or the plant block of a text; every error in it is a finding."""
-    from engiagent.blueprint.analysis import analyse
-    from engiagent.blueprint.diagnostics import Diagnostic
-    from engiagent.formulations.expansion import expand
-    from engiagent.plant import PlantError, read_plant
-    from engiagent.text import Problem
-
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         problem = Problem.load(path)
@@ -182,20 +180,14 @@ def _lint_plant(path: Path) -> LintedFile:
     return LintedFile(path, "programme", (), program, analysis.variables, analysis.constraints)
 
 
-def _lint_definitions(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:
-    from engiagent.blueprint.definitions import check_definitions
-
+def _lint_definitions(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
     found = check_definitions(blueprint, folder)
     missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
     findings = _found(found, blueprint, blueprint, path, folder)
     return LintedFile(path, blueprint.kind, findings, missing=missing)
 
 
-def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:
-    from engiagent.blueprint.analysis import analyse
-    from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
-    from engiagent.formulations.expansion import expand
-
+def _lint_programme(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
     try:
         full = expand(blueprint)
     except BlueprintError as error:
@@ -222,15 +214,8 @@ def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedF
     )
 
 
-def _compiled(
-    full: "Blueprint", folder: Path
-) -> tuple[tuple["Diagnostic", ...], ProgramKind | None]:
+def _compiled(full: Blueprint, folder: Path) -> tuple[tuple[Diagnostic, ...], ProgramKind | None]:
     """Return what only rewriting finds out, as a divisor that may be zero, and the program."""
-    from engiagent.blueprint.diagnostics import BlueprintError
-    from engiagent.formulations.classify import classify
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.solvers.structure.recognition import recognise
-
     try:
         program = compile_blueprint(full, folder)
     except BlueprintError as error:
@@ -255,11 +240,7 @@ def _unreadable(path: Path, error: EngiagentError) -> LintedFile:
 
 
 def _found(
-    diagnostics: Sequence["Diagnostic"],
-    full: "Blueprint",
-    written: "Blueprint",
-    path: Path,
-    folder: Path,
+    diagnostics: Sequence[Diagnostic], full: Blueprint, written: Blueprint, path: Path, folder: Path
 ) -> tuple[Finding, ...]:
     places, result = JsonPlaces(path.read_text(encoding="utf-8")), []
     for diagnostic in diagnostics:
@@ -288,9 +269,7 @@ def _region(steps: tuple[Step, ...], column: int | None, places: JsonPlaces) -> 
     return places.region(steps, column)
 
 
-def _written_path(
-    steps: tuple[Step, ...], full: "Blueprint", written: "Blueprint"
-) -> tuple[Step, ...]:
+def _written_path(steps: tuple[Step, ...], full: Blueprint, written: Blueprint) -> tuple[Step, ...]:
     """Return the path in the file of what stands at a path of the expanded blueprint.
 
     Expansion moves what was written and adds to it; what a component has brought in stands where
@@ -315,7 +294,7 @@ def _label(item: object) -> str:
     return str(getattr(item, "constraint_id", None) or getattr(item, "name", ""))
 
 
-def _component_path(message: str, blueprint: "Blueprint") -> str:
+def _component_path(message: str, blueprint: Blueprint) -> str:
     for position, component in enumerate(blueprint.core.components):
         if f"component {component.name} (" in message:
             return f"core_model_elements.components[{position}]"

@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 
 from engiagent.cli.output import print_json, say
+from engiagent.formulations.exchange import import_model as read
+from engiagent.io.files import write_atomic
 
 
 @click.command("import")
@@ -22,9 +24,6 @@ def import_model(model: Path, out: Path | None, as_json: bool) -> None:
     MODEL ends in .lp, .mps, .lp.gz or .mps.gz. Names such as x[3] or flow_a_b become indexed
     variables and constraints; every number stays as it is in the file.
     """
-    from engiagent.formulations.exchange import import_model as read
-    from engiagent.io.files import write_atomic
-
     if as_json and out is None:
         raise click.UsageError("--json needs --out, since the blueprint is JSON too.")
     blueprint = read(model)

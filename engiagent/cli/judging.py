@@ -3,23 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.cli.checked import CheckResult, of_certificate
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.run.certify import certify, with_gaps
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, keep_check
-
-if TYPE_CHECKING:
-    from engiagent.solvers.result import SolveOptions
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
-    from engiagent.verify.disturbances import Disturbances
-    from engiagent.verify.foreign import Reading
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
+from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.disturbances import Disturbances
+from engiagent.verify.foreign import Reading
+from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import Requirements
 
 
 @dataclass(frozen=True)
@@ -44,20 +46,20 @@ class Judge:
         The values that the user set in the run that is checked again.
     """
 
-    options: "SolveOptions"
+    options: SolveOptions
     solution: Path | None = None
-    reading: "Reading | None" = None
+    reading: Reading | None = None
     out: Path | None = None
     proofs: Proofs = PLAIN
-    opinion: "Opinion | None" = None
-    disturb: "Disturbances | None" = None
-    requirements: "Requirements | None" = None
+    opinion: Opinion | None = None
+    disturb: Disturbances | None = None
+    requirements: Requirements | None = None
     overrides: Mapping[str, str] | None = None
 
     def schedule(
         self,
         path: Path,
-        problem: "Problem | None",
+        problem: Problem | None,
         blueprint: Blueprint | None,
         not_understood: tuple[str, ...] = (),
         *,
@@ -65,8 +67,6 @@ class Judge:
         name: str | None = None,
     ) -> CheckResult:
         """Check somebody's schedule, and keep what it was checked against if that is asked for."""
-        from engiagent.run.certify import with_gaps
-
         assert self.solution is not None
         folder = folder or problem_folder_of(path)
         name = name or name_of(path)
@@ -82,16 +82,10 @@ class Judge:
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         return of_certificate(path, certificate)
 
-    def solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
+    def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
-        from engiagent.formulations.compile import compile_blueprint
-        from engiagent.formulations.expansion import expand
-        from engiagent.run.stages import solve_program, static_findings
-
         folder = problem.folder if problem is not None else problem_folder_of(path)
         if blueprint.kind == "definitions":
-            from engiagent.run.stages import computed
-
             return self.certified(path, problem, computed(blueprint, folder), blueprint)
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
@@ -107,7 +101,7 @@ class Judge:
         return replace(result, code=code, reason=reason)
 
     def certified(
-        self, path: Path, problem: "Problem | None", solution: Any, blueprint: Blueprint | None
+        self, path: Path, problem: Problem | None, solution: Any, blueprint: Blueprint | None
     ) -> CheckResult:
         """Have a plan judged with the data beside the path."""
         folder, name = problem_folder_of(path), name_of(path)
@@ -117,7 +111,7 @@ class Judge:
 
     def informed(
         self,
-        problem: "Problem | None",
+        problem: Problem | None,
         solution: Any,
         blueprint: Blueprint | None,
         folder: Path,
@@ -132,15 +126,13 @@ class Judge:
 
     def certificate_of(
         self,
-        problem: "Problem | None",
+        problem: Problem | None,
         solution: Any,
         blueprint: Blueprint | None,
         folder: Path,
         name: str,
-    ) -> "Certificate":
+    ) -> Certificate:
         """Return the certificate of a plan."""
-        from engiagent.run.certify import certify
-
         return certify(
             problem,
             solution,

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.blueprint.explanations import explanations
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.findings import Finding, LintedFile, blueprint_files, lint_file
 from engiagent.cli.output import clean, print_json, say, say_error
+from engiagent.cli.sarif import to_sarif
 from engiagent.errors import InputError
-
-if TYPE_CHECKING:
-    from engiagent.cli.findings import Finding, LintedFile
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
 
 _WIDTH = 100
 
@@ -55,8 +57,6 @@ def lint(
         return int(ExitCode.FEASIBLE)
     if not blueprints:
         raise click.UsageError("Missing argument 'BLUEPRINT...'.")
-    from engiagent.cli.findings import blueprint_files, lint_file
-
     files = [lint_file(path) for path in blueprint_files(blueprints)]
     _write(files, "json" if as_json else form, out)
     errors, warnings = (sum(f.count(level) for f in files) for level in ("error", "warning"))
@@ -81,8 +81,6 @@ def explanation_of(code: str) -> str:
     InputError
         When there is no such code.
     """
-    from engiagent.blueprint.explanations import explanations
-
     known = explanations()
     found = known.get(code.strip().upper())
     if found is None:
@@ -90,26 +88,21 @@ def explanation_of(code: str) -> str:
     return found.markdown
 
 
-def _write(files: Sequence["LintedFile"], form: str, out: Path | None) -> None:
+def _write(files: Sequence[LintedFile], form: str, out: Path | None) -> None:
     if form == "text":
         text = "".join(f"{clean(line)}\n" for file in files for line in text_lines(file))
         if out is None:
             click.echo(text, nl=False)
     else:
-        from engiagent.cli.sarif import to_sarif
-        from engiagent.io.jsontext import dumps_canonical
-
         value = to_sarif(files) if form == "sarif" else to_json(files)
         text = dumps_canonical(value)
         if out is None:
             print_json(value)
     if out is not None:
-        from engiagent.io.files import write_atomic
-
         write_atomic(out, text)
 
 
-def to_json(files: Sequence["LintedFile"]) -> dict[str, Any]:
+def to_json(files: Sequence[LintedFile]) -> dict[str, Any]:
     """Return findings as one object, ``engiagent-lint/1``; ``error`` only where one is."""
     errors = [file.error for file in files if file.error is not None]
     levels = ("error", "warning", "info")
@@ -121,7 +114,7 @@ def to_json(files: Sequence["LintedFile"]) -> dict[str, Any]:
     return result | ({"error": "\n".join(errors)} if errors else {})
 
 
-def _file_json(file: "LintedFile") -> dict[str, Any]:
+def _file_json(file: LintedFile) -> dict[str, Any]:
     result: dict[str, Any] = {
         "file": str(file.path),
         "kind": file.kind,
@@ -139,7 +132,7 @@ def _file_json(file: "LintedFile") -> dict[str, Any]:
     return result
 
 
-def _finding_json(finding: "Finding") -> dict[str, Any]:
+def _finding_json(finding: Finding) -> dict[str, Any]:
     result = {**vars(finding.diagnostic), "region": dict(vars(finding.region))}
     if finding.related is not None:
         path, region = finding.related
@@ -147,10 +140,8 @@ def _finding_json(finding: "Finding") -> dict[str, Any]:
     return result
 
 
-def text_lines(file: "LintedFile") -> list[str]:
+def text_lines(file: LintedFile) -> list[str]:
     """Return the findings of a file as lines for people, each with its line of the file."""
-    from engiagent.blueprint.explanations import explanations
-
     lines: list[str] = []
     for finding in file.findings:
         item, region = finding.diagnostic, finding.region
@@ -168,7 +159,7 @@ def text_lines(file: "LintedFile") -> list[str]:
     return lines
 
 
-def _shown(finding: "Finding") -> list[str]:
+def _shown(finding: Finding) -> list[str]:
     """Return the line of the file, cut to a readable width, and a mark below the place."""
     region, source = finding.region, finding.source
     start = region.column - 1

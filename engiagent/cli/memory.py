@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from engiagent.agents.memory import Memory, Rate, default_path
 from engiagent.cli.output import clean, print_json, say
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.agents.memory import Memory, Rate
 
 _FILE = click.option(
     "--memory",
@@ -72,7 +69,7 @@ def clear(path: Path | None, yes: bool, as_json: bool) -> None:
         say(f"{forgotten} attempts forgotten")
 
 
-def table(rates: "Sequence[Rate]") -> list[str]:
+def table(rates: Sequence[Rate]) -> list[str]:
     """Return rates as lines of Markdown."""
     lines = [
         "| agent | kind of fault | attempts | mended | share | 95 % interval |",
@@ -86,7 +83,5 @@ def table(rates: "Sequence[Rate]") -> list[str]:
     return lines
 
 
-def _memory(path: Path | None) -> "Memory":
-    from engiagent.agents.memory import Memory, default_path
-
+def _memory(path: Path | None) -> Memory:
     return Memory(path or default_path())

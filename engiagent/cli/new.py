@@ -2,15 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from engiagent.cli.output import clean, print_json, say
 from engiagent.cli.run import parse_settings
-
-if TYPE_CHECKING:
-    from engiagent.cli.scaffold import Template
+from engiagent.cli.scaffold import Template, fill, templates, write
+from engiagent.errors import InputError
 
 
 @click.command()
@@ -40,9 +38,6 @@ def new(
     their place. FOLDER is named as the template when it is not given. Without a TEMPLATE you are
     asked for everything, on a terminal.
     """
-    from engiagent.cli.scaffold import fill, templates, write
-    from engiagent.errors import InputError
-
     if listing:
         return _list(as_json)
     given = parse_settings(settings, example="capacity=400")
@@ -84,8 +79,6 @@ def asking() -> bool:
 
 
 def _list(as_json: bool) -> int:
-    from engiagent.cli.scaffold import templates
-
     found = templates().values()
     if as_json:
         names = ("name", "value", "unit", "said")
@@ -106,16 +99,13 @@ def _list(as_json: bool) -> int:
     return 0
 
 
-def _shown(template: "Template", name: str) -> str:
+def _shown(template: Template, name: str) -> str:
     value = next(value for value in template.values if value.name == name)
     return value.value if value.unit in ("", "1") else f"{value.value} {value.unit}"
 
 
 def _asked(given: dict[str, str]) -> tuple[str, Path, dict[str, str]]:
     """Ask for a template, a folder and every value that was not given."""
-    from engiagent.cli.scaffold import templates
-    from engiagent.errors import InputError
-
     known = templates()
     for one in known.values():
         say(f"  {one.name:<10} {one.said}")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engiagent.verify.verdicts import VERDICTS
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -123,50 +121,6 @@ def number(value: object, unit: object = None) -> str:
     return f"{text} {unit}" if unit not in (None, "", "1") else text
 
 
-def say_verdict(
-    title: str,
-    verdict: str | None,
-    *,
-    reason: str | None = None,
-    objective: Mapping[str, Any] | None = None,
-    bound: float | None = None,
-    missing: Sequence[Any] = (),
-    not_understood: Sequence[Any] = (),
-    violations: Sequence[Any] = (),
-    certificate: Mapping[str, Any] | None = None,
-) -> None:
-    """Print a verdict and what belongs to it."""
-    from engiagent.verify.claims import overrides_line, plan_line, reading_line
-
-    found = certificate or {}
-    known = VERDICTS.get(verdict or "")
-    changed = overrides_line(found)
-    line = f"{title}: {verdict or 'no verdict'}{f' {changed}' if changed else ''}"
-    say(line, "bold" if known is None else known.colour)
-    goal = objective or {}
-    if goal.get("value") is not None:
-        line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
-        say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
-    for name, text in (("plan", plan_line(found)), ("reading", reading_line(found))):
-        if text:
-            say(f"  {name:<10} {text}")
-    if reason:
-        say(f"  reason     {reason}")
-    say_items("missing", missing)
-    say_items("clash", found.get("contradictions") or ())
-    say_items("not understood", not_understood)
-    say_items("violated", violations)
-    if verdict in ("feasible", "solved", "undecided") and not missing and not not_understood:
-        from engiagent.run.certify import not_shown
-
-        say_items("open" if verdict == "solved" else "not shown", not_shown(found))
-    say_items("tightest", tightest(certificate or {}))
-    say_items("executed", executed(certificate or {}))
-    from engiagent.run.proofs import proof_lines
-
-    say_items("proof", proof_lines(certificate or {}))
-
-
 def say_items(title: str, items: Iterable[Any]) -> None:
     """Print the worst few of a list."""
     lines = [item_text(item) for item in items]
@@ -190,22 +144,3 @@ def item_text(item: Any) -> str:
     labels = [str(value) for value in where.values()] if isinstance(where, Mapping) else []
     absent = [label for label in labels if label not in text]
     return f"{text} ({', '.join(absent)})" if absent else text
-
-
-def tightest(certificate: Mapping[str, Any]) -> list[str]:
-    """Return the limits that hold with the least room, as lines."""
-    from engiagent.run import certify
-
-    return [
-        f"{tight.title}: "
-        f"{'at its limit' if tight.at_limit else f'{number(tight.slack, tight.unit)} to spare'}"
-        f"{f' at {tight.where}' if tight.where else ''}"
-        for tight in certify.tightest(certificate)
-    ]
-
-
-def executed(certificate: Mapping[str, Any]) -> list[str]:
-    """Return what comes out another way when the plan is executed, as lines."""
-    from engiagent.run import certify
-
-    return certify.executed(certificate)

@@ -1,7 +1,7 @@
 """``engiagent pareto``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,8 @@ from engiagent.cli.studying import (
     setting_of,
     study_options,
 )
-
-if TYPE_CHECKING:
-    from engiagent.study.pareto import Method
+from engiagent.study.fronts import parse_goal
+from engiagent.study.pareto import Method, run_pareto
 
 
 @click.command(epilog=exit_codes.table())
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 def pareto(
     source: Path,
     texts: tuple[str, ...],
-    method: "Method",
+    method: Method,
     points: int,
     settings: tuple[str, ...],
     show: tuple[str, ...],
@@ -60,9 +59,6 @@ def pareto(
     Points that another one makes pointless, or that come twice, are marked as not efficient. Cut
     off at any time and started again, the study goes on and ends with the same result.
     """
-    from engiagent.study.fronts import parse_goal
-    from engiagent.study.pareto import run_pareto
-
     goals = tuple(parse_goal(text) for text in texts)
     blueprint, data, name = read_source(source, settings)
     setting = setting_of(data, name, certify, given)

@@ -6,6 +6,10 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from engiagent.errors import InputError
+from engiagent.text import locate
+from engiagent.text.corpus import corpus_root, find_problems
+
 
 class ProblemPath(click.Path):
     """A path; where there is none of that name, the problem of the corpus that has it.
@@ -23,9 +27,6 @@ class ProblemPath(click.Path):
         path = Path(value)
         if path.exists():
             return path
-        from engiagent.errors import InputError
-        from engiagent.text import locate
-
         try:
             return locate(str(value))
         except InputError:
@@ -35,8 +36,6 @@ class ProblemPath(click.Path):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return problems of the corpus whose name begins so, and let the shell add files."""
-        from engiagent.text.corpus import corpus_root, find_problems
-
         root = corpus_root()
         names = [place.relative_to(root).as_posix() for place in find_problems(root)]
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]

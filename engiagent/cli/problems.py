@@ -1,14 +1,11 @@
 """``engiagent problems``: the corpus that comes with the package."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from engiagent.cli.output import clean, print_json, say
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem, corpus_root, find_problems, locate
 
 
 @click.group()
@@ -20,8 +17,6 @@ def problems() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_problems(as_json: bool) -> None:
     """List the corpus."""
-    from engiagent.text import Problem, corpus_root, find_problems
-
     root = corpus_root()
     rows = []
     for place in find_problems(root):
@@ -70,7 +65,7 @@ def show(name: str, as_json: bool) -> None:
     say(f"{problem.path}; data: {', '.join(problem.data) or 'none'}")
 
 
-def find_problem(name: str) -> "Problem":
+def find_problem(name: str) -> Problem:
     """Return a problem by its place in the corpus, its id, or its path.
 
     Raises
@@ -78,6 +73,4 @@ def find_problem(name: str) -> "Problem":
     EngiagentError
         When there is none of that name; close names are suggested.
     """
-    from engiagent.text import Problem, locate
-
     return Problem.load(name if Path(name).exists() else locate(name))

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from engiagent.cli.output import clean, console, loudness, say
-
-if TYPE_CHECKING:
-    from engiagent.run.folder import StageEvent
-    from engiagent.solvers.result import Progress
+from engiagent.run.folder import StageEvent
+from engiagent.run.stages import progress_text
+from engiagent.solvers.result import Progress
 
 EVERY = 5.0
 """How often --verbose tells how far a solver has come. [s]"""
@@ -28,13 +26,11 @@ def observers() -> Iterator[tuple[OnStage | None, OnSolve | None]]:
             yield None, None
             return
 
-        def on_event(event: "StageEvent") -> None:
+        def on_event(event: StageEvent) -> None:
             if event.kind == "start":
                 show(f"{event.stage} …")
 
-        def on_progress(progress: "Progress") -> None:
-            from engiagent.run.stages import progress_text
-
+        def on_progress(progress: Progress) -> None:
             show(progress_text(progress))
 
         yield on_event, on_progress
@@ -51,7 +47,7 @@ def moving_line() -> Iterator[Callable[[str], None] | None]:
         yield lambda text: status.update(clean(text))
 
 
-def _stage_line(event: "StageEvent") -> None:
+def _stage_line(event: StageEvent) -> None:
     if event.kind == "start":
         say(f"  {event.stage} …")
     elif event.kind == "end":
@@ -65,13 +61,11 @@ def _solve_lines() -> OnSolve:
     """Return an observer that says a line now and then."""
     last = -EVERY
 
-    def on_progress(progress: "Progress") -> None:
+    def on_progress(progress: Progress) -> None:
         nonlocal last
         if progress.elapsed - last < EVERY:
             return
         last = progress.elapsed
-        from engiagent.run.stages import progress_text
-
         say(f"  {progress_text(progress)}")
 
     return on_progress

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import print_json, say, say_items
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
-    from engiagent.solvers.result import SolveOptions
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
+from engiagent.run.stages import choice_of, static_findings
+from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
 
 PLACE = "a new folder below runs/"
 
@@ -59,7 +63,7 @@ class Rehearsed:
 
 
 def rehearse_problem(
-    path: Path, overrides: dict[str, str], options: "SolveOptions", out: Path | None
+    path: Path, overrides: dict[str, str], options: SolveOptions, out: Path | None
 ) -> Rehearsed:
     """Take the plant block or the stored reading of a problem and compile it.
 
@@ -69,7 +73,6 @@ def rehearse_problem(
         When it cannot be read or compiled.
     """
     from engiagent.readings.read import read
-    from engiagent.text import Problem
 
     problem = Problem.load(path)
     found = read(problem, overrides)
@@ -82,7 +85,7 @@ def rehearse_problem(
     return Rehearsed(problem.id, blueprint.kind, missing, unclear, program, choice, place)
 
 
-def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) -> Rehearsed:
+def rehearse_blueprint(path: Path, options: SolveOptions, out: Path | None) -> Rehearsed:
     """Compile a blueprint.
 
     Raises
@@ -90,9 +93,6 @@ def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) ->
     EngiagentError
         When it cannot be read or compiled, or data are missing.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
-
     blueprint, problem = Blueprint.load(path), problem_beside(path)
     program, choice = _compiled(blueprint, problem_folder_of(path), options)
     name = name_of(path) if problem is None else problem.id
@@ -102,13 +102,8 @@ def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) ->
 
 
 def _compiled(
-    blueprint: "Blueprint", folder: Path, options: "SolveOptions"
+    blueprint: Blueprint, folder: Path, options: SolveOptions
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    from engiagent.formulations.classify import classify
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
-    from engiagent.run.stages import choice_of, static_findings
-
     if blueprint.kind == "definitions":
         return None, ("computed, not solved",)
     found = static_findings(expand(blueprint), folder)

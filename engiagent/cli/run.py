@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.agents.routing import Policy
+from engiagent.agents.team import Guidance
 from engiagent.cli import exit_codes
 from engiagent.cli.engines import (
     ENGINE_OPTIONS,
@@ -20,15 +22,15 @@ from engiagent.cli.engines import (
     rehearse,
     without_settings,
 )
-from engiagent.cli.output import number, print_json, say, say_error, say_items, say_verdict, summary
+from engiagent.cli.output import number, print_json, say, say_error, say_items, summary
 from engiagent.cli.places import PROBLEM
 from engiagent.cli.progress import observers
 from engiagent.cli.rehearsal import rehearse_blueprint, rehearse_problem, tell
+from engiagent.cli.verdicts import say_verdict
+from engiagent.run.folder import read_record
+from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import Proofs
-
-if TYPE_CHECKING:
-    from engiagent.agents.running import RunOutcome
-    from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.result import SolveOptions
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,10 +158,7 @@ def run(
 
 def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     """Go on with a run; whom it asks and what it may take can be said anew."""
-    from engiagent.agents.routing import Policy
     from engiagent.agents.runs import resume_run
-    from engiagent.agents.team import Guidance
-    from engiagent.run.folder import read_record
 
     before = read_record(asked["resume"])["asked"]
     known = Guidance.of_record(before)
@@ -214,10 +213,8 @@ def solve(
 
 def solve_options(
     memory_limit: float | None = None, solver_log: str | None = None, **given: Any
-) -> "SolveOptions":
+) -> SolveOptions:
     """Return the solver's options of a command; what was not given keeps its default."""
-    from engiagent.solvers.result import SolveOptions
-
     named = {"memory_limit_mb": memory_limit, "log": solver_log, **given}
     return SolveOptions(**{name: value for name, value in named.items() if value is not None})
 
@@ -242,7 +239,7 @@ def parse_settings(
     return result
 
 
-def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> int:
+def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     """Print how a run ended and return its exit code."""
     if explain and outcome.choice is not None:
         for line in outcome.choice.splitlines():

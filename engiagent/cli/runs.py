@@ -4,19 +4,20 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from engiagent import report
 from engiagent.cli import exit_codes
 from engiagent.cli.engines import ENGINE_OPTIONS
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_items
 from engiagent.cli.places import RUN
 from engiagent.cli.run import resumed
-
-if TYPE_CHECKING:
-    from engiagent.run.comparison import Comparison
-    from engiagent.run.listing import RunSummary
+from engiagent.io.files import write_atomic
+from engiagent.run.comparison import Comparison, compare_runs
+from engiagent.run.folder import read_record, remove_run
+from engiagent.run.listing import RunSummary, find_runs, summarise
 
 FOLDER: Final = "runs"
 STATES: Final = ("running", "done", "failed", "interrupted", "stopped", "unreadable")
@@ -70,16 +71,14 @@ def list_runs(
     say(f"{len(found)} runs; see one with: engiagent runs show {folder}/RUN")
 
 
-def _found(folder: Path) -> "tuple[RunSummary, ...]":
+def _found(folder: Path) -> tuple[RunSummary, ...]:
     """Return the runs of a folder; there are none in the usual one before the first run."""
-    from engiagent.run.listing import find_runs
-
     if str(folder) == FOLDER and not folder.exists():
         return ()
     return find_runs(folder)
 
 
-def line_of(run: "RunSummary", width: int = 0) -> str:
+def line_of(run: RunSummary, width: int = 0) -> str:
     """Return a run on one line: its name, state, verdict and objective."""
     state = run.verdict or run.state if run.state == "done" else run.state
     value = "" if run.objective is None else number(run.objective, run.unit)
@@ -92,9 +91,6 @@ def line_of(run: "RunSummary", width: int = 0) -> str:
 @_json
 def show(run: Path, as_json: bool) -> None:
     """Show RUN: what was asked, how it ended, what it found and which files it has."""
-    from engiagent.run.folder import read_record
-    from engiagent.run.listing import summarise
-
     record, found = read_record(run), summarise(run)
     asked = {k: v for k, v in (record.get("asked") or {}).items() if v not in (None, {}, [], "")}
     artefacts = list(record.get("artefacts") or ())
@@ -157,13 +153,8 @@ def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
 
     Exit code 0 when blueprint, schedule and result are the same, 1 when they are not.
     """
-    from engiagent.run.comparison import compare_runs
-
     found = compare_runs(one, two)
     if html is not None:
-        from engiagent import report
-        from engiagent.io.files import write_atomic
-
         write_atomic(html, report.compare([one, two]))
         say(f"written to {html}")
     if as_json:
@@ -174,7 +165,7 @@ def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
     return int(exit_codes.ExitCode.FEASIBLE if found.same else exit_codes.ExitCode.VIOLATED)
 
 
-def compared_lines(found: "Comparison") -> list[str]:
+def compared_lines(found: Comparison) -> list[str]:
     """Return a comparison as lines for people; long lists are cut."""
     lines = [f"one: {line_of(found.one)}", f"two: {line_of(found.two)}"]
     if found.improvement:
@@ -229,8 +220,6 @@ def clean_up(
 
     A run that is under way stays, and so does every file in a run's folder that no run wrote.
     """
-    from engiagent.run.folder import remove_run
-
     chosen = choose(_found(folder), states, keep, older)
     for run in chosen:
         say(clean(f"  {line_of(run)}"))
@@ -257,8 +246,8 @@ def clean_up(
 
 
 def choose(
-    found: "Sequence[RunSummary]", states: Sequence[str], keep: int | None, older: float | None
-) -> "list[RunSummary]":
+    found: Sequence[RunSummary], states: Sequence[str], keep: int | None, older: float | None
+) -> list[RunSummary]:
     """Return the runs to remove; ``found`` has the latest first."""
     wanted = states or ((*ENDED_BADLY, "done") if keep is not None else ENDED_BADLY)
     limit = None if older is None else datetime.now(UTC) - timedelta(days=older)

@@ -1,19 +1,25 @@
 """``engiagent sandbox``: what this machine can hold a script to, and a script held to it."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
-from engiagent.cli.output import print_json, say, say_verdict, summary
+from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.places import PROBLEM
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
-    from engiagent.run.sandbox.solving import ScriptSolution
-    from engiagent.text import Problem
+from engiagent.cli.verdicts import say_verdict
+from engiagent.io.files import open_inside
+from engiagent.run.certify import with_gaps
+from engiagent.run.folder import BLUEPRINT, REQUIREMENTS
+from engiagent.run.sandbox.limits import Limits
+from engiagent.run.sandbox.running import layers
+from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
+from engiagent.run.stored import KeptSchedule, keep_check
+from engiagent.text import Problem
 
 _SHOWN = 20
 
@@ -30,8 +36,6 @@ def probe(as_json: bool) -> int:
 
     Exit code 7 when one is missing without which no script is run.
     """
-    from engiagent.run.sandbox.running import layers
-
     found = layers()
     say(str(found), "bold red" if found.missing else "bold green")
     if found.missing:
@@ -101,13 +105,6 @@ def run(
     quantity into the file that its first argument names. Exit code 7 when the machine lacks
     Landlock or seccomp; nothing is run then.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.io.files import open_inside
-    from engiagent.run.certify import with_gaps
-    from engiagent.run.sandbox.limits import Limits
-    from engiagent.run.sandbox.solving import solve_by_script
-    from engiagent.text import Problem
-
     posed = Problem.load(problem)
     given, unclear = _against(posed) if blueprint is None else (Blueprint.load(blueprint), ())
     real = script.resolve()  # the user's own link may be followed
@@ -123,14 +120,11 @@ def run(
     return _tell(found, posed, as_json)
 
 
-def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
+def _against(problem: Problem) -> tuple[Blueprint | None, tuple[str, ...]]:
     """Return what a schedule is held to beside annotations, and what of the text is open.
 
     It is the expert's blueprint, or that of the plant block or of the stored reading.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.run.folder import BLUEPRINT, REQUIREMENTS
-
     expert = problem.expert
     if expert is not None and (expert / BLUEPRINT).is_file():
         return Blueprint.load(expert / BLUEPRINT), ()
@@ -144,15 +138,11 @@ def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
 
 def _keep(
     out: Path,
-    found: "ScriptSolution",
-    problem: "Problem",
-    blueprint: "Blueprint | None",
+    found: ScriptSolution,
+    problem: Problem,
+    blueprint: Blueprint | None,
     unclear: tuple[str, ...],
 ) -> None:
-    import tempfile
-
-    from engiagent.run.stored import KeptSchedule, keep_check
-
     assert found.certificate is not None
     assert found.answer is not None
     with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
@@ -162,7 +152,7 @@ def _keep(
         keep_check(out, found.certificate, kept, problem, blueprint, problem.folder)
 
 
-def _tell(found: "ScriptSolution", problem: "Problem", as_json: bool) -> int:
+def _tell(found: ScriptSolution, problem: Problem, as_json: bool) -> int:
     """Print what became of a script and return the exit code."""
     result, certificate = found.result, found.certificate
     shown: dict[str, Any] = {} if certificate is None else certificate.to_dict()

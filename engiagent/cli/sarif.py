@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from engiagent import __version__
 from engiagent.blueprint.explanations import Explanation, explanations
+from engiagent.cli.checked import CheckResult
+from engiagent.cli.complaints import RULES, complaints
 from engiagent.cli.findings import Finding, LintedFile
 from engiagent.io.jsonplaces import Region
-
-if TYPE_CHECKING:
-    from engiagent.cli.checked import CheckResult
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -37,10 +36,8 @@ def to_sarif(files: Sequence[LintedFile]) -> Json:
     )
 
 
-def checks_to_sarif(results: Sequence["CheckResult"]) -> Json:
+def checks_to_sarif(results: Sequence[CheckResult]) -> Json:
     """Return one SARIF log of checks: a result for each complaint."""
-    from engiagent.cli.complaints import RULES, complaints
-
     found = [complaint for result in results for complaint in complaints(result)]
     names = list(RULES)
     entries = [

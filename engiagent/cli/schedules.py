@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from engiagent.verify.foreign import Reading
+from engiagent.cli.run import parse_settings
+from engiagent.verify.foreign import Reading, load_mapping
 
 READING = ("mappings", "units", "labels", "hold", "zone", "dates", "decimal", "positive")
 """The names under which the options come to the command."""
@@ -61,7 +61,7 @@ def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> "Reading | None":
+def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> Reading | None:
     """Return how a schedule is to be read; None where nobody said anything.
 
     What stands on the command line goes before what a mapping file says.
@@ -76,9 +76,6 @@ def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) 
     said = {name: value for name, value in given.items() if value not in (None, False)}
     if not (files or pairs or units or said):
         return None
-    from engiagent.cli.run import parse_settings
-    from engiagent.verify.foreign import Reading, load_mapping
-
     asked: dict[str, Any] = {}
     for file in files:
         for name, value in load_mapping(Path(file)).to_dict().items():

@@ -1,6 +1,11 @@
 """``engiagent schema``: the JSON Schema of every form, and the reference of the language."""
 
+from importlib.resources import files
+
 import click
+
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.tools.schemas import PRINTED, STORED, schema_of
 
 DEFAULT = "blueprint"
 
@@ -15,26 +20,18 @@ def schema(name: str | None, listing: bool, reference: bool, certificate: bool) 
 
     Without a NAME it is that of blueprints.
     """
-    from engiagent.io.jsontext import dumps_canonical
-
     chosen = [bool(name), listing, reference, certificate]
     if sum(chosen) > 1:
         raise click.UsageError("a NAME, --list, --reference and --certificate exclude one another")
     if listing:
-        from engiagent.tools.schemas import PRINTED, STORED
-
         forms = {**PRINTED, **STORED}
         width = max(map(len, forms))
         for known, form in forms.items():
             click.echo(f"{known:<{width}}  {form.where}")
         return
     if reference:
-        from importlib.resources import files
-
         page = files("engiagent.blueprint").joinpath("reference.md").read_text("utf-8")
         click.echo(page, nl=False)
         return
-    from engiagent.tools.schemas import schema_of
-
     wanted = "certificate" if certificate else name or DEFAULT
     click.echo(dumps_canonical(schema_of(wanted)), nl=False)

@@ -14,6 +14,7 @@ from engiagent.cli.studying import (
     setting_of,
     study_options,
 )
+from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
 
 
 @click.command(epilog=exit_codes.table())
@@ -52,13 +53,6 @@ def sensitivity(
     Of linear and convex programmes the local slope is told too, from the multipliers. Cut off at
     any time and started again, the study goes on and ends with the same result.
     """
-    from engiagent.study.sensitivity import (
-        Factor,
-        declared_factors,
-        every_parameter,
-        run_sensitivity,
-    )
-
     blueprint, data, name = read_source(source, settings)
     factors = tuple(Factor.parse(text) for text in texts)
     notes: tuple[str, ...] = ()

@@ -1,17 +1,19 @@
 """``engiagent study``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import number, print_json, say
 from engiagent.cli.run import limits, solve_options
-
-if TYPE_CHECKING:
-    from engiagent.study.study import Point
+from engiagent.io.jsontext import loads_strict
+from engiagent.run.inputs import problem_folder_of
+from engiagent.study.running import run_study
+from engiagent.study.study import Point
 
 CODES = {
     "optimal": ExitCode.FEASIBLE,
@@ -41,11 +43,6 @@ def study(blueprint: Path, out: Path | None, points: int, as_json: bool, **limit
     No solution is certified here; solve and run do that. With --out the table is written as
     study.csv, every number asked for as values.csv, and all of it as study.json.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.io.jsontext import loads_strict
-    from engiagent.run.inputs import problem_folder_of
-    from engiagent.study.running import run_study
-
     found = run_study(
         Blueprint.load(blueprint),
         problem_folder_of(blueprint),
@@ -63,7 +60,7 @@ def study(blueprint: Path, out: Path | None, points: int, as_json: bool, **limit
     return int(_code(found.points))
 
 
-def _line(point: "Point") -> str:
+def _line(point: Point) -> str:
     place = point.case if point.sweep is None else f"{point.sweep} = {_text(point.sweep_value)}"
     if point.sweep is not None and point.sweep_unit != "1":
         place += f" {point.sweep_unit}"
@@ -86,7 +83,7 @@ def _text(value: object) -> str:
     return number(float(value)) if isinstance(value, int | float) else str(value)
 
 
-def _code(points: "tuple[Point, ...]") -> ExitCode:
+def _code(points: tuple[Point, ...]) -> ExitCode:
     """Return the worst of all points; that a case or a value is infeasible is a result."""
     codes = []
     for position, point in enumerate(points):

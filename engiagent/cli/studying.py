@@ -3,23 +3,26 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import number, print_json, say
 from engiagent.cli.places import PROBLEM
 from engiagent.cli.progress import moving_line
 from engiagent.cli.run import limits, parse_settings, solve_options
+from engiagent.cli.study_page import page
 from engiagent.errors import EngiagentError, InputError
-from engiagent.io.files import write_atomic
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
-    from engiagent.study.live import Setting
-    from engiagent.study.outcome import Outcome
+from engiagent.io.files import sha256_bytes, write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.inputs import name_of, problem_folder_of
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
+from engiagent.text import Problem
 
 OnPoint = Callable[[int, int, dict[str, Any]], None]
 CODES = {
@@ -61,7 +64,7 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return limits(command)
 
 
-def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
+def read_source(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
     """Return the blueprint that a path stands for, the folder of its data, and its name.
 
     A JSON file is a blueprint, a run folder has one, and of a problem its plant block or its stored
@@ -72,10 +75,6 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
     EngiagentError
         When there is none, or the problem is not understood in full.
     """
-    from engiagent.blueprint import Blueprint
-    from engiagent.run.folder import BLUEPRINT, is_run_folder
-    from engiagent.run.inputs import name_of, problem_folder_of
-
     if not source.exists():
         raise InputError("there is no such file or folder", str(source))
     if is_run_folder(source):
@@ -89,9 +88,8 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
     return Blueprint.load(source), folder, name
 
 
-def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
+def _understood(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
     from engiagent.readings.read import read
-    from engiagent.text import Problem
 
     problem = Problem.load(source)
     found = read(problem, parse_settings(settings))
@@ -110,10 +108,8 @@ def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
     return found.blueprint, problem.folder, problem.id
 
 
-def setting_of(folder: Path, name: str, certify: bool, given: dict[str, Any]) -> "Setting":
+def setting_of(folder: Path, name: str, certify: bool, given: dict[str, Any]) -> Setting:
     """Return how points are solved, from the options of a command."""
-    from engiagent.study.live import Setting
-
     return Setting(folder, solve_options(**given), certify=certify, name=name)
 
 
@@ -124,9 +120,6 @@ def folder_of(out: Path | None, kind: str, name: str, asked: object) -> Path:
     """
     if out is not None:
         return out
-    from engiagent.io.files import sha256_bytes
-    from engiagent.io.jsontext import dumps_canonical
-
     return Path("studies") / f"{kind}-{name}-{sha256_bytes(dumps_canonical(asked).encode())[:8]}"
 
 
@@ -144,11 +137,8 @@ def progress() -> Iterator[OnPoint | None]:
         yield on_point
 
 
-def finish(outcome: "Outcome", folder: Path, name: str, *, as_json: bool, certify: bool) -> int:
+def finish(outcome: Outcome, folder: Path, name: str, *, as_json: bool, certify: bool) -> int:
     """Write what was found, print it, and return the exit code."""
-    from engiagent.cli.study_page import page
-    from engiagent.io.jsontext import loads_strict
-
     for row in outcome.rows:
         say(_line(row, outcome.unit))
     for note in outcome.notes:

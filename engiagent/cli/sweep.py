@@ -1,7 +1,7 @@
 """``engiagent sweep``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,8 @@ from engiagent.cli.studying import (
     setting_of,
     study_options,
 )
-
-if TYPE_CHECKING:
-    from engiagent.study.variation import Design
+from engiagent.study.sweep import SweepRequest, run_sweep
+from engiagent.study.variation import Design, Variation
 
 
 @click.command(epilog=exit_codes.table())
@@ -59,9 +58,6 @@ def sweep(
     (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget). Cut off at
     any time and started again, a sweep goes on and ends with the same result.
     """
-    from engiagent.study.sweep import SweepRequest, run_sweep
-    from engiagent.study.variation import Variation
-
     variations = tuple(Variation.parse(text) for text in texts)
     design: Design = "grid" if samples is None else "lhs"
     request = SweepRequest(variations, design, samples or 0, lhs_seed, show)

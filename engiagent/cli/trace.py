@@ -6,8 +6,11 @@ from typing import Any, Final
 
 import click
 
+from engiagent.agents.calls import kept_calls
 from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json
+from engiagent.run.folder import read_record, read_trace
+from engiagent.tools import replay
 
 _MOST_FAULTS: Final = 3
 """Findings of a turn that are shown; all of them with ``--json``."""
@@ -26,8 +29,6 @@ def trace(run: Path, again: bool, as_json: bool) -> int:
 
     With --again the exit code is 1 when a call ends or answers in another way than it did.
     """
-    from engiagent.run.folder import read_record, read_trace
-
     record, lines = read_record(run), read_trace(run)
     repeated = _again(run) if again else None
     if as_json:
@@ -44,9 +45,6 @@ def trace(run: Path, again: bool, as_json: bool) -> int:
 
 def _again(run: Path) -> dict[str, Any]:
     """Return the calls of a run and which of them ended in another way when made again."""
-    from engiagent.agents.calls import kept_calls
-    from engiagent.tools import replay
-
     graph = kept_calls(run)
     found = replay(graph, run)
     return {

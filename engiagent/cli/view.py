@@ -6,6 +6,7 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.output import print_json, say
+from engiagent.report.view import open_view
 
 
 @click.command(epilog=exit_codes.table())
@@ -21,8 +22,6 @@ def view(folder: Path, port: int | None, opens: bool, as_json: bool) -> int:
     A run under way is followed as it goes. Only this computer is answered, and nothing can be
     changed. From elsewhere, forward the port: ssh -L 8765:localhost:8765 HOST.
     """
-    from engiagent.report.view import open_view
-
     server = open_view(folder, port)
     say(f"runs in {folder}: {server.address} (Ctrl-C ends it)")
     if as_json:

@@ -8,6 +8,7 @@ import click
 
 from engiagent.cli.output import print_json, say
 from engiagent.errors import InputError
+from engiagent.io.weather import read_weather, write_series
 
 
 @click.command()
@@ -38,8 +39,6 @@ def weather(
 
     A parameter takes it from there, as "data": "weather.csv#dry_bulb_temperature".
     """
-    from engiagent.io.weather import read_weather, write_series
-
     found = read_weather(file)
     if output is not None:
         if start is None or periods is None:

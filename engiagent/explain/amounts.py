@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from engiagent.explain.labels import shown
-
-if TYPE_CHECKING:
-    from engiagent.explain.limits import Limit, Limits
-    from engiagent.formulations.values import Floats
+from engiagent.explain.limits import Limit, Limits
+from engiagent.formulations.values import Floats
 
 DIGITS: Final = 4
 NEGLIGIBLE: Final = 1e-7
@@ -31,7 +29,7 @@ def rounded_up(amount: float, digits: int = DIGITS) -> float:
     return math.copysign(float(f"{steps * unit:.{digits + 1}g}"), amount)
 
 
-def change_text(limit: "Limit", amounts: "Floats", limits: "Limits") -> str:
+def change_text(limit: Limit, amounts: Floats, limits: Limits) -> str:
     """Return how a limit gives way, in words.
 
     Parameters
@@ -62,7 +60,7 @@ def change_text(limit: "Limit", amounts: "Floats", limits: "Limits") -> str:
     return f"{by}{on}, from {_range(limit, limit.values)} to {_range(limit, limit.values + first)}"
 
 
-def told(limit: "Limit", amounts: "Floats", limits: "Limits") -> str:
+def told(limit: Limit, amounts: Floats, limits: Limits) -> str:
     """Return amounts by element, runs of equal ones together."""
     pieces = [
         f"{shown(abs(a), limit.step_unit)} {_at(w)}" for w, a in by_amount(limit, amounts, limits)
@@ -75,7 +73,7 @@ def _at(where: str) -> str:
     return f"at {where}" if where else "everywhere"
 
 
-def by_amount(limit: "Limit", amounts: "Floats", limits: "Limits") -> Sequence[tuple[str, float]]:
+def by_amount(limit: Limit, amounts: Floats, limits: Limits) -> Sequence[tuple[str, float]]:
     """Return the elements at which a limit moves by each amount, in their order."""
     if amounts.size == 1:
         return [(limit.where, float(amounts[0]))]
@@ -86,7 +84,7 @@ def by_amount(limit: "Limit", amounts: "Floats", limits: "Limits") -> Sequence[t
     return [(limits.where(limit, np.array(places)), amount) for amount, places in found.items()]
 
 
-def _range(limit: "Limit", values: "Floats") -> str:
+def _range(limit: Limit, values: Floats) -> str:
     low, high = float(np.min(values)), float(np.max(values))
     if low == high:
         return shown(low, limit.unit)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from engiagent.explain.labels import where_of
 from engiagent.explain.places import MOST_CELLS, Part, Text
 from engiagent.explain.relaxed import names_in, only
 from engiagent.explain.words import Words
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.formulations.values import Floats, Ints
-    from engiagent.solvers.iis import Conflict, Family, Member
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats, Ints
+from engiagent.run.certify import certify
+from engiagent.solvers.iis import Conflict, Family, Member
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.solution import to_dataset
 
 LAWS: Final = frozenset({"Physical Laws", "Supply-Demand Balance"})
 
@@ -40,14 +41,14 @@ class Statements:
 
     # -- members ------------------------------------------------------------------------------
 
-    def is_stated(self, family: "Family") -> bool:
+    def is_stated(self, family: Family) -> bool:
         """Whether a family is a demand of the text and no law of physics."""
         if family.kind == "bound":
             return True
         definition = self.constraint(family.name)
         return definition is None or definition.category not in LAWS
 
-    def is_balance(self, family: "Family") -> bool:
+    def is_balance(self, family: Family) -> bool:
         """Whether a family says what a flow is made of, so that another flow could change it."""
         if family.kind == "bound":
             return False
@@ -66,7 +67,7 @@ class Statements:
         """What puts the demands into words."""
         return Words(self.demands.core)
 
-    def variable_of(self, family: "Family") -> str | None:
+    def variable_of(self, family: Family) -> str | None:
         """Return the variable that a family bounds, or the first that its constraint names."""
         if family.kind == "bound":
             return family.name
@@ -74,7 +75,7 @@ class Statements:
         used = names_in(definition.expression) if definition is not None else set()
         return next((name for name in self.say.variables if name in used), None)
 
-    def subject(self, members: Sequence["Member"]) -> tuple[str, str]:
+    def subject(self, members: Sequence[Member]) -> tuple[str, str]:
         """Return component and quantity of the member that is most of a demand."""
         chosen = sorted(members, key=lambda m: (not self._is_demand(m.family), m.family.name))
         for member in chosen:
@@ -86,12 +87,12 @@ class Statements:
             return component or quantity, rest if component else ""
         return "problem", ""
 
-    def _is_demand(self, family: "Family") -> bool:
+    def _is_demand(self, family: Family) -> bool:
         return family.kind == "constraint" and self.is_stated(family)
 
     # -- words --------------------------------------------------------------------------------
 
-    def parts(self, conflict: "Conflict") -> tuple[Part, ...]:
+    def parts(self, conflict: Conflict) -> tuple[Part, ...]:
         """Return the members in words; both sides of one demand are one part."""
         members = {m.family: m for m in conflict.members}
         parts: dict[Part, None] = {}
@@ -101,7 +102,7 @@ class Statements:
             parts[self.part(member, side, conflict.program)] = None
         return tuple(parts)
 
-    def part(self, member: "Member", side: str, program: "Program") -> Part:
+    def part(self, member: Member, side: str, program: Program) -> Part:
         """Return a member, or both sides of it, in words with its places."""
         where = where_of(member.sets, member.shape, member.positions, program)
         if member.family.kind == "bound":
@@ -126,8 +127,8 @@ class Statements:
         return Elaboration(self.demands.core, self.folder)
 
     def values_at(
-        self, name: str, sets: Sequence[str], shape: Sequence[int], positions: "Ints"
-    ) -> "Floats":
+        self, name: str, sets: Sequence[str], shape: Sequence[int], positions: Ints
+    ) -> Floats:
         """Return what a parameter is at some elements of a grid, in its own unit.
 
         All its values where it has other sets than the grid; none where it has no numbers.
@@ -146,7 +147,7 @@ class Statements:
 
     # -- proof --------------------------------------------------------------------------------
 
-    def proof(self, conflict: "Conflict") -> dict[str, Any]:
+    def proof(self, conflict: Conflict) -> dict[str, Any]:
         """Return how a conflict is known, after the checker has looked at it where it can."""
         if conflict.leaves is not None:
             method = f"branching on whole numbers, a Farkas ray at each of {conflict.leaves} leaves"
@@ -162,7 +163,7 @@ class Statements:
             "irreducible": conflict.irreducible,
         }
 
-    def _checked(self, conflict: "Conflict") -> tuple[bool, float | None]:
+    def _checked(self, conflict: Conflict) -> tuple[bool, float | None]:
         """Let the checker judge just this set with its ray; then with all bounds beside it.
 
         The bounds of variables outside the set carry no weight, but the checker needs them to
@@ -186,10 +187,8 @@ class Statements:
                 return True, found.get("margin")
         return False, None
 
-    def _judged(self, alone: Blueprint, conflict: "Conflict") -> dict[str, Any] | None:
+    def _judged(self, alone: Blueprint, conflict: Conflict) -> dict[str, Any] | None:
         """Return what the checker says of the claim that a blueprint has no solution."""
-        from engiagent.run.certify import certify
-
         name = "demands that clash"
         try:
             claim = self._claim(alone, conflict)
@@ -199,11 +198,8 @@ class Statements:
             return None
         return dict(certificate.to_dict()["levels"]["optimality"])
 
-    def _claim(self, alone: Blueprint, conflict: "Conflict") -> Any:
+    def _claim(self, alone: Blueprint, conflict: Conflict) -> Any:
         """Return the claim that a set has no solution as a solution file would make it."""
-        from engiagent.solvers.result import SolverResult
-        from engiagent.solvers.solution import to_dataset
-
         result = SolverResult(
             status="infeasible",
             reason="an irreducible set of demands",
@@ -217,13 +213,11 @@ class Statements:
             return to_dataset(program, result)
         return self._crossing(program, result, conflict.members[0])
 
-    def _crossing(self, program: "Program", result: Any, member: "Member") -> Any:
+    def _crossing(self, program: Program, result: Any, member: Member) -> Any:
         """Return the claim that both ends of ``low <= x <= high`` cannot hold.
 
         Each of the two comparisons has a multiplier of its own, of the sign that counts.
         """
-        from engiagent.solvers.solution import to_dataset
-
         name = member.family.name
         definition = self.constraint(name)
         sign = 1.0 if definition is not None and ">" in definition.expression else -1.0
@@ -239,7 +233,7 @@ class Statements:
         return dataset.drop_vars(whole).assign(both)
 
 
-def _rows(parameter: ParameterDef, member: "Member") -> tuple[Any, list[int]]:
+def _rows(parameter: ParameterDef, member: Member) -> tuple[Any, list[int]]:
     """Return the source of a parameter, and which of its elements a member needs."""
     reference = parameter.source_reference
     if len(member.shape) != 1 or not parameter.index:

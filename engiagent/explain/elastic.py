@@ -8,16 +8,13 @@ a limit on, its slack is there only with the switch, so that a device which is o
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from engiagent.explain.limits import Limit
 from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
-from engiagent.formulations.values import Part
-
-if TYPE_CHECKING:
-    from engiagent.formulations.values import Floats, Ints
+from engiagent.formulations.values import Floats, Ints, Part
 
 WIDEST: Final = 1e3
 """How far a limit behind a switch may give way at most, as a multiple of it and of 1."""
@@ -72,7 +69,7 @@ def demands_of(program: Program) -> Program:
     )
 
 
-def widened(program: Program, changes: Sequence[tuple[Give, "Floats"]]) -> Program:
+def widened(program: Program, changes: Sequence[tuple[Give, Floats]]) -> Program:
     """Return a program whose limits are moved by amounts in the unit of a row, each (k,) or (1,).
 
     The coefficient of a switch moves with the limit that it turns on.
@@ -106,7 +103,7 @@ def widened(program: Program, changes: Sequence[tuple[Give, "Floats"]]) -> Progr
     )
 
 
-def _entries(program: Program, limit: Limit) -> "Ints":
+def _entries(program: Program, limit: Limit) -> Ints:
     """Return where the coefficients of a limit's switches stand."""
     starts = program.row_starts
     found = [
@@ -134,7 +131,7 @@ class Elastic:
     gives: tuple[Give, ...]
     starts: tuple[int, ...]
 
-    def amounts(self, x: "Floats") -> list["Floats"]:
+    def amounts(self, x: Floats) -> list[Floats]:
         """Return how far each gives way at a point, in the unit of a row."""
         pairs = zip(self.gives, self.starts, strict=True)
         return [np.maximum(x[start : start + give.count], 0.0) for give, start in pairs]
@@ -187,21 +184,21 @@ class _Building:
         rows = limit.places if limit.is_row else self._moved_to_rows(give)
         self.entries.append((rows, each, np.full(size, sign)))
 
-    def _new(self, count: int, weight: float, top: float) -> "Ints":
+    def _new(self, count: int, weight: float, top: float) -> Ints:
         columns = np.arange(self.columns, self.columns + count)
         self.columns += count
         self.cost.append(np.full(count, weight))
         self.upper.append(np.full(count, top))
         return columns
 
-    def _new_rows(self, lower: "Floats", upper: "Floats") -> "Ints":
+    def _new_rows(self, lower: Floats, upper: Floats) -> Ints:
         rows = np.arange(self.rows, self.rows + len(lower))
         self.rows += len(lower)
         self.row_low.append(lower)
         self.row_high.append(upper)
         return rows
 
-    def _gated(self, give: Give, own: "Ints", top: float) -> "Ints":
+    def _gated(self, give: Give, own: Ints, top: float) -> Ints:
         """Return slacks of at most the given ones that are zero while the switch is off."""
         limit, size = give.limit, len(give.limit.places)
         slack = self._new(size, 0.0, top)
@@ -216,7 +213,7 @@ class _Building:
         ]
         return slack
 
-    def _moved_to_rows(self, give: Give) -> "Ints":
+    def _moved_to_rows(self, give: Give) -> Ints:
         """Return rows that say what bounds of columns said, which are lifted."""
         places, free = give.limit.places, np.full(len(give.limit.places), np.inf)
         upper = give.up or give.limit.family.side == "both"

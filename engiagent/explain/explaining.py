@@ -7,15 +7,29 @@ from typing import TYPE_CHECKING, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.explain.conflicts import Statements
 from engiagent.explain.explanation import Explanation
+from engiagent.explain.infeasible import explain_infeasible
+from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
+from engiagent.explain.plans import explain_plan
+from engiagent.explain.stored import stored_result
+from engiagent.explain.trouble import explain_trouble
+from engiagent.explain.unbounded import explain_unbounded
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
+from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, is_run_folder, read_record
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
+from engiagent.run.stages import choice_of
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.result import SolveOptions, SolverResult
-    from engiagent.text import Problem
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""
@@ -33,7 +47,7 @@ class Given:
 
     blueprint: Blueprint
     folder: Path | None
-    problem: "Problem | None" = None
+    problem: Problem | None = None
     name: str = "blueprint"
 
     @property
@@ -43,12 +57,12 @@ class Given:
 
 
 def explain(
-    source: "Blueprint | Path | str",
+    source: Blueprint | Path | str,
     folder: Path | str | None = None,
     *,
-    problem: "Problem | None" = None,
+    problem: Problem | None = None,
     overrides: Mapping[str, str] | None = None,
-    options: "SolveOptions | None" = None,
+    options: SolveOptions | None = None,
     seconds: float = SECONDS,
 ) -> Explanation:
     """Say why a problem has no plan, has no best plan, or has just this one.
@@ -74,16 +88,12 @@ def explain(
     EngiagentError
         When something cannot be read or compiled.
     """
-    from engiagent.solvers.result import SolveOptions
-
     options = options or SolveOptions()
     if isinstance(source, Blueprint):
         place = None if folder is None else Path(folder)
         given = Given(blueprint=source, folder=place, problem=problem)
         return _solved(given, options, seconds)
     path = Path(source)
-    from engiagent.run.folder import is_run_folder
-
     if path.is_dir() and is_run_folder(path):
         return _explain_run(path, options, seconds)
     if path.suffix.lower() == ".json":
@@ -93,8 +103,8 @@ def explain(
 
 def explain_result(
     given: Given,
-    program: "Program",
-    result: "SolverResult",
+    program: Program,
+    result: SolverResult,
     *,
     seconds: float,
     choice: str | None = None,
@@ -122,8 +132,6 @@ def explain_result(
 
 
 def _of_file(path: Path) -> Given:
-    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
-
     problem = problem_beside(path)
     return Given(
         blueprint=Blueprint.load(path),
@@ -134,10 +142,9 @@ def _of_file(path: Path) -> Given:
 
 
 def _explain_problem(
-    path: Path, overrides: Mapping[str, str] | None, options: "SolveOptions", seconds: float
+    path: Path, overrides: Mapping[str, str] | None, options: SolveOptions, seconds: float
 ) -> Explanation:
     from engiagent.readings.read import read
-    from engiagent.text import Problem
 
     problem = Problem.load(path)
     found = read(problem, overrides)
@@ -159,12 +166,8 @@ def _explain_problem(
     return _solved(given, options, seconds)
 
 
-def _explain_run(path: Path, options: "SolveOptions", seconds: float) -> Explanation:
+def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanation:
     """Explain the plan of a run; where it has none, solve its blueprint again."""
-    from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, read_record
-    from engiagent.run.inputs import stored_problem
-    from engiagent.solvers.solution import load_solution
-
     file = path / BLUEPRINT
     if not file.is_file():
         raise InputError("the run came to no blueprint, so there is nothing to explain", str(path))
@@ -192,9 +195,6 @@ def explain_stored(
     seconds
         For prices that are looked at by solving again.
     """
-    from engiagent.explain.stored import stored_result
-    from engiagent.formulations.compile import compile_blueprint
-
     program = compile_blueprint(given.blueprint, given.folder)
     result = stored_result(program, solution)
     if result is None or result.status != "optimal":
@@ -203,16 +203,10 @@ def explain_stored(
 
 
 def _expanded(given: Given) -> Given:
-    from engiagent.formulations.expansion import expand
-
     return replace(given, blueprint=expand(given.blueprint))
 
 
-def _solved(given: Given, options: "SolveOptions", seconds: float) -> Explanation:
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.run.stages import choice_of
-    from engiagent.solvers.solving import solve
-
+def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
     if given.blueprint.kind == "definitions":
         raise InputError(
             "definitions are computed, not solved: there is nothing to explain", given.name
@@ -225,8 +219,6 @@ def _solved(given: Given, options: "SolveOptions", seconds: float) -> Explanatio
 
 
 def _infeasible(given: Given, seconds: float) -> Explanation:
-    from engiagent.explain.infeasible import explain_infeasible
-
     found = explain_infeasible(given.blueprint, given.folder, given.text, seconds=seconds)
     count = len(found.clashes[0].members) if found.clashes else 0
     summary = "no plan meets all demands"
@@ -244,11 +236,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
     )
 
 
-def _unbounded(
-    given: Given, program: "Program", result: "SolverResult", seconds: float
-) -> Explanation:
-    from engiagent.explain.unbounded import explain_unbounded
-
+def _unbounded(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
     goal = program.objective_name
     summary = f"the objective ({goal}) improves without end: a limit is missing"
     if result.ray is None:
@@ -260,11 +248,7 @@ def _unbounded(
     return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
 
 
-def _plan(given: Given, program: "Program", result: "SolverResult", seconds: float) -> Explanation:
-    from engiagent.explain.conflicts import Statements
-    from engiagent.explain.limits import Limits
-    from engiagent.explain.plans import explain_plan
-
+def _plan(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
     said = Statements(given.blueprint, given.folder or Path(), given.text)
     held = explain_plan(Limits(program, said), result, seconds=seconds)
     worth = [item for item in held.tight if item.kind == "limit" and abs(item.worth) > 0]
@@ -284,11 +268,8 @@ def _plan(given: Given, program: "Program", result: "SolverResult", seconds: flo
 
 
 def _stopped(
-    given: Given, program: "Program", result: "SolverResult", seconds: float, choice: str | None
+    given: Given, program: Program, result: SolverResult, seconds: float, choice: str | None
 ) -> Explanation:
-    from engiagent.explain.conflicts import Statements
-    from engiagent.explain.trouble import explain_trouble
-
     said = Statements(given.blueprint, given.folder or Path(), given.text)
     trouble = explain_trouble(program, result, said, choice)
     known = None

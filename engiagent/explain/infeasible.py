@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.proposals import Repairs
 from engiagent.explain.relaxed import names_in, without_gaps
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
+from engiagent.solvers.iis import Conflict, Member, irreducible_set, without
 from engiagent.solvers.narrowing import narrowed, of_elements
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.iis import Conflict, Member
 
 MOST_CLASHES: Final = 4
 SHARE_OF_SEARCH: Final = 0.4
@@ -50,10 +50,6 @@ def explain_infeasible(
     seconds
         For everything together.
     """
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
-    from engiagent.solvers.iis import irreducible_set
-
     started = time.monotonic()
     demands = without_gaps(expand(blueprint))
     program: Program = compile_blueprint(demands, folder)
@@ -69,10 +65,8 @@ def explain_infeasible(
     return Infeasibility(clashes, proposals, notes)
 
 
-def _further(conflict: "Conflict", limits: Limits, deadline: float) -> Iterator["Conflict"]:
+def _further(conflict: Conflict, limits: Limits, deadline: float) -> Iterator[Conflict]:
     """Yield clashes that remain when what could give way in the ones before is left out."""
-    from engiagent.solvers.iis import irreducible_set, without
-
     found: Conflict | None = conflict
     program = limits.program
     for _ in range(MOST_CLASHES - 1):
@@ -88,7 +82,7 @@ def _further(conflict: "Conflict", limits: Limits, deadline: float) -> Iterator[
         yield found
 
 
-def _why_none(program: "Program") -> str:
+def _why_none(program: Program) -> str:
     if not program.is_linear:
         return (
             "no set of linear demands clashes, so the products, functions or conditions in the "
@@ -97,7 +91,7 @@ def _why_none(program: "Program") -> str:
     return "no smallest set of demands that clash was found in the time given"
 
 
-def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
+def _clash(conflict: Conflict, limits: Limits, *, seconds: float) -> Clash:
     """Return a conflict in words, narrowed to the elements that matter."""
     found = narrowed(conflict, seconds=seconds)
     small = of_elements(conflict, found)
@@ -120,7 +114,7 @@ def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
     return Clash(members=tuple(members), proof=proof)
 
 
-def _numbers(said: Statements, expression: str, member: "Member") -> tuple[tuple[str, str], ...]:
+def _numbers(said: Statements, expression: str, member: Member) -> tuple[tuple[str, str], ...]:
     """Return the parameters in an expression, and what they are made of, with their values.
 
     Of a series only what the elements of the member take from it counts.
@@ -142,7 +136,7 @@ def _numbers(said: Statements, expression: str, member: "Member") -> tuple[tuple
 
 
 def _proposals(
-    conflict: "Conflict", repairs: Repairs
+    conflict: Conflict, repairs: Repairs
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """Return what each soft member alone would have to give; else the least of all together.
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Coordinate, Program
+from engiagent.formulations.program import Coordinate, Program
 
 MOST: Final = 3
 """How many runs of elements are listed."""
@@ -43,7 +43,7 @@ def shown(value: object, unit: str | None) -> str:
     return f"{text} {unit}" if unit not in (None, "", "1") else text
 
 
-def where_of(sets: Sequence[str], shape: Sequence[int], positions: Any, program: "Program") -> str:
+def where_of(sets: Sequence[str], shape: Sequence[int], positions: Any, program: Program) -> str:
     """Return at which elements of a grid something is; empty for all of them and for a scalar.
 
     Parameters
@@ -83,13 +83,13 @@ def _some(pieces: Iterator[str]) -> list[str]:
     return [*listed[:MOST], f"and {len(listed) - MOST} more"]
 
 
-def _along(coordinates: Sequence["Coordinate | None"]) -> int:
+def _along(coordinates: Sequence[Coordinate | None]) -> int:
     """Return the axis along which runs are told: the last one of time, else the last."""
     times = [k for k, c in enumerate(coordinates) if c is not None and c.kind in _TIMES]
     return times[-1] if times else len(coordinates) - 1
 
 
-def _runs(coordinate: "Coordinate | None", found: list[int]) -> str:
+def _runs(coordinate: Coordinate | None, found: list[int]) -> str:
     starts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(found)) if b != a + 1)]
     ends = [*(s - 1 for s in starts[1:]), len(found) - 1]
     runs = [(found[a], found[b]) for a, b in zip(starts, ends, strict=True)]
@@ -116,7 +116,7 @@ def _common_day(said: list[str]) -> list[str]:
     ]
 
 
-def _clock_run(coordinate: "Coordinate", first: int, last: int) -> str:
+def _clock_run(coordinate: Coordinate, first: int, last: int) -> str:
     """Return ``07:00–09:00 on 11 Nov`` for periods, ``07:00 to 09:00 on 11 Nov`` for instants."""
     years = len({_moment(coordinate, k).year for k in (0, coordinate.size - 1)}) > 1
     start, instants = _moment(coordinate, first), coordinate.kind != "time"
@@ -139,18 +139,16 @@ def _day(day: date, with_year: bool) -> str:
     return f"{text} {day.year}" if with_year else text
 
 
-def _moment(coordinate: "Coordinate", position: int) -> datetime:
+def _moment(coordinate: Coordinate, position: int) -> datetime:
     value = coordinate.values[position]
     seconds = int(value.astype("datetime64[s]").astype(np.int64))
     moment = datetime.fromtimestamp(seconds, UTC)
     if coordinate.zone is None:
         return moment
-    from zoneinfo import ZoneInfo
-
     return moment.astimezone(ZoneInfo(coordinate.zone))
 
 
-def _end(coordinate: "Coordinate", position: int) -> datetime | None:
+def _end(coordinate: Coordinate, position: int) -> datetime | None:
     """Return when a period ends: where the next starts; the last is as long as the one before."""
     if position + 1 < coordinate.size:
         return _moment(coordinate, position + 1)
@@ -162,7 +160,7 @@ def _end(coordinate: "Coordinate", position: int) -> datetime | None:
     return (last.astimezone(UTC) + step).astimezone(last.tzinfo)
 
 
-def _label(coordinate: "Coordinate | None", position: int) -> str:
+def _label(coordinate: Coordinate | None, position: int) -> str:
     if coordinate is None:
         return str(position + 1)
     value = coordinate.values[position]

@@ -8,7 +8,7 @@ switches cannot, and a proposal never touches them.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.grammar import Compare, GrammarError, parse
 from engiagent.explain.conflicts import LAWS, Statements
 from engiagent.explain.labels import where_of
+from engiagent.formulations.program import Block, ColumnBlock, Program
+from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.iis import Family, families_of, positions_of
 from engiagent.units.unit import UnitError, parse_unit
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Block, ColumnBlock, Program
-    from engiagent.formulations.values import Floats, Ints
 
 Side = Literal["lower", "upper", "both"]
 DECIDED: Final = frozenset({"Resource Capacity", "Strategic Requirements"})
@@ -64,18 +62,18 @@ class Limit:
     """
 
     family: Family
-    places: "Ints"
+    places: Ints
     subject: str
     side: Side
     unit: str
     step_unit: str
-    values: "Floats"
+    values: Floats
     scale: float
     plain: bool
-    gates: "Ints"
+    gates: Ints
     active: int
     softness: Softness
-    block: "Block"
+    block: Block
     where: str = ""
 
     @property
@@ -119,11 +117,11 @@ def is_point(unit: str) -> bool:
 class Limits:
     """All families of a program with the blueprint behind it."""
 
-    program: "Program"
+    program: Program
     said: Statements
 
     @cached_property
-    def families(self) -> dict[Family, tuple["Ints", "Ints"]]:
+    def families(self) -> dict[Family, tuple[Ints, Ints]]:
         """Places of the lower and of the upper limits of each family."""
         return families_of(self.program)
 
@@ -136,7 +134,7 @@ class Limits:
         places = np.union1d(*self.families[family]).astype(np.int64)
         return self._bound(family, places) if family.kind == "bound" else self._rows(family, places)
 
-    def where(self, limit: Limit, places: "Ints") -> str:
+    def where(self, limit: Limit, places: Ints) -> str:
         """Return at which elements some of a limit's places are; empty for all of them."""
         block = limit.block
         if limit.where or not block.shape:
@@ -146,7 +144,7 @@ class Limits:
 
     # -- bounds -------------------------------------------------------------------------------
 
-    def _bound(self, family: Family, places: "Ints") -> Limit:
+    def _bound(self, family: Family, places: Ints) -> Limit:
         program = self.program
         block = program.column_block(family.name)
         values = (program.column_lower if family.side == "lower" else program.column_upper)[places]
@@ -171,7 +169,7 @@ class Limits:
         )
 
     def _bound_softness(
-        self, family: Family, values: "Floats", block: "ColumnBlock", definition: VariableDef | None
+        self, family: Family, values: Floats, block: ColumnBlock, definition: VariableDef | None
     ) -> Softness:
         if definition is None or block.kind in ("binary", "semicontinuous"):
             return Softness(False, "a switch is on or off")
@@ -184,7 +182,7 @@ class Limits:
 
     # -- constraints --------------------------------------------------------------------------
 
-    def _rows(self, family: Family, places: "Ints") -> Limit:
+    def _rows(self, family: Family, places: Ints) -> Limit:
         program = self.program
         block = next(b for b in program.rows if b.constraint_id == family.name)
         shape = _shape_of(program, places)
@@ -295,11 +293,11 @@ class _Shape:
     switches: int
     constant: bool
     switched: bool
-    gates: "Ints"
-    gate_values: "Floats"
+    gates: Ints
+    gate_values: Floats
 
 
-def _shape_of(program: "Program", places: "Ints") -> _Shape:
+def _shape_of(program: Program, places: Ints) -> _Shape:
     starts = program.row_starts.astype(np.int64)
     lengths = starts[places + 1] - starts[places]
     owner = np.repeat(np.arange(len(places)), lengths)

@@ -2,7 +2,7 @@
 
 from engiagent.explain.labels import shown
 from engiagent.explain.limits import difference_unit
-from engiagent.units.unit import UnitError, parse_unit
+from engiagent.units.unit import CURRENCIES, UnitError, parse_unit
 
 
 def is_money(unit: str) -> bool:
@@ -19,8 +19,6 @@ def is_money(unit: str) -> bool:
 
 
 def _currencies() -> set[str]:
-    from engiagent.units.unit import CURRENCIES
-
     return set(CURRENCIES)
 
 

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 Span = tuple[int, int]
 LONGEST: Final = 160
@@ -73,7 +71,7 @@ class Part:
 class Text:
     """What places are found in: a problem with its data, or a blueprint's folder alone."""
 
-    problem: "Problem | None"
+    problem: Problem | None
     blueprint: str = "blueprint.json"
     folder: Path | None = None
 

@@ -4,17 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engiagent.formulations.program import Block, Program
+from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import row_names
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.formulations.program import Block, Program
-    from engiagent.formulations.values import Floats
 
-
-def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResult | None:
+def stored_result(program: Program, solution: "xarray.Dataset") -> SolverResult | None:
     """Return the plan and the multipliers of a solution file; None where it holds no plan.
 
     What lowering put into the program is not stored; such columns and rows are NaN.
@@ -45,8 +44,8 @@ def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResul
 
 
 def _gathered(
-    solution: "xarray.Dataset", prefix: str, blocks: "list[tuple[str, Any]]", size: int
-) -> "Floats | None":
+    solution: "xarray.Dataset", prefix: str, blocks: list[tuple[str, Any]], size: int
+) -> Floats | None:
     """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
     result = np.full(size, np.nan)
     for name, block in blocks:
@@ -59,6 +58,6 @@ def _gathered(
     return result
 
 
-def _of_block(values: "Floats", block: "Block") -> "Floats":
+def _of_block(values: Floats, block: Block) -> Floats:
     flat = values.reshape(-1)
     return flat if block.positions is None else flat[block.positions]

@@ -1,7 +1,7 @@
 """Why a solver came to no end: how far it came, which numbers stand out, what could help."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -10,11 +10,9 @@ from engiagent.explain.explanation import Extreme, Trouble
 from engiagent.explain.labels import shown
 from engiagent.explain.relaxed import names_in
 from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.result import SolverResult
 from engiagent.solvers.validate import place_of
-
-if TYPE_CHECKING:
-    from engiagent.formulations.values import Floats
-    from engiagent.solvers.result import SolverResult
 
 WIDE: Final = 1e7
 """A ratio of coefficients from which rounding becomes a cause worth naming."""
@@ -22,7 +20,7 @@ LARGE: Final = 100_000
 
 
 def explain_trouble(
-    program: Program, result: "SolverResult", said: Statements, choice: str | None = None
+    program: Program, result: SolverResult, said: Statements, choice: str | None = None
 ) -> Trouble:
     """Return what was tried, which coefficients differ most, and what could help.
 
@@ -51,7 +49,7 @@ def explain_trouble(
     )
 
 
-def _tried(result: "SolverResult", choice: str | None) -> Iterator[str]:
+def _tried(result: SolverResult, choice: str | None) -> Iterator[str]:
     name = f"{result.solver} {result.solver_version}".strip()
     yield f"{name} for {result.seconds:.3g} s: {result.reason}"
     done = [
@@ -101,14 +99,14 @@ def _ranges(program: Program) -> Mapping[str, tuple[float, float]]:
     return found
 
 
-def _sizes(values: "Floats") -> "Floats":
+def _sizes(values: Floats) -> Floats:
     finite: Floats = np.abs(values[np.isfinite(values)])
     return finite[finite > 0]
 
 
 def _suggestions(
     program: Program,
-    result: "SolverResult",
+    result: SolverResult,
     ratio: float | None,
     largest: Extreme | None,
     smallest: Extreme | None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from engiagent.explain.explanation import Growth, Unbounded
 from engiagent.explain.labels import shown, where_of
 from engiagent.explain.limits import difference_unit
 from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
-
-if TYPE_CHECKING:
-    from engiagent.formulations.values import Floats
 
 NOTHING: Final = 1e-9
 """What is less than this, relative to the largest part of a direction, is rounding."""
@@ -25,7 +23,7 @@ MOST_TRIED: Final = 6
 
 
 def explain_unbounded(
-    program: Program, ray: "Floats", *, seconds: float, try_bounds: bool = True
+    program: Program, ray: Floats, *, seconds: float, try_bounds: bool = True
 ) -> Unbounded:
     """Return a direction of endless improvement in words.
 
@@ -61,7 +59,7 @@ def explain_unbounded(
     )
 
 
-def is_ray(program: Program, ray: "Floats") -> bool:
+def is_ray(program: Program, ray: Floats) -> bool:
     """Whether a direction stays within every linear limit for ever and improves the objective."""
     size = float(np.max(np.abs(ray), initial=0.0))
     if not (np.isfinite(size) and size > 0):
@@ -79,13 +77,13 @@ def is_ray(program: Program, ray: "Floats") -> bool:
     return bool(rows and columns and gain > 0 and linear)
 
 
-def _stays(moved: "Floats", lower: "Floats", upper: "Floats", room: "Floats") -> bool:
+def _stays(moved: Floats, lower: Floats, upper: Floats, room: Floats) -> bool:
     falls = np.isinf(lower) | (moved >= -room)
     rises = np.isinf(upper) | (moved <= room)
     return bool(np.all(falls) and np.all(rises))
 
 
-def _runs(program: Program, block: ColumnBlock, ray: "Floats") -> Iterator[tuple[float, str]]:
+def _runs(program: Program, block: ColumnBlock, ray: Floats) -> Iterator[tuple[float, str]]:
     """Yield each rate at which elements of a block grow, with the elements."""
     rates = np.round(ray[block.start : block.stop], 9)
     for rate in dict.fromkeys(rates[rates != 0].tolist()):

@@ -4,6 +4,8 @@ import hashlib
 import os
 import secrets
 import stat
+from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -172,8 +174,6 @@ def _reason(folder: Path, parts: tuple[str, ...], error: OSError) -> str:
 
 
 def _neighbours(path: Path) -> str:
-    from difflib import get_close_matches
-
     try:
         names = sorted(entry.name for entry in path.parent.iterdir())[:1000]
     except OSError:
@@ -184,8 +184,6 @@ def _neighbours(path: Path) -> str:
 
 def packaged_yaml(package: str, name: str) -> Any:
     """Return what a YAML file of this distribution says."""
-    from importlib.resources import files
-
     from ruamel.yaml import YAML
 
     # Not pure: where the parser in C is installed, it is five times as fast.

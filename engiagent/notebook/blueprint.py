@@ -5,22 +5,31 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from engiagent.agents.running import in_full
 from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+from engiagent.blueprint.patching import patched
 from engiagent.errors import InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.latex import emit_latex
+from engiagent.notebook.difference import Difference, blueprint_difference
 from engiagent.notebook.home import Home, solve_options
 from engiagent.notebook.progress import Shown
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.diagnostics import Diagnostic
-    from engiagent.notebook.difference import Difference
-    from engiagent.notebook.run import Run
-    from engiagent.notebook.shown import Explanation
-    from engiagent.notebook.solution import Solution
-    from engiagent.notebook.study import Study
-    from engiagent.notebook.views import Equations, Findings
-    from engiagent.solvers.result import OnProgress
+from engiagent.notebook.run import Run
+from engiagent.notebook.shown import Explanation
+from engiagent.notebook.solution import Solution
+from engiagent.notebook.study import Study, pareto, sensitivity, sweep
+from engiagent.notebook.views import Equations, Findings, blueprint_html, blueprint_text
+from engiagent.run.edits import set_value, with_changes
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
+from engiagent.run.proofs import PLAIN
+from engiagent.run.stages import computed, solve_program, static_findings
+from engiagent.solvers.result import OnProgress
 
 _FIELDS = tuple(item.name for item in fields(PlainBlueprint))
 
@@ -48,8 +57,6 @@ class Blueprint(PlainBlueprint):
         InputError
             When the file is unreadable, no JSON, or does not fit the schema.
         """
-        from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
-
         blueprint = super().load(path)
         problem = problem_beside(Path(path))
         name = problem.id if problem is not None else name_of(Path(path))
@@ -79,26 +86,18 @@ class Blueprint(PlainBlueprint):
     @property
     def expanded(self) -> "Blueprint":
         """The blueprint with all that its components stand for written out."""
-        from engiagent.agents.running import in_full
-
         return Blueprint.of(in_full(self.plain), self.home)
 
-    def lint(self) -> "Findings":
+    def lint(self) -> Findings:
         """Return what static analysis finds: names, shapes, units, unused data."""
-        from engiagent.notebook.views import Findings
-
         return Findings(self.home.name, self._diagnostics())
 
-    def equations(self) -> "Equations":
+    def equations(self) -> Equations:
         """Return objective and constraints as formulas that a notebook sets."""
-        from engiagent.notebook.views import Equations
-
         return Equations(self)
 
-    def diff(self, other: PlainBlueprint) -> "Difference":
+    def diff(self, other: PlainBlueprint) -> Difference:
         """Return what is different in another blueprint."""
-        from engiagent.notebook.difference import blueprint_difference
-
         return blueprint_difference(self, other)
 
     def to_pyomo(self) -> str:
@@ -110,8 +109,6 @@ class Blueprint(PlainBlueprint):
 
     def to_latex(self) -> str:
         """Return a LaTeX document that says what the blueprint says."""
-        from engiagent.formulations.latex import emit_latex
-
         text: str = emit_latex(self.plain, self.home.folder)
         return text
 
@@ -136,8 +133,6 @@ class Blueprint(PlainBlueprint):
             When the name leads nowhere, or the blueprint would not hold with the value: with the
             findings that ``engiagent lint`` would print.
         """
-        from engiagent.run.edits import set_value
-
         document = self.to_dict()
         set_value(document, name, value, unit)
         shown = value if isinstance(value, int | float | str) else "other values"
@@ -149,16 +144,11 @@ class Blueprint(PlainBlueprint):
         A step into a list may be the name of the element, as in
         ``/core_model_elements/constraints/C1/expression``.
         """
-        from engiagent.blueprint.patching import patched
-        from engiagent.run.edits import with_changes
-
         document = with_changes(self.to_dict(), patched(self.to_dict(), operations))
         return self._edited(document, "; ".join(f"{o['op']} {o['path']}" for o in operations))
 
     def _edited(self, document: dict[str, Any], said: str) -> "Blueprint":
         """Return another document at home here; what it breaks is refused."""
-        from engiagent.blueprint.diagnostics import BlueprintError
-
         home = replace(self.home, edits=(*self.home.edits, said))
         edited = Blueprint.of(PlainBlueprint.from_dict(document), home)
         known = {(d.code, d.path, d.message) for d in self._diagnostics()}
@@ -171,18 +161,14 @@ class Blueprint(PlainBlueprint):
             raise BlueprintError(found)
         return edited
 
-    def _diagnostics(self) -> "tuple[Diagnostic, ...]":
-        from engiagent.blueprint.analysis import analyse
-        from engiagent.blueprint.definitions import check_definitions
-        from engiagent.formulations.expansion import expand
-
+    def _diagnostics(self) -> tuple[Diagnostic, ...]:
         if self.kind == "definitions":
             return tuple(check_definitions(self.plain, self.home.folder))
         return tuple(analyse(expand(self.plain), self.home.folder).diagnostics)
 
     # -- solving --------------------------------------------------------------------------------
 
-    def solve(self, *, progress: bool = True, **options: Any) -> "Solution":
+    def solve(self, *, progress: bool = True, **options: Any) -> Solution:
         """Solve in memory, the solver in a process of its own.
 
         Parameters
@@ -202,7 +188,7 @@ class Blueprint(PlainBlueprint):
         with Shown(self.home.name) as shown:
             return self._solved(given, shown if progress else None, None)
 
-    async def asolve(self, *, progress: bool = False, **options: Any) -> "Solution":
+    async def asolve(self, *, progress: bool = False, **options: Any) -> Solution:
         """Solve without holding up the event loop; cancelling the task stops the solver."""
         given, cancel = solve_options(options), threading.Event()
         with Shown(self.home.name) as shown:
@@ -216,17 +202,11 @@ class Blueprint(PlainBlueprint):
                 raise
 
     def _solved(
-        self, options: Any, on_progress: "OnProgress | None", cancel: threading.Event | None
-    ) -> "Solution":
-        from engiagent.notebook.solution import Solution
-        from engiagent.run.proofs import PLAIN
-        from engiagent.run.stages import computed, solve_program, static_findings
-
+        self, options: Any, on_progress: OnProgress | None, cancel: threading.Event | None
+    ) -> Solution:
         data = self.home.data
         if self.kind == "definitions":
             return Solution(self, computed(self.plain, data))
-        from engiagent.formulations.compile import compile_blueprint
-
         expanded = self.expanded.plain
         found = static_findings(expanded, data)
         if found.error is not None:
@@ -237,12 +217,12 @@ class Blueprint(PlainBlueprint):
 
     def run(
         self,
-        out: "str | Path | None" = None,
+        out: str | Path | None = None,
         *,
         force: bool = False,
         progress: bool = True,
         **options: Any,
-    ) -> "Run":
+    ) -> Run:
         """Take the blueprint through every stage and keep all of it in a folder.
 
         Raises
@@ -251,7 +231,6 @@ class Blueprint(PlainBlueprint):
             When the folder cannot be used.
         """
         from engiagent.agents.runs import solve_given
-        from engiagent.notebook.run import Run
 
         home = self.home
         if home.folder is None and any(p.data for p in self.core.parameters):
@@ -270,13 +249,13 @@ class Blueprint(PlainBlueprint):
             )
         return Run.of(outcome)
 
-    def explain(self, *, seconds: float = 10.0, **options: Any) -> "Explanation":
+    def explain(self, *, seconds: float = 10.0, **options: Any) -> Explanation:
         """Say why there is no plan, no best one, or just this one; solves for it."""
         return self.solve(progress=False, **options).explain(seconds=seconds)
 
     # -- studies --------------------------------------------------------------------------------
 
-    def sweep(self, *variations: str, **given: Any) -> "Study":
+    def sweep(self, *variations: str, **given: Any) -> Study:
         """Solve over a grid of values.
 
         Parameters
@@ -292,11 +271,9 @@ class Blueprint(PlainBlueprint):
         EngiagentError
             When a name leads nowhere, or the blueprint is wrong.
         """
-        from engiagent.notebook.study import sweep
-
         return sweep(self, variations, given)
 
-    def pareto(self, *goals: str, **given: Any) -> "Study":
+    def pareto(self, *goals: str, **given: Any) -> Study:
         """Return the front between the objective and further goals.
 
         Parameters
@@ -306,11 +283,9 @@ class Blueprint(PlainBlueprint):
         given
             ``method``, ``points``, and what :meth:`sweep` takes.
         """
-        from engiagent.notebook.study import pareto
-
         return pareto(self, goals, given)
 
-    def sensitivity(self, *factors: str, **given: Any) -> "Study":
+    def sensitivity(self, *factors: str, **given: Any) -> Study:
         """Solve with each factor at both ends of its range, all others as they stand.
 
         Parameters
@@ -321,20 +296,14 @@ class Blueprint(PlainBlueprint):
         given
             ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
-        from engiagent.notebook.study import sensitivity
-
         return sensitivity(self, factors, given)
 
     # -- showing --------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        from engiagent.notebook.views import blueprint_text
-
         return blueprint_text(self)
 
     def _repr_html_(self) -> str:
-        from engiagent.notebook.views import blueprint_html
-
         return blueprint_html(self)
 
     def _repr_latex_(self) -> str:

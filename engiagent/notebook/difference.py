@@ -8,8 +8,11 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.errors import InputError
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.notebook import markup
+from engiagent.notebook.run import Run
 from engiagent.notebook.shown import amount
+from engiagent.notebook.solution import Solution
 from engiagent.report import words
 from engiagent.report.charts.series import solution_dimensions
 from engiagent.run import comparison
@@ -17,8 +20,6 @@ from engiagent.run import comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-    from engiagent.notebook.run import Run
-    from engiagent.notebook.solution import Solution
 
 _LONGEST: Final = 90
 _SOURCE: Final = "source_reference"
@@ -75,9 +76,6 @@ def diff(a: Any, b: Any) -> Difference:
     InputError
         When they are of two kinds, or of none of these.
     """
-    from engiagent.notebook.run import Run
-    from engiagent.notebook.solution import Solution
-
     if isinstance(a, PlainBlueprint) and isinstance(b, PlainBlueprint):
         return blueprint_difference(a, b)
     if isinstance(a, Solution) and isinstance(b, Solution):
@@ -98,7 +96,7 @@ def blueprint_difference(a: PlainBlueprint, b: PlainBlueprint) -> Difference:
     return Difference("Blueprints", tuple(_shown(change) for change in found))
 
 
-def solution_difference(a: "Solution", b: "Solution") -> Difference:
+def solution_difference(a: Solution, b: Solution) -> Difference:
     """Return how far two plans lie apart: status, objective, and the largest step of each series.
 
     Values below a billionth of a series' range count as the same.
@@ -118,7 +116,7 @@ def solution_difference(a: "Solution", b: "Solution") -> Difference:
     return Difference("Solutions", tuple(changes))
 
 
-def run_difference(a: "Run", b: "Run") -> Difference:
+def run_difference(a: Run, b: Run) -> Difference:
     """Return how two runs differ: verdict, reason, what was solved and the plans."""
     pairs = [
         (name, str(getattr(a, name) or ""), str(getattr(b, name) or ""))
@@ -141,7 +139,7 @@ def _plain(blueprint: PlainBlueprint) -> PlainBlueprint:
     return blueprint.plain if isinstance(blueprint, Blueprint) else blueprint
 
 
-def _series(name: str, a: "Solution", b: "Solution") -> Iterator[Change]:
+def _series(name: str, a: Solution, b: Solution) -> Iterator[Change]:
     present = [name in item.dataset for item in (a, b)]
     if not all(present):
         yield Change(name, *("there" if there else "" for there in present))
@@ -183,7 +181,5 @@ def _shown(change: comparison.Change) -> Change:
 
 
 def _short(value: Any) -> str:
-    from engiagent.io.jsontext import dumps_canonical
-
     text = value if isinstance(value, str) else " ".join(dumps_canonical(value).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from markupsafe import Markup
 
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.report.charts import Chart, caption, document, plotly_figure
 from engiagent.report.charts.palette import Theme
@@ -37,8 +38,6 @@ class Figure:
         InputError
             When the file is to be another kind of picture, or cannot be written.
         """
-        from engiagent.io.files import write_atomic
-
         target = Path(path)
         if target.suffix.lower() != ".svg":
             raise InputError("a figure is kept as SVG", str(path), expected="a name that ends .svg")

@@ -41,7 +41,7 @@ def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
     return name if name not in taken else f"{item.source}: {name}"
 
 
-def _index(members: list[Series], places: "np.typing.NDArray[np.float64]") -> "pd.Index[Any]":
+def _index(members: list[Series], places: np.typing.NDArray[np.float64]) -> "pd.Index[Any]":
     """Return the rows' index: moments in their zone, times of day, or numbers."""
     import pandas as pd
 

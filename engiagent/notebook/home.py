@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engiagent.errors import InputError
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem as PlainProblem
 
@@ -66,8 +67,6 @@ def solve_options(given: Mapping[str, Any]) -> SolveOptions:
     InputError
         For a keyword that is none of them.
     """
-    from engiagent.errors import InputError
-
     known = [field.name for field in fields(SolveOptions)]
     unknown = [name for name in given if name not in known]
     if unknown:

@@ -13,6 +13,7 @@ from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.notebook.audits import Audit
 from engiagent.notebook.blueprint import Blueprint
+from engiagent.notebook.home import dressed
 from engiagent.notebook.problem import TEXT_FILE, Problem
 from engiagent.notebook.shown import Certificate, Explanation
 
@@ -88,8 +89,6 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _shower(kind: Any) -> Any:
-    from engiagent.notebook.home import dressed
-
     return lambda plain: dressed(kind, plain)._repr_html_()
 
 

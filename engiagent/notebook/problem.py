@@ -4,28 +4,32 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from markupsafe import Markup
 
+from engiagent.agents.analyzer import Analyzer
+from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.asking import Asking
+from engiagent.agents.protocol import Board, Engine
 from engiagent.errors import EngiagentError, InputError
+from engiagent.explain.audit import audit_problem
 from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
+from engiagent.notebook.audits import Audit
 from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.home import Home, dressed, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run, run_in
 from engiagent.notebook.shown import Certificate
+from engiagent.notebook.solution import Solution
 from engiagent.report.charts import numerals
+from engiagent.run.certify import certify
 from engiagent.run.folder import is_run_folder
 from engiagent.run.inputs import EXPERT
+from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem as PlainProblem
-
-if TYPE_CHECKING:
-    from engiagent.agents.engines.asking import Asking
-    from engiagent.agents.protocol import Engine
-    from engiagent.notebook.audits import Audit
-    from engiagent.notebook.solution import Solution
+from engiagent.text.corpus import locate
 
 TEXT_FILE = "problem.md"
 _SHOWN = 12
@@ -35,7 +39,7 @@ class Problem(PlainProblem):
     """An engineering problem as text with its data; see :class:`engiagent.problems.Problem`."""
 
     @classmethod
-    def load(cls, path: "str | Path") -> Self:  # type: ignore[override]
+    def load(cls, path: str | Path) -> Self:  # type: ignore[override]
         """Load a problem from a folder, a file, or by its name in the corpus.
 
         A path that exists goes before a name, as ``merchant_day`` or ``battery/merchant_day``.
@@ -45,8 +49,6 @@ class Problem(PlainProblem):
         InputError
             When there is no such thing, or it cannot be read.
         """
-        from engiagent.text.corpus import locate
-
         place = Path(path)
         if place.exists() or place.suffix:
             return super().load(place)
@@ -59,7 +61,7 @@ class Problem(PlainProblem):
 
     @classmethod
     def from_text(
-        cls, text: str, data: Mapping[str, Any] | None = None, folder: "str | Path | None" = None
+        cls, text: str, data: Mapping[str, Any] | None = None, folder: str | Path | None = None
     ) -> Self:
         """Make a problem from its text and data.
 
@@ -87,11 +89,8 @@ class Problem(PlainProblem):
         write_atomic(target / TEXT_FILE, text)
         return cls.load(target)
 
-    def audit(self, seconds: float = 30.0) -> "Audit":
+    def audit(self, seconds: float = 30.0) -> Audit:
         """Say whether the text gives enough to be solved, and whether what it gives can hold."""
-        from engiagent.explain.audit import audit_problem
-        from engiagent.notebook.audits import Audit
-
         return dressed(Audit, audit_problem(self, seconds=seconds))
 
     def analyse(
@@ -99,7 +98,7 @@ class Problem(PlainProblem):
         engine: str = "offline",
         *,
         values: Mapping[str, str] | None = None,
-        asking: "Asking | None" = None,
+        asking: Asking | None = None,
     ) -> Blueprint:
         """Return the blueprint of the problem, with what was not understood in its ``home``.
 
@@ -121,10 +120,6 @@ class Problem(PlainProblem):
         """
         if engine == "expert":
             return self._expert(values)
-        from engiagent.agents.analyzer import Analyzer
-        from engiagent.agents.protocol import Board
-        from engiagent.solvers.result import SolveOptions
-
         board = Board(
             problem=self,
             data=self.folder,
@@ -149,7 +144,7 @@ class Problem(PlainProblem):
         )
         return Blueprint.of(blueprint, home)
 
-    def solve(self, engine: str = "offline", **options: Any) -> "Solution":
+    def solve(self, engine: str = "offline", **options: Any) -> Solution:
         """Analyse and solve in memory; see :meth:`analyse` and :meth:`Blueprint.solve`."""
         return self.analyse(engine).solve(**options)
 
@@ -173,8 +168,6 @@ class Problem(PlainProblem):
         InputError
             When the problem has no annotated requirements, or the schedule cannot be read.
         """
-        from engiagent.run.certify import certify
-
         found = certify(
             self, schedule, None, folder=self.folder, name=self.id, mapping=mapping, exact=exact
         )
@@ -182,11 +175,11 @@ class Problem(PlainProblem):
 
     def run(
         self,
-        out: "str | Path | None" = None,
+        out: str | Path | None = None,
         engine: str = "offline",
         *,
         values: Mapping[str, str] | None = None,
-        asking: "Asking | None" = None,
+        asking: Asking | None = None,
         force: bool = False,
         progress: bool = True,
         **options: Any,
@@ -234,7 +227,7 @@ class Problem(PlainProblem):
             )
         return Run.of(outcome)
 
-    def _engine(self, engine: str, asking: "Asking | None") -> "Engine":
+    def _engine(self, engine: str, asking: Asking | None) -> Engine:
         from engiagent.agents.engines.offline import OfflineEngine
         from engiagent.agents.runs import ENGINES
 
@@ -244,9 +237,6 @@ class Problem(PlainProblem):
             raise InputError(
                 "there is no such engine", found=engine, expected=", ".join((*ENGINES, "expert"))
             )
-        from engiagent.agents.budgets import Budget
-        from engiagent.agents.engines.asking import Asking
-
         asking = asking or Asking()
         asking.ready()
         return asking.engine(Path(mkdtemp(prefix="exchanges-")), Budget(), self)
@@ -293,7 +283,7 @@ def _column(name: str, unit: Any) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _content(given: Any) -> "str | bytes":
+def _content(given: Any) -> str | bytes:
     """Return what to write into a data file."""
     if isinstance(given, str) and "\n" in given:
         return given

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
+from engiagent.agents.engines.asking import Asking
 from engiagent.errors import InputError
+from engiagent.explain import explain
 from engiagent.io.files import sha256_bytes
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.home import Home, dressed
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.shown import Certificate, Explanation, amount, verdict_badge
+from engiagent.notebook.solution import Solution
 from engiagent.report.charts import route_chart
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -27,15 +30,15 @@ from engiagent.run.folder import (
     read_record,
     read_trace,
 )
+from engiagent.run.inputs import stored_problem
+from engiagent.run.outcome import RunOutcome
+from engiagent.solvers.solution import load_solution
+from engiagent.text import Problem as PlainProblem
 
 if TYPE_CHECKING:
-    from engiagent.agents.engines.asking import Asking
-    from engiagent.agents.running import RunOutcome
     from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference
     from engiagent.notebook.problem import Problem
-    from engiagent.notebook.solution import Solution
-    from engiagent.text import Problem as PlainProblem
 
 _CUT: Final = ("running", "interrupted")
 
@@ -59,7 +62,7 @@ class Run:
         return cls(Path(folder))
 
     @classmethod
-    def of(cls, outcome: "RunOutcome") -> "Run":
+    def of(cls, outcome: RunOutcome) -> "Run":
         """Return the run that just ended; an error that stopped it is raised.
 
         Raises
@@ -100,7 +103,7 @@ class Run:
         cut = record["state"] in _CUT and not is_under_way(record)
         return cut and "problem" in record["asked"] and (self.folder / PROBLEM).is_dir()
 
-    def resume(self, *, asking: "Asking | None" = None, progress: bool = True) -> "Run":
+    def resume(self, *, asking: Asking | None = None, progress: bool = True) -> "Run":
         """Go on where the run was cut: what a language model answered is not asked again.
 
         Raises
@@ -125,7 +128,6 @@ class Run:
     def problem(self) -> "Problem | None":
         """The run's own copy of the problem; None for a run of a blueprint alone."""
         from engiagent.notebook.problem import Problem
-        from engiagent.run.inputs import stored_problem
 
         found = stored_problem(self.folder) if (self.folder / PROBLEM).is_dir() else None
         return None if found is None else Problem.of(found)
@@ -142,11 +144,8 @@ class Run:
         return Blueprint.of(found, home)
 
     @cached_property
-    def solution(self) -> "Solution | None":
+    def solution(self) -> Solution | None:
         """The plan; None where the run came to none."""
-        from engiagent.notebook.solution import Solution
-        from engiagent.solvers.solution import load_solution
-
         path = self.folder / SOLUTION
         if self.blueprint is None or not path.is_file():
             return None
@@ -167,8 +166,6 @@ class Run:
 
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back."""
-        from engiagent.explain import explain
-
         return dressed(Explanation, explain(self.folder, seconds=seconds))
 
     def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
@@ -224,7 +221,7 @@ class Run:
         return markup.card(str(record["problem"]), *parts, kicker="run")
 
 
-def run_in(out: "str | Path | None", problem: "PlainProblem") -> Run | None:
+def run_in(out: str | Path | None, problem: PlainProblem) -> Run | None:
     """Return the run of a problem that a folder holds already, None where it is to be begun.
 
     Raises

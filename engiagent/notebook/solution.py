@@ -1,29 +1,38 @@
 """A plan, with how it came about: look at it, keep it, have it checked and explained."""
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
+from engiagent.agents.extraction import unread
+from engiagent.agents.protocol import Board
+from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
+from engiagent.explain.explaining import Given, explain, explain_result, explain_stored
+from engiagent.formulations.program import Program
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
+from engiagent.notebook.frames import frame
 from engiagent.notebook.home import dressed
 from engiagent.notebook.shown import Certificate, Explanation, amount
 from engiagent.report.charts import Panel, plan_panels
+from engiagent.run.certify import certify, with_gaps
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.solution import save_solution
+from engiagent.verify.claims import EDITED, Reading
+from engiagent.verify.disturbances import parse_disturbances
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from engiagent.blueprint import Blueprint as PlainBlueprint
-    from engiagent.blueprint.elaborate import Elaboration
-    from engiagent.formulations.program import Program
     from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference
-    from engiagent.solvers.result import SolverResult
 
 OVERVIEW: Final = 4
 """Panels that are drawn when nobody says which."""
@@ -34,8 +43,8 @@ class Drawn:
     """A plan as charts are drawn from it."""
 
     solution: "xarray.Dataset"
-    blueprint: "PlainBlueprint"
-    elaboration: "Elaboration"
+    blueprint: PlainBlueprint
+    elaboration: Elaboration
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,8 +63,8 @@ class Solution:
 
     blueprint: "Blueprint"
     dataset: "xarray.Dataset"
-    program: "Program | None" = None
-    result: "SolverResult | None" = None
+    program: Program | None = None
+    result: SolverResult | None = None
 
     @property
     def status(self) -> str:
@@ -80,8 +89,6 @@ class Solution:
         for key, array in self.dataset.data_vars.items():
             if array.attrs.get("quantity") == name:
                 return self.dataset[str(key)]
-        from difflib import get_close_matches
-
         known = [str(a.attrs.get("quantity") or k) for k, a in self.dataset.data_vars.items()]
         close = get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
         raise InputError(f"there is no series {name!r}", expected=", ".join(close) or "a plan")
@@ -94,8 +101,6 @@ class Solution:
 
     def to_netcdf(self, path: str | Path) -> Path:
         """Write the plan as ``engiagent check --solution`` reads it, and return its path."""
-        from engiagent.solvers.solution import save_solution
-
         save_solution(self.dataset, Path(path))
         return Path(path)
 
@@ -110,8 +115,6 @@ class Solution:
         units
             Whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
-        from engiagent.notebook.frames import frame
-
         return frame(self.drawn, units=units)
 
     # -- looking --------------------------------------------------------------------------------
@@ -119,8 +122,6 @@ class Solution:
     @cached_property
     def drawn(self) -> Drawn:
         """The plan with its expanded blueprint and the data, as charts are drawn from it."""
-        from engiagent.blueprint.elaborate import Elaboration
-
         plain = self.blueprint.expanded.plain
         return Drawn(self.dataset, plain, Elaboration(plain.core, self.blueprint.home.folder))
 
@@ -182,10 +183,6 @@ class Solution:
         InputError
             When there is no problem to check against, or an input is unreadable.
         """
-        from engiagent.run.certify import certify, with_gaps
-        from engiagent.verify.claims import EDITED, Reading
-        from engiagent.verify.disturbances import parse_disturbances
-
         home = self.blueprint.home
         if against not in (None, "problem", "blueprint"):
             raise InputError("against what?", found=against, expected="problem or blueprint")
@@ -212,10 +209,6 @@ class Solution:
 
     def _unread(self) -> tuple[str, ...]:
         """Return what nobody but a language model has read in the text."""
-        from engiagent.agents.extraction import unread
-        from engiagent.agents.protocol import Board
-        from engiagent.solvers.result import SolveOptions
-
         home = self.blueprint.home
         return unread(
             Board(
@@ -236,8 +229,6 @@ class Solution:
         seconds
             For what is solved again to explain.
         """
-        from engiagent.explain.explaining import Given, explain, explain_result, explain_stored
-
         home = self.blueprint.home
         given = Given(
             blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem, name=home.name

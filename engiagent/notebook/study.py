@@ -10,8 +10,13 @@ from engiagent.notebook.home import dressed, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.report.charts import numerals
 from engiagent.report.studied import study_charts
+from engiagent.study.fronts import parse_goal
 from engiagent.study.live import Setting
 from engiagent.study.outcome import Outcome
+from engiagent.study.pareto import run_pareto
+from engiagent.study.sensitivity import Factor, every_parameter, run_sensitivity
+from engiagent.study.sweep import SweepRequest, run_sweep
+from engiagent.study.variation import Variation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +68,6 @@ class Study(Outcome):
 
 def sweep(blueprint: "Blueprint", variations: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a sweep; see :meth:`Blueprint.sweep`."""
-    from engiagent.study.sweep import SweepRequest, run_sweep
-    from engiagent.study.variation import Variation
-
     parsed = tuple(Variation.parse(text) for text in variations)
     request = SweepRequest(parsed, show=tuple(given.pop("show", ())))
     with _Study(blueprint, given) as work:
@@ -75,9 +77,6 @@ def sweep(blueprint: "Blueprint", variations: Sequence[str], given: dict[str, An
 
 def pareto(blueprint: "Blueprint", goals: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a front; see :meth:`Blueprint.pareto`."""
-    from engiagent.study.fronts import parse_goal
-    from engiagent.study.pareto import run_pareto
-
     asked = {name: given.pop(name) for name in ("method", "points", "show") if name in given}
     with _Study(blueprint, given) as work:
         found = run_pareto(
@@ -93,8 +92,6 @@ def pareto(blueprint: "Blueprint", goals: Sequence[str], given: dict[str, Any]) 
 
 def sensitivity(blueprint: "Blueprint", factors: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a sensitivity; see :meth:`Blueprint.sensitivity`."""
-    from engiagent.study.sensitivity import Factor, every_parameter, run_sensitivity
-
     asked = {name: given.pop(name) for name in ("width", "show") if name in given}
     named = [Factor.parse(text) for text in factors] or every_parameter(blueprint.plain)
     with _Study(blueprint, given) as work:

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.diagnostics import Diagnostic
+from engiagent.blueprint.document import ParameterDef, VariableDef
 from engiagent.errors import EngiagentError
+from engiagent.formulations.latex import Formula, formulas
 from engiagent.notebook import markup
 from engiagent.report import words
 from engiagent.report.charts import numerals
 
 if TYPE_CHECKING:
-    from engiagent.blueprint.diagnostics import Diagnostic
-    from engiagent.blueprint.document import ParameterDef, VariableDef
-    from engiagent.formulations.latex import Formula
     from engiagent.notebook.blueprint import Blueprint
 
 MOST_FORMULAS = 40
@@ -25,16 +26,16 @@ class Findings:
     """What static analysis says of a blueprint: a sequence of diagnostics."""
 
     name: str
-    diagnostics: "tuple[Diagnostic, ...]"
+    diagnostics: tuple[Diagnostic, ...]
 
     def __len__(self) -> int:
         return len(self.diagnostics)
 
-    def __getitem__(self, position: int) -> "Diagnostic":
+    def __getitem__(self, position: int) -> Diagnostic:
         return self.diagnostics[position]
 
     @property
-    def errors(self) -> "tuple[Diagnostic, ...]":
+    def errors(self) -> tuple[Diagnostic, ...]:
         """Those that keep the blueprint from being solved."""
         return tuple(d for d in self.diagnostics if d.severity == "error")
 
@@ -63,8 +64,6 @@ class Equations:
     """Objective and constraints of a blueprint as formulas."""
 
     def __init__(self, blueprint: "Blueprint") -> None:
-        from engiagent.formulations.latex import formulas
-
         self.formulas: tuple[Formula, ...] = formulas(blueprint.plain)
 
     def to_latex(self) -> str:
@@ -81,11 +80,11 @@ class Equations:
         return f"$$\\begin{{aligned}}\n{body}{more}\n\\end{{aligned}}$$"
 
 
-def _aligned(formulas: "tuple[Formula, ...]") -> str:
+def _aligned(formulas: tuple[Formula, ...]) -> str:
     return f"\\begin{{aligned}}\n{_rows(formulas)}\n\\end{{aligned}}"
 
 
-def _rows(formulas: "tuple[Formula, ...]") -> str:
+def _rows(formulas: tuple[Formula, ...]) -> str:
     rows = []
     for formula in formulas:
         first, *rest = formula.lines
@@ -168,8 +167,6 @@ def _size_of(blueprint: "Blueprint") -> str:
     """Return how large the program is; nothing where the blueprint does not hold."""
     if blueprint.kind == "definitions":
         return "definitions, computed and not decided"
-    from engiagent.blueprint.analysis import analyse
-
     try:
         found = analyse(blueprint.expanded.plain, blueprint.home.folder)
     except EngiagentError:
@@ -177,14 +174,14 @@ def _size_of(blueprint: "Blueprint") -> str:
     return f"{found.variables} variables, {found.constraints} rows"
 
 
-def _parameter(item: "ParameterDef") -> tuple[str, str, str, str]:
+def _parameter(item: ParameterDef) -> tuple[str, str, str, str]:
     name = f"{item.name}[{', '.join(item.index)}]" if item.index else item.name
     unit = item.unit if isinstance(item.unit, str) else "several"
     shown = words.source(item.source_reference)
     return name, _value(item), numerals.unit(unit) or "–", shown
 
 
-def _value(item: "ParameterDef") -> str:
+def _value(item: ParameterDef) -> str:
     value: Any = item.value
     if item.status == "missing":
         return "missing"
@@ -197,7 +194,7 @@ def _value(item: "ParameterDef") -> str:
     return f"{len(value)} values"
 
 
-def _variable(item: "VariableDef") -> tuple[str, str, str, str, str, str]:
+def _variable(item: VariableDef) -> tuple[str, str, str, str, str, str]:
     low, high = ("" if end is None else str(end) for end in (item.lower, item.upper))
     kind = "" if item.type in (None, "continuous") else f" ({item.type})"
     unit = numerals.unit(item.unit) or "–"

@@ -26,16 +26,19 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import Slot
 from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
 from engiagent.units.words import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
     import xarray as xr
 
-    from engiagent.solvers.result import SolveOptions
 
 Json = dict[str, Any]
 Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
@@ -239,7 +242,7 @@ class Site:
         return self._statement.blueprint()
 
     def solve(
-        self, folder: Path | None = None, options: "SolveOptions | None" = None
+        self, folder: Path | None = None, options: SolveOptions | None = None
     ) -> "xr.Dataset":
         """Return the solution, as a run stores it; its status is the attribute ``status``.
 
@@ -250,11 +253,6 @@ class Site:
         options
             For the solver.
         """
-        from engiagent.formulations.compile import compile_blueprint
-        from engiagent.solvers.result import SolveOptions
-        from engiagent.solvers.solution import to_dataset
-        from engiagent.solvers.solving import solve
-
         program = compile_blueprint(self.blueprint(), folder)
         return to_dataset(program, solve(program, options or SolveOptions(), isolate=False))
 

@@ -56,7 +56,7 @@ def translated(text: str, names: Mapping[str, Mapping[str, str]], conventions: C
 
 
 def _replaced(
-    match: "re.Match[str]",
+    match: re.Match[str],
     text: str,
     names: Mapping[str, Mapping[str, str]],
     conventions: Conventions,
@@ -78,7 +78,7 @@ def _replaced(
     return f"{number}[{unit}]", match.end()
 
 
-def _quantity(match: "re.Match[str]", names: Mapping[str, Mapping[str, str]]) -> str:
+def _quantity(match: re.Match[str], names: Mapping[str, Mapping[str, str]]) -> str:
     owner, what = match["owner"], match["what"]
     if owner not in names:
         raise ValueFormError(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
+from engiagent.solvers.solution import load_solution
 
 if TYPE_CHECKING:
     import xarray
@@ -108,8 +110,6 @@ def _blueprint(folder: Path, trouble: list[str]) -> Blueprint | None:
     except EngiagentError as error:
         trouble.append(f"blueprint.json cannot be read: {error}")
         return None
-    from engiagent.formulations.expansion import expand
-
     try:
         return expand(blueprint)
     except EngiagentError as error:
@@ -134,8 +134,6 @@ def _elaboration(
 def _solution(path: Path, trouble: list[str]) -> "xarray.Dataset | None":
     if not path.is_file():
         return None
-    from engiagent.solvers.solution import load_solution
-
     try:
         return load_solution(path)
     except EngiagentError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.errors import EngiagentError
+from engiagent.explain import Given, explain_stored
 from engiagent.io.jsontext import loads_strict
 from engiagent.report.artefacts import Run
 
@@ -90,8 +91,6 @@ def _made(run: Run) -> Mapping[str, Any]:
     """Return what the stored plan says of itself; empty where that cannot be found out."""
     if run.blueprint is None or run.solution is None:
         return {}
-    from engiagent.explain import Given, explain_stored
-
     data = run.folder / "problem"
     given = Given(
         blueprint=run.blueprint,

@@ -51,7 +51,7 @@ class Section:
     is_folded: bool = False
 
 
-def drawn(name: str, number: int, chart: "charts.Chart") -> Chart:
+def drawn(name: str, number: int, chart: charts.Chart) -> Chart:
     """Return a drawn chart with its number and caption; ``name`` makes its ids unique."""
     return Chart(number, charts.caption(chart), charts.draw(chart, name))
 

@@ -5,22 +5,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import FrozenMap
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import data_files
+from engiagent.solvers.solution import load_solution
+from engiagent.text import Problem
+from engiagent.verify.certificate import LEVELS, Certificate
+from engiagent.verify.checking import check
 from engiagent.verify.claims import Reading, formal_reading, overrides_of
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
-    from engiagent.verify.disturbances import Disturbances
-    from engiagent.verify.foreign import Reading as Columns
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
+from engiagent.verify.definitions import reproduce
+from engiagent.verify.disturbances import Disturbances, with_disturbances
+from engiagent.verify.exact import with_exact
+from engiagent.verify.foreign import Reading as Columns
+from engiagent.verify.opinions import Opinion, with_opinion
+from engiagent.verify.requirements import Requirements
+from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
 _NOTABLE: Final = 1e-4  # share of a result by which execution differs worth a line
 
@@ -55,20 +59,20 @@ class BlueprintAlone:
 
 
 def certify(
-    problem: "Problem | None",
+    problem: Problem | None,
     solution: Any,
     blueprint: Blueprint | None,
     *,
     folder: Path,
     name: str,
-    mapping: "Mapping[str, str] | Columns | None" = None,
-    requirements: "Requirements | None" = None,
+    mapping: Mapping[str, str] | Columns | None = None,
+    requirements: Requirements | None = None,
     exact: bool = False,
-    opinion: "Opinion | None" = None,
-    disturb: "Disturbances | None" = None,
+    opinion: Opinion | None = None,
+    disturb: Disturbances | None = None,
     reading: Reading | None = None,
     overrides: Mapping[str, str] | None = None,
-) -> "Certificate":
+) -> Certificate:
     """Return the certificate of a schedule.
 
     Parameters
@@ -104,8 +108,6 @@ def certify(
     """
     if blueprint is not None and blueprint.kind == "definitions":
         return _reproduced(problem, solution, blueprint, folder, name, reading)
-    from engiagent.verify.checking import check
-
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
     reading = reading or reading_of(problem, blueprint, stated, overrides)
@@ -120,18 +122,12 @@ def certify(
         overrides=overrides,
     )
     if exact:
-        from engiagent.verify.exact import with_exact
-
         certificate = with_exact(certificate, source, solution, expanded, stated, mapping)
     if disturb is not None:
-        from engiagent.verify.disturbances import with_disturbances
-
         certificate = with_disturbances(
             certificate, source, solution, expanded, stated, mapping, disturb
         )
     if opinion is not None:
-        from engiagent.verify.opinions import with_opinion
-
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
 
@@ -145,22 +141,18 @@ def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[s
 
 
 def _reproduced(
-    problem: "Problem | None",
+    problem: Problem | None,
     solution: Any,
     blueprint: Blueprint,
     folder: Path,
     name: str,
     reading: Reading | None,
-) -> "Certificate":
+) -> Certificate:
     """Return the certificate of a computation: the checker computes it again."""
-    from engiagent.verify.definitions import reproduce
-
     given = blueprint
     if problem is None:
         given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
     if isinstance(solution, str | Path):
-        from engiagent.solvers.solution import load_solution
-
         solution = load_solution(solution)
     source: Any = problem or BlueprintAlone(blueprint, folder, name)
     reading = reading or reading_of(problem, blueprint) or Reading()
@@ -168,9 +160,9 @@ def _reproduced(
 
 
 def reading_of(
-    problem: "Problem | None",
+    problem: Problem | None,
     blueprint: Blueprint | None,
-    requirements: "Requirements | None" = None,
+    requirements: Requirements | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """Return who has read the text of a problem, as far as what is given tells.
@@ -202,14 +194,12 @@ def reading_of(
 
 
 def source_of(
-    problem: "Problem | None", blueprint: Blueprint | None, folder: Path, name: str
+    problem: Problem | None, blueprint: Blueprint | None, folder: Path, name: str
 ) -> tuple[Any, Blueprint | None]:
     """Return problem and blueprint as the checker takes them: components written out.
 
     Without a problem every number of the blueprint counts as given by the user.
     """
-    from engiagent.formulations.expansion import expand
-
     expanded = None if blueprint is None else expand(blueprint)
     if problem is not None or blueprint is None or expanded is None:
         return problem, expanded
@@ -218,19 +208,16 @@ def source_of(
 
 
 def without_schedule(
-    problem: "Problem",
+    problem: Problem,
     blueprint: Blueprint | None,
     missing: Sequence[str],
     not_understood: Sequence[str],
     contradictions: Sequence[str] = (),
-) -> "Certificate":
+) -> Certificate:
     """Return the certificate of a problem that nothing was solved for, and why.
 
     It is ill-posed where data are missing or statements clash, else undecided.
     """
-    from engiagent.verify.certificate import LEVELS, Certificate
-    from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
-
     level = {"status": "unchecked", "findings": ["there is no schedule to check"]}
     certificate = Certificate(
         verdict="undecided",
@@ -249,14 +236,14 @@ def without_schedule(
     return _with_blueprint(found, blueprint)
 
 
-def with_gaps(certificate: "Certificate", gaps: Sequence[str]) -> "Certificate":
+def with_gaps(certificate: Certificate, gaps: Sequence[str]) -> Certificate:
     """Return a certificate with more of the text that is open: the reading does not count then."""
     if not gaps:
         return certificate
     return certificate.judged(reading=Reading.from_dict(certificate.reading).leaving(*gaps))
 
 
-def _with_blueprint(certificate: "Certificate", blueprint: Blueprint | None) -> "Certificate":
+def _with_blueprint(certificate: Certificate, blueprint: Blueprint | None) -> Certificate:
     """Name the blueprint as it stands in its file, and what the user changed in it."""
     if blueprint is None:
         return certificate

@@ -6,11 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.run.folder import BLUEPRINT, SOLUTION, read_record
 from engiagent.run.listing import RunSummary, summarise
+from engiagent.solvers.solution import load_solution
 
 if TYPE_CHECKING:
     import xarray
@@ -159,8 +162,6 @@ def _series(one: Path, two: Path) -> Iterator[SeriesChange]:
 
 
 def _schedule(run: Path) -> "xarray.Dataset | None":
-    from engiagent.solvers.solution import load_solution
-
     if not (run / SOLUTION).is_file():
         return None
     open_inside(run, SOLUTION)
@@ -182,8 +183,6 @@ def _numbers(schedule: "xarray.Dataset | None") -> list[str]:
 def _distance(
     name: str, one: "xarray.DataArray | None", two: "xarray.DataArray | None"
 ) -> SeriesChange | None:
-    import numpy as np
-
     sums = [None if array is None else _finite(array.sum()) for array in (one, two)]
     known = one if one is not None else two
     assert known is not None

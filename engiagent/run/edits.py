@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from engiagent.errors import InputError
+from engiagent.formulations.components import MODELS
 from engiagent.units.unit import UnitError, convert, parse_unit
 
 Json = dict[str, Any]
@@ -94,8 +95,6 @@ def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> An
 
 
 def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: str | None) -> Any:
-    from engiagent.formulations.components import MODELS
-
     known = MODELS[component["model"]].slots if component["model"] in MODELS else {}
     name = f"{component['name']}.{slot}"
     if slot not in known:

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
 from engiagent.io.files import open_inside
 from engiagent.run.folder import BLUEPRINT, PROBLEM, RunFolder, is_run_folder, read_record
+from engiagent.text import Problem
 from engiagent.text.problem import PLANT_FILE, PLANT_SUFFIXES
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
 
 EXPERT = "expert"
 REQUIREMENTS = "requirements.yaml"
@@ -19,7 +16,7 @@ READING = "reading.json"
 PROBLEM_SUFFIXES = (".md", ".txt", *PLANT_SUFFIXES)
 
 
-def copy_problem(problem: "Problem", folder: RunFolder) -> None:
+def copy_problem(problem: Problem, folder: RunFolder) -> None:
     """Copy a problem, its data and its annotated requirements, so that the folder checks alone.
 
     Raises
@@ -74,7 +71,7 @@ def problem_folder_of(blueprint_path: Path) -> Path:
     return parent
 
 
-def problem_beside(blueprint_path: Path) -> "Problem | None":
+def problem_beside(blueprint_path: Path) -> Problem | None:
     """Return the problem that a blueprint belongs to, if one lies there."""
     folder = problem_folder_of(blueprint_path)
     run = blueprint_path.resolve().parent
@@ -83,19 +80,15 @@ def problem_beside(blueprint_path: Path) -> "Problem | None":
     texts = any((folder / f"problem{suffix}").is_file() for suffix in PROBLEM_SUFFIXES)
     if blueprint_path.resolve().parent.name != EXPERT and not texts:
         return None
-    from engiagent.text import Problem
-
     return Problem.load(folder)
 
 
-def stored_problem(run: Path) -> "Problem | None":
+def stored_problem(run: Path) -> Problem | None:
     """Return a run's copy of its problem under the problem's own id; None without one."""
     folder = run / PROBLEM
     texts = [path for path in folder.glob("*") if path.suffix.lower() in PROBLEM_SUFFIXES]
     if not texts:
         return None
-    from engiagent.text import Problem
-
     return replace(Problem.load(folder), id=str(read_record(run)["problem"]))
 
 

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
+from engiagent.formulations.program import Program
+from engiagent.run.secondopinion import second_opinion
+from engiagent.solvers.iis import irreducible_set
+from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
+from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import Requirements
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.blueprint import Blueprint
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.result import SolveOptions
-    from engiagent.text import Problem
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
 
 CONFLICT: Final = "conflict"
 """The attribute of a solution with the irreducible set that a claim of infeasibility brings."""
@@ -45,22 +47,20 @@ class Proofs:
 
     def opinion(
         self,
-        problem: "Problem | None",
+        problem: Problem | None,
         solution: Any,
-        blueprint: "Blueprint | None",
-        options: "SolveOptions",
+        blueprint: Blueprint | None,
+        options: SolveOptions,
         *,
         folder: Path,
         name: str,
         mapping: Any = None,
-        requirements: "Requirements | None" = None,
-    ) -> "Opinion | None":
+        requirements: Requirements | None = None,
+    ) -> Opinion | None:
         """Return what the second solver says, None where none is asked; see ``second_opinion``."""
         computed = blueprint is not None and blueprint.kind == "definitions"
         if self.second_solver is None or computed:
             return None
-        from engiagent.run.secondopinion import second_opinion
-
         return second_opinion(
             problem,
             solution,
@@ -73,12 +73,10 @@ class Proofs:
             requirements=requirements,
         )
 
-    def claimed(self, solution: "xarray.Dataset", program: "Program") -> "xarray.Dataset":
+    def claimed(self, solution: "xarray.Dataset", program: Program) -> "xarray.Dataset":
         """Return a solution; one that claims infeasibility with its irreducible set, if exact."""
         if not self.exact or solution.attrs.get("status") != "infeasible":
             return solution
-        from engiagent.solvers.iis import irreducible_set
-
         found = irreducible_set(program, seconds=CONFLICT_SECONDS)
         if found is None or not found.irreducible:
             return solution

@@ -6,37 +6,39 @@ solver nor the compiler has a hand in them; where these are not linear, the comp
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.result import SolveOptions
-    from engiagent.text import Problem
-    from engiagent.verify.exact.arrays import StatedArrays
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import Program
+from engiagent.run.certify import source_of
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.verify.exact.arrays import StatedArrays, stated_arrays
+from engiagent.verify.opinions import STATUSES, Opinion
+from engiagent.verify.requirements import Requirements
 
 SCIPY: Final = "scipy"
 """The name under which ``scipy.optimize.milp`` can be asked."""
 
 
 def second_opinion(
-    problem: "Problem | None",
+    problem: Problem | None,
     solution: Any,
     blueprint: Blueprint | None,
     solver: str,
-    options: "SolveOptions",
+    options: SolveOptions,
     *,
     folder: Path,
     name: str,
     mapping: Any = None,
-    requirements: "Requirements | None" = None,
-) -> "Opinion":
+    requirements: Requirements | None = None,
+) -> Opinion:
     """Solve what is stated with another solver and return what it says of the optimum.
 
     Parameters
@@ -53,9 +55,6 @@ def second_opinion(
     EngiagentError
         When the solver is unknown or has solved the plan itself.
     """
-    from engiagent.run.certify import source_of
-    from engiagent.verify.exact.arrays import stated_arrays
-
     _other_than(_first_solver(solution), solver)
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
@@ -73,8 +72,6 @@ def _first_solver(solution: Any) -> str | None:
     """Return who made the plan, as far as it says so."""
     found = getattr(solution, "attrs", {}).get("solver")
     if found is None and isinstance(solution, str | Path) and str(solution).endswith(".nc"):
-        from engiagent.solvers.solution import load_solution
-
         found = load_solution(solution).attrs.get("solver")
     return None if found is None else str(found)
 
@@ -91,10 +88,8 @@ def _other_than(first: str | None, solver: str) -> None:
 
 
 def _of_the_blueprint(
-    blueprint: Blueprint | None, folder: Path, solver: str, options: "SolveOptions", why: str
-) -> "Opinion":
-    from engiagent.formulations.compile import compile_blueprint
-
+    blueprint: Blueprint | None, folder: Path, solver: str, options: SolveOptions, why: str
+) -> Opinion:
     if blueprint is None or solver == SCIPY:
         raise EngiagentError(f"there is nothing linear that {solver} could be asked: {why}")
     program = compile_blueprint(blueprint, folder)
@@ -103,11 +98,8 @@ def _of_the_blueprint(
 
 
 def _by_backend(
-    program: "Program", solver: str, options: "SolveOptions", over: str, complete: bool
-) -> "Opinion":
-    from engiagent.solvers.solving import solve
-    from engiagent.verify.opinions import STATUSES, Opinion
-
+    program: Program, solver: str, options: SolveOptions, over: str, complete: bool
+) -> Opinion:
     result = solve(program, replace(options, backend=solver))
     if result.status == "interrupted":
         raise KeyboardInterrupt
@@ -124,11 +116,9 @@ def _by_backend(
     )
 
 
-def _by_scipy(arrays: "StatedArrays", options: "SolveOptions") -> "Opinion":
+def _by_scipy(arrays: StatedArrays, options: SolveOptions) -> Opinion:
     import scipy
     from scipy.optimize import Bounds, LinearConstraint, milp
-
-    from engiagent.verify.opinions import Opinion
 
     sign = 1.0 if arrays.sense == "minimize" else -1.0
     size = arrays.cost.size
@@ -162,9 +152,7 @@ def _by_scipy(arrays: "StatedArrays", options: "SolveOptions") -> "Opinion":
     )
 
 
-def _as_program(arrays: "StatedArrays") -> "Program":
-    from engiagent.formulations.program import Program
-
+def _as_program(arrays: StatedArrays) -> Program:
     return Program(
         sense="minimize" if arrays.sense == "minimize" else "maximize",
         cost=arrays.cost,

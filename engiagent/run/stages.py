@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program
 from engiagent.run.folder import SOLUTION, RunFolder
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
+from engiagent.solvers.selection import explain, select
+from engiagent.solvers.solution import save_solution, to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.solvers.structure.recognition import recognise
 
 if TYPE_CHECKING:
     import xarray
-
-    from engiagent.formulations.program import Program
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,6 @@ class StaticFindings:
 
 def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
     """Return the warnings and the errors of an expanded blueprint."""
-    from engiagent.blueprint.analysis import analyse
-
     found = analyse(expanded, folder)
     warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
     if found.missing:
@@ -38,7 +41,7 @@ def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
 
 
 def solve_program(
-    program: "Program",
+    program: Program,
     options: SolveOptions,
     on_progress: OnProgress | None = None,
     *,
@@ -46,9 +49,6 @@ def solve_program(
     cancel: threading.Event | None = None,
 ) -> tuple["xarray.Dataset", SolverResult]:
     """Solve, in a child process unless told otherwise, and return schedule and account."""
-    from engiagent.solvers.solution import to_dataset
-    from engiagent.solvers.solving import solve
-
     result = solve(program, options, isolate=isolate, on_progress=on_progress, cancel=cancel)
     return to_dataset(program, result), result
 
@@ -77,8 +77,6 @@ def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
     BlueprintError
         When something in it is wrong.
     """
-    from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
-
     found = check_definitions(blueprint, folder)
     errors = tuple(finding for finding in found if finding.severity == "error")
     if errors:
@@ -86,11 +84,8 @@ def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
     return evaluate_definitions(blueprint, folder).to_dataset()
 
 
-def choice_of(program: "Program", options: SolveOptions) -> str:
+def choice_of(program: Program, options: SolveOptions) -> str:
     """Return what kind of program it is, its structure, and which solver gets it and why."""
-    from engiagent.solvers.selection import explain, select
-    from engiagent.solvers.structure.recognition import recognise
-
     found = recognise(program)
     lines = list(found.lines())
     if found.chain is not None and options.backend is None:
@@ -100,6 +95,4 @@ def choice_of(program: "Program", options: SolveOptions) -> str:
 
 def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
     """Write the solution into a run folder."""
-    from engiagent.solvers.solution import save_solution
-
     save_solution(solution, folder.path / SOLUTION)

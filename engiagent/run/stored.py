@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
@@ -19,13 +19,11 @@ from engiagent.run.folder import (
 )
 from engiagent.run.inputs import copy_data, copy_problem
 from engiagent.run.proofs import Proofs, kept_exact, stored_solver
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
-    from engiagent.verify.foreign import Reading
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.foreign import Reading
+from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import Requirements, parse_requirements
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -52,19 +50,19 @@ class KeptSchedule:
     """
 
     path: Path
-    reading: "Reading | None" = None
+    reading: Reading | None = None
     not_understood: tuple[str, ...] = field(default=())
     exact: bool = False
     second_solver: str | None = None
-    opinion: "Opinion | None" = None
-    requirements: "Requirements | None" = None
+    opinion: Opinion | None = None
+    requirements: Requirements | None = None
 
 
 def keep_check(
     out: Path,
-    certificate: "Certificate",
+    certificate: Certificate,
     schedule: KeptSchedule,
-    problem: "Problem | None",
+    problem: Problem | None,
     blueprint: Blueprint | None,
     folder: Path,
 ) -> None:
@@ -125,8 +123,6 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
-    from engiagent.verify.foreign import Reading
-
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
@@ -140,11 +136,9 @@ def _texts(value: Any, run: Path) -> tuple[str, ...]:
     raise InputError("no list of texts", str(run / "run.json"))
 
 
-def _taken(run: Path) -> "Requirements | None":
+def _taken(run: Path) -> Requirements | None:
     """Return the requirements that an engine took from the text of a run; None without any."""
     if not (run / REQUIREMENTS).exists():
         return None
-    from engiagent.verify.requirements import parse_requirements
-
     text = open_inside(run, REQUIREMENTS).decode("utf-8", errors="replace")
     return parse_requirements(text, REQUIREMENTS)

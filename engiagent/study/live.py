@@ -14,7 +14,9 @@ from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric import compile_parametric
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
+from engiagent.run.certify import certify
 from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.session import Session
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.study.places import numbers_at, placed, with_numbers
@@ -158,8 +160,6 @@ class Live:
         if not self.is_warm:
             return self.setting.solve(self.program)
         if self._session is None:
-            from engiagent.solvers.session import Session
-
             assert self._parametric is not None
             self._session = Session(self._parametric, self.setting.options).solve
         return self._session()
@@ -199,8 +199,6 @@ class Live:
 
     def _verdict(self, program: Program, result: SolverResult, new: Mapping[str, Floats]) -> str:
         """Return what the checker says of a plan; it gets the point's own blueprint."""
-        from engiagent.run.certify import certify
-
         folder = self.setting.folder or Path()
         blueprint = self.at(new).with_core(report=None)
         data = to_dataset(program, result)

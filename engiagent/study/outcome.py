@@ -5,16 +5,14 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent import __version__
 from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.inputs import data_files
-
-if TYPE_CHECKING:
-    from engiagent.study.live import Live
+from engiagent.study.live import Live
 
 SCHEMA: Final = "engiagent-study-result/1"
 Json = dict[str, Any]
@@ -110,7 +108,7 @@ def outcome_row(point: int, at: Mapping[str, float | str], found: Json) -> Json:
     return {"point": point, "at": dict(at), **found}
 
 
-def asked_of(kind: str, live: "Live", request: Json) -> Json:
+def asked_of(kind: str, live: Live, request: Json) -> Json:
     """Return what decides on a study's result: inputs by their hashes, request, limits."""
     setting = live.setting
     options = setting.options

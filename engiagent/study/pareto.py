@@ -23,6 +23,7 @@ from engiagent.formulations.program import Goal, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.goals import ROOM, goal_values, solve_goals
 from engiagent.solvers.result import SolverResult
+from engiagent.solvers.session import Session
 from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.fronts import Stage, refuse_curved, sign_of, with_goals
 from engiagent.study.live import CERTIFIED_ALONE, Live, Setting
@@ -204,8 +205,6 @@ class _Front:
         options = self.live.setting.options
         if program.is_mip or not program.is_linear or options.memory_limit_mb is not None:
             return lambda: self.live.setting.solve(program)
-        from engiagent.solvers.session import Session
-
         return Session(program, options).solve
 
     def scale(self) -> list[float]:

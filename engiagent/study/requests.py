@@ -14,6 +14,7 @@ from engiagent.blueprint.reporting import named_whole
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
+from engiagent.solvers.goals import goal_values
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import to_dataset
 from engiagent.study.study import Kind, Value
@@ -122,8 +123,6 @@ def _parts(name: str, rows: dict[str, str]) -> Iterator[str]:
 
 
 def _goals(program: Program, result: SolverResult) -> Iterator[Value]:
-    from engiagent.solvers.goals import goal_values
-
     if program.goals and result.x is not None:
         for goal in goal_values(program, result.x):
             yield Value("goal", goal.name, {}, goal.value, goal.unit)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
@@ -12,15 +11,14 @@ from engiagent.blueprint.reporting import BASE, case_of
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.parametric import compile_parametric
+from engiagent.formulations.parametric import ParametricProgram, compile_parametric
 from engiagent.formulations.program import Program
+from engiagent.solvers.goals import frontier
 from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.session import Session
 from engiagent.solvers.solving import solve
 from engiagent.study.requests import Requests
 from engiagent.study.study import Point, Study
-
-if TYPE_CHECKING:
-    from engiagent.formulations.parametric import ParametricProgram
 
 OnPoint = Callable[[Point], None]
 PATH = "core_model_elements.report"
@@ -156,13 +154,9 @@ class _Study:
                 continue
             yield from self.solved(start, live.program, again)
 
-    def _session(
-        self, live: "ParametricProgram"
-    ) -> Callable[[Program, SolveOptions], SolverResult]:
+    def _session(self, live: ParametricProgram) -> Callable[[Program, SolveOptions], SolverResult]:
         if not live.in_place or live.program.goals or self.options.memory_limit_mb is not None:
             return self.solve
-        from engiagent.solvers.session import Session
-
         session = Session(live, self.options)
         return lambda program, options: session.solve()
 
@@ -197,8 +191,6 @@ class _Study:
     ) -> list[SolverResult]:
         if program.method != "frontier":
             return [one(program, self.options)]
-        from engiagent.solvers.goals import frontier
-
         return frontier(program, self.solve, self.options, self.count)
 
 

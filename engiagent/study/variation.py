@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final, Literal
 
 import numpy as np
@@ -128,8 +129,6 @@ def points_of(
 
 
 def _grid(variations: Sequence[Variation]) -> Iterator[tuple[float, ...]]:
-    from itertools import product
-
     for item in variations:
         if item.open:
             raise InputError(

@@ -1,6 +1,7 @@
 """Where problems are found: folders with ``problem.md``, and single files in plain folders."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -29,8 +30,6 @@ def locate(name: str) -> Path:
     InputError
         When the corpus has none of that name; close names are suggested.
     """
-    from difflib import get_close_matches
-
     root = corpus_root()
     places = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
     ids = {place.name: place for place in places.values()}

@@ -7,6 +7,7 @@ merges and duplicate keys are refused.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from engiagent.errors import InputError
 from engiagent.units.unit import Unit
@@ -318,8 +319,6 @@ def _zone(node: Node | None, file: str) -> str | None:
 
 def is_zone(name: str) -> bool:
     """Whether a name is a time zone of the IANA database."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

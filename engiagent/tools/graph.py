@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-
-if TYPE_CHECKING:
-    from engiagent.tools.registry import Access, Json, Part
+from engiagent.tools.registry import PARTS, Access, Json, Part
 
 SCHEMA: Final = "engiagent-calls/1"
 _FIELDS: Final = (
@@ -57,10 +55,10 @@ class Node:
     """
 
     tool: str
-    access: "Access"
-    arguments: "Json"
-    reads: "Mapping[Part, int]"
-    writes: "tuple[Part, ...]"
+    access: Access
+    arguments: Json
+    reads: Mapping[Part, int]
+    writes: tuple[Part, ...]
     status: Literal["done", "failed"]
     insisted: bool
     outside: bool
@@ -117,10 +115,8 @@ class Graph:
         return cls(nodes)
 
 
-def graph_schema() -> "Json":
+def graph_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of stored graphs."""
-    from engiagent.tools.registry import PARTS
-
     flag, text = {"type": "boolean"}, {"type": "string"}
     call = {
         "type": "object",

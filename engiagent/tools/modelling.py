@@ -3,17 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse as analysed
+from engiagent.blueprint.definitions import check_definitions
+from engiagent.blueprint.patching import patched
 from engiagent.errors import InputError
+from engiagent.explain.audit import audit_blueprint, audit_problem
+from engiagent.formulations.expansion import expand
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.run.edits import set_value
+from engiagent.run.folder import PROBLEM, is_run_folder
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
+from engiagent.text import Problem
 from engiagent.tools.answers import CHANGED, ELEMENTS
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
     "time_limit", {"type": "number", "exclusiveMinimum": 0}, "The most time to take.", unit="s"
@@ -50,7 +57,7 @@ _OPERATION: Final[Json] = {
 class Posed:
     """What a session works on: a problem or a blueprint alone, and where its data lie."""
 
-    problem: "Problem | None"
+    problem: Problem | None
     folder: Path
     name: str
 
@@ -90,10 +97,6 @@ class Drafted:
 )
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
-    from engiagent.run.folder import PROBLEM, is_run_folder
-    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
-    from engiagent.text import Problem
-
     path = inside(state.root, arguments["path"])
     if path.name == PROBLEM and is_run_folder(path.parent):
         return _loaded(stored_problem(path.parent) or Problem.load(path))
@@ -107,7 +110,7 @@ def load_problem(state: State, arguments: Json) -> Outcome:
     return _loaded(Problem.load(path))
 
 
-def _loaded(problem: "Problem") -> Outcome:
+def _loaded(problem: Problem) -> Outcome:
     content: Json = {
         "problem": problem.id,
         "title": problem.title,
@@ -173,8 +176,6 @@ def analyse(state: State, arguments: Json) -> Outcome:
 )
 def audit(state: State, arguments: Json) -> Outcome:
     """Say whether the problem gives enough to be solved, and whether what it gives can hold."""
-    from engiagent.explain.audit import audit_blueprint, audit_problem
-
     posed = state.get("problem")
     seconds = arguments.get("time_limit", 30.0)
     if posed.problem is not None and not state.has("blueprint"):
@@ -194,10 +195,6 @@ def audit(state: State, arguments: Json) -> Outcome:
 )
 def lint(state: State, arguments: Json) -> Outcome:
     """List what static analysis finds in the blueprint: names, shapes, units, unused data."""
-    from engiagent.blueprint.analysis import analyse as analysed
-    from engiagent.blueprint.definitions import check_definitions
-    from engiagent.formulations.expansion import expand
-
     blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
     if blueprint.kind == "definitions":
         found = check_definitions(blueprint, folder)
@@ -232,8 +229,6 @@ def write_blueprint(state: State, arguments: Json) -> Outcome:
 @tool("write", returns=CHANGED, needs=("blueprint",))
 def expand_blueprint(state: State, arguments: Json) -> Outcome:
     """Write out the components' variables and constraints, so that each can be seen and patched."""
-    from engiagent.formulations.expansion import expand
-
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         raise InputError("a blueprint of definitions has no components to write out")
@@ -255,8 +250,6 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
 )
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
-    from engiagent.blueprint.patching import patched
-
     drafted: Drafted = state.get("blueprint")
     document = patched(drafted.blueprint.to_dict(), arguments["operations"])
     changed = drafted.having(document)
@@ -283,8 +276,6 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
 )
 def set_parameter(state: State, arguments: Json) -> Outcome:
     """Give a parameter or a component's slot another value, in any unit of its dimension."""
-    from engiagent.run.edits import set_value
-
     drafted: Drafted = state.get("blueprint")
     document = drafted.blueprint.to_dict()
     before = set_value(document, *(arguments[key] for key in ("name", "value", "unit")))
@@ -312,8 +303,6 @@ def summary_of(blueprint: Blueprint) -> Json:
 
 def plain(value: Any) -> Any:
     """Return plain JSON values; what is no finite number becomes null."""
-    from engiagent.verify.findings import finite_or_none
-
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

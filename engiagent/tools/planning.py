@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.errors import EngiagentError, InputError
+from engiagent.explain import Given, explain_result
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.exchange import write_lp, write_mps
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.latex import emit_latex
+from engiagent.formulations.program import Program
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.schemawords import (
     COUNT,
     NUMBER,
@@ -16,13 +24,13 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
+from engiagent.run.certify import certify, with_gaps
+from engiagent.run.stages import computed, progress_text, solve_program, static_findings
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.tools.answers import OBJECTIVE
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.result import OnProgress, SolverResult
+from engiagent.verify.requirements import parse_requirements
 
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
@@ -59,10 +67,6 @@ class Solved:
 )
 def compile(state: State, arguments: Json) -> Outcome:
     """Compile the blueprint into a program for solvers, and say of which class it is."""
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
-    from engiagent.run.stages import static_findings
-
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     if drafted.blueprint.kind == "definitions":
@@ -74,10 +78,8 @@ def compile(state: State, arguments: Json) -> Outcome:
     return Outcome(compile_content(program, found.warnings), {"program": program})
 
 
-def compile_content(program: "Program | None", warnings: Sequence[str]) -> Json:
+def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
     """Return what a caller is told of a program; None stands for what is not compiled."""
-    from engiagent.formulations.classify import classify
-
     if program is None:
         return {"kind": "definitions", "class": None}
     kind = classify(program)
@@ -119,9 +121,6 @@ def solve(state: State, arguments: Json) -> Outcome:
 
     What the solver says of it is no verdict; only 'check' gives one.
     """
-    from engiagent.run.stages import computed, solve_program
-    from engiagent.solvers.result import SolveOptions
-
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         schedule = computed(drafted.blueprint, state.get("problem").folder)
@@ -140,7 +139,7 @@ def solve(state: State, arguments: Json) -> Outcome:
     return Outcome(content, {"solution": Solved(schedule, result)})
 
 
-def solve_content(schedule: Any, result: "SolverResult | None") -> Json:
+def solve_content(schedule: Any, result: SolverResult | None) -> Json:
     """Return what a caller is told of a solve; without a result it was computed."""
     if result is None:
         return {"status": "computed"}
@@ -156,10 +155,8 @@ def solve_content(schedule: Any, result: "SolverResult | None") -> Json:
     return found
 
 
-def _listener(watch: Watch) -> "OnProgress | None":
+def _listener(watch: Watch) -> OnProgress | None:
     """Return who is told how far a solver has come, None where nobody listens."""
-    from engiagent.run.stages import progress_text
-
     said = watch.said
     return None if said is None else lambda seen: said(seen.elapsed, progress_text(seen))
 
@@ -198,10 +195,6 @@ def _listener(watch: Watch) -> "OnProgress | None":
 )
 def check(state: State, arguments: Json) -> Outcome:
     """Have the schedule checked by the checker, which trusts no solver: the certificate."""
-    from engiagent.io.jsontext import dumps_canonical
-    from engiagent.run.certify import certify, with_gaps
-    from engiagent.verify.requirements import parse_requirements
-
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     solved: Solved = state.get("solution")
@@ -253,8 +246,6 @@ def explain(state: State, arguments: Json) -> Outcome:
 
     Of a limit that binds it says what more of it is worth.
     """
-    from engiagent.explain import Given, explain_result
-
     solved: Solved = state.get("solution")
     if solved.result is None:
         raise InputError("only a plan that 'solve' made can be explained")
@@ -268,8 +259,6 @@ def explain(state: State, arguments: Json) -> Outcome:
 
 
 def _in_full(state: State) -> Any:
-    from engiagent.formulations.expansion import expand
-
     return expand(state.get("blueprint").blueprint)
 
 
@@ -282,9 +271,6 @@ def _in_full(state: State) -> Any:
 )
 def emit(state: State, arguments: Json) -> Outcome:
     """Return the blueprint in a form that other tools read."""
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.exchange import write_lp, write_mps
-    from engiagent.formulations.latex import emit_latex
     from engiagent.formulations.pyomo_script import emit_pyomo
     from engiagent.formulations.scripts.casadi_script import emit_casadi
     from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import inside_parts, open_inside, write_atomic
 from engiagent.io.schemawords import FLAG, TEXT, TEXTS, by_name, record
+from engiagent.run.folder import RECORD
+from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.tools.places import below, inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
 
 TEXT_FILE: Final = "problem.md"
 _MOST: Final = 500
@@ -29,8 +28,6 @@ _POSED: Final = record(
 )
 def list_problems(state: State, arguments: Json) -> Outcome:
     """List the problems in the session's folder, or the worked ones that come with engiagent."""
-    from engiagent.text import corpus_root
-
     packaged = bool(arguments.get("packaged"))
     root = corpus_root() if packaged else state.root
     names = [place.relative_to(root).as_posix() for place in problems_below(root)]
@@ -39,9 +36,6 @@ def list_problems(state: State, arguments: Json) -> Outcome:
 
 def problems_below(root: Path) -> Iterator[Path]:
     """Yield the problems at and below a folder, but for the copies that runs keep."""
-    from engiagent.run.folder import RECORD
-    from engiagent.text import find_problems
-
     for place in find_problems(root):
         above = [folder for folder in place.parents if folder.is_relative_to(root)]
         if not any((folder / RECORD).is_file() for folder in above):
@@ -88,8 +82,6 @@ def pose_problem(state: State, arguments: Json) -> Outcome:
 )
 def copy_problem(state: State, arguments: Json) -> Outcome:
     """Copy a problem that comes with engiagent, without its worked answer, to look at or change."""
-    from engiagent.text import Problem, corpus_root
-
     root = corpus_root()
     found = inside(root, arguments["name"])
     if found not in problems_below(root):
@@ -101,8 +93,6 @@ def copy_problem(state: State, arguments: Json) -> Outcome:
 
 
 def _written(root: Path, folder: str, contents: dict[str, bytes], *, overwrite: bool) -> Outcome:
-    from engiagent.text import Problem
-
     targets = {below(root, f"{folder}/{name}"): data for name, data in contents.items()}
     for path, name in zip(targets, contents, strict=True):
         inside_parts(name)
@@ -121,7 +111,7 @@ def _written(root: Path, folder: str, contents: dict[str, bytes], *, overwrite: 
     return Outcome(posed(folder, Problem.load(root / folder)))
 
 
-def posed(path: str, problem: "Problem") -> Json:
+def posed(path: str, problem: Problem) -> Json:
     """Return what a caller is told of a problem that was written."""
     return {
         "path": path,

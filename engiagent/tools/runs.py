@@ -6,10 +6,18 @@ from typing import Any, Final
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.report import write_report
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, RunFolder, is_run_folder
+from engiagent.run.inputs import copy_data, copy_problem
+from engiagent.run.listing import find_runs
+from engiagent.run.stages import save
+from engiagent.run.stored import KeptSchedule, keep_check
+from engiagent.solvers.solution import load_solution
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.verify.foreign import Reading
 
 _MOST: Final = 50_000
 _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -25,13 +33,6 @@ _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 )
 def report(state: State, arguments: Json) -> Outcome:
     """Write a run folder that checks alone: problem, blueprint, schedule, certificate, report."""
-    from engiagent.report import write_report
-    from engiagent.run.folder import BLUEPRINT, CERTIFICATE, RunFolder
-    from engiagent.run.inputs import copy_data, copy_problem
-    from engiagent.run.stages import save
-    from engiagent.run.stored import KeptSchedule, keep_check
-    from engiagent.verify.foreign import Reading
-
     posed: Posed = state.get("problem")
     drafted: Drafted = state.get("blueprint")
     solved: Solved = state.get("solution")
@@ -73,8 +74,6 @@ _RUN: Final = record(
 @tool("read", returns=record({"runs": list_of(_RUN)}), outside=True)
 def list_runs(state: State, arguments: Json) -> Outcome:
     """List the runs in the session's folder, the latest first, with how they ended."""
-    from engiagent.run.listing import find_runs
-
     names = ("problem", "state", "verdict", "reason")
     rows = [
         {"run": run.name, **{name: getattr(run, name) for name in names}}
@@ -102,8 +101,6 @@ def list_runs(state: State, arguments: Json) -> Outcome:
 )
 def read_artefact(state: State, arguments: Json) -> Outcome:
     """Read a file of a run as text, or the names and ranges of a solution's series."""
-    from engiagent.run.folder import is_run_folder
-
     folder = inside(state.root, arguments["run"])
     if not is_run_folder(folder):
         raise InputError("this is no run", arguments["run"])
@@ -122,8 +119,6 @@ def read_artefact(state: State, arguments: Json) -> Outcome:
 
 
 def _series(path: Path) -> dict[str, Any]:
-    from engiagent.solvers.solution import load_solution
-
     found = load_solution(path)
     series = {
         str(name): {

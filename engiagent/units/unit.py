@@ -16,14 +16,16 @@ and a general parser would read ``5 M`` as five molar.
 import math
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 Dimension = tuple[tuple[str, int], ...]
@@ -594,8 +596,6 @@ def _suggestion(name: str) -> str:
     base = name.rstrip("0123456789")
     if base != name and _ALIASES.get(base, base) in _TABLE:
         return f"; did you mean {base}^{name.removeprefix(base)}?"
-    from difflib import get_close_matches
-
     close = get_close_matches(name, [*_TABLE, *_POINTS, *_ALIASES], n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -18,7 +18,7 @@ Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.blueprint.document import ComponentDef, FrozenMap, Json, SetDef, VariableDef
 from engiagent.formulations.components.description import Model
@@ -33,10 +33,9 @@ from engiagent.formulations.components.fragment import (
 )
 from engiagent.formulations.components.parts import CAPACITY, OPERATION, expression, row
 from engiagent.formulations.components.thermal_coupling import number
+from engiagent.models.grids import Bus, Feeder, Line, Transformer
+from engiagent.models.grids.tree import Tree
 from engiagent.models.ranges import ParameterError
-
-if TYPE_CHECKING:
-    from engiagent.models.grids import Feeder
 
 SIDES = 16
 SLOTS = {
@@ -328,8 +327,6 @@ def _written(reader: Reader, bus: str) -> str:
 
 
 def _layout(reader: Reader) -> Layout:
-    from engiagent.models.grids.tree import Tree
-
     feeder = _feeder(reader)
     if not feeder.radial:
         raise wrong(reader.component, "it is meshed", expected="a tree; open the tie lines")
@@ -373,9 +370,7 @@ def _layout(reader: Reader) -> Layout:
     )
 
 
-def _feeder(reader: Reader) -> "Feeder":
-    from engiagent.models.grids import Bus, Feeder, Line, Transformer
-
+def _feeder(reader: Reader) -> Feeder:
     buses, source = reader.connection("buses"), reader.connection("source")
     if not isinstance(buses, Mapping) or source is None:
         needed = "connections: buses (name: nominal voltage in kV) and source"

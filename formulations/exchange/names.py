@@ -8,7 +8,9 @@ and colons mean something in LP files. Two elements whose names would be the sam
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -87,9 +89,6 @@ def texts(coordinate: Coordinate) -> list[str]:
     if values.dtype.kind != "M":
         return [str(value) for value in values]
     if coordinate.zone is not None:
-        from datetime import UTC, datetime
-        from zoneinfo import ZoneInfo
-
         zone = ZoneInfo(coordinate.zone)
         seconds = values.astype("M8[s]").astype(np.int64).tolist()
         clock = [datetime.fromtimestamp(s, UTC).astimezone(zone).isoformat()[:19] for s in seconds]

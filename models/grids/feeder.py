@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from engiagent.models.grids.flow import Flow, evaluate, mismatch
 from engiagent.models.grids.network import Network
+from engiagent.models.grids.newton import newton
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
 from engiagent.models.grids.series import by_bus, demand_of, held_voltage
+from engiagent.models.grids.sweep import sweep
 from engiagent.models.ranges import Floats, ParameterError
 
 FlowMethod = Literal["auto", "sweep", "newton"]
@@ -153,8 +155,6 @@ class Feeder:
         if method == "auto":
             method = "sweep" if self.radial else "newton"
         if method == "sweep":
-            from engiagent.models.grids.sweep import sweep
-
             if not self.radial:
                 raise ParameterError(
                     "the feeder is meshed and a sweep needs a tree; open the tie lines or use "
@@ -162,8 +162,6 @@ class Feeder:
                 )
             voltage, iterations = sweep(self.network, power, held)
         elif method == "newton":
-            from engiagent.models.grids.newton import newton
-
             voltage, iterations = newton(self, power, held)
         else:
             raise ParameterError(

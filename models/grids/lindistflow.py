@@ -11,21 +11,17 @@ has too little of it, and the true voltage may be higher.
 Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.grids.feeder import Feeder
 from engiagent.models.grids.series import demand_of, held_voltage
 from engiagent.models.grids.tree import Tree
 from engiagent.models.ranges import Floats, ParameterError
 
-if TYPE_CHECKING:
-    from engiagent.models.grids.feeder import Feeder
-
 
 def lindistflow(
-    feeder: "Feeder",
+    feeder: Feeder,
     p_kw: npt.ArrayLike,
     q_kvar: npt.ArrayLike | None = None,
     source_voltage: npt.ArrayLike | None = None,
@@ -59,7 +55,7 @@ def lindistflow(
     return np.asarray(np.sqrt(square))
 
 
-def sensitivities(feeder: "Feeder") -> tuple[Floats, Floats, Floats, Floats]:
+def sensitivities(feeder: Feeder) -> tuple[Floats, Floats, Floats, Floats]:
     """Return ``(R, X, c, k)`` of ``|V|² = v_source / k - R p - X q - c``.
 
     Returns

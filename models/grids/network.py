@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.grids.parts import Line, Transformer
 from engiagent.models.ranges import Floats
 
 if TYPE_CHECKING:
     from engiagent.models.grids.feeder import Feeder
-    from engiagent.models.grids.parts import Line, Transformer
 
 Complexes = npt.NDArray[np.complex128]
 Places = npt.NDArray[np.intp]
@@ -110,7 +110,7 @@ class Network:
         return into * self.closed, out * self.closed
 
 
-def _line(line: "Line", kilovolt: float) -> tuple[complex, complex, complex, tuple[float, float]]:
+def _line(line: Line, kilovolt: float) -> tuple[complex, complex, complex, tuple[float, float]]:
     base = kilovolt**2  # ohm at 1 MVA
     impedance = complex(line.resistance, line.reactance) / base
     admittance = 1e-6j * line.susceptance * base
@@ -118,7 +118,7 @@ def _line(line: "Line", kilovolt: float) -> tuple[complex, complex, complex, tup
 
 
 def _transformer(
-    unit: "Transformer", begin: float, end: float
+    unit: Transformer, begin: float, end: float
 ) -> tuple[complex, complex, complex, tuple[float, float]]:
     rated = unit.rated_power / 1000.0
     # From the base of the transformer to that of the feeder.

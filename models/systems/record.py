@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.systems.module import Outcome
 from engiagent.models.systems.ports import QUANTITIES, Port, Values, total
-
-if TYPE_CHECKING:
-    from engiagent.models.systems.system import System
+from engiagent.models.systems.system import System
 
 CONTENT = {quantity: hours for quantity, _, hours in QUANTITIES.values()}
 
@@ -123,7 +120,7 @@ class Record:
         return self.series[name]
 
     @classmethod
-    def of(cls, start: Values, steps: list[Step], step_hours: float, system: "System") -> "Record":
+    def of(cls, start: Values, steps: list[Step], step_hours: float, system: System) -> "Record":
         """Return the series of the steps that followed a start."""
         states = {
             name: np.stack([start[name], *(step.state[name] for step in steps)]) for name in start

@@ -7,6 +7,7 @@ patterns stand beside them, in the header as a comment and here as arrays.
 import hashlib
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -246,8 +247,6 @@ def _texts(
     patterns: Mapping[str, Pattern],
 ) -> tuple[str, str]:
     """Return source and header, the latter with a comment that says what is what."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         generator.generate(folder + "/")
         source = (Path(folder) / f"{name}.c").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
+from engiagent.solvers.casadi import methods
 from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.optimality import violation_of
 from engiagent.solvers.convex.outcome import ACCEPTED, Ending, conclude, plain
@@ -123,8 +124,6 @@ def member(plugin: str) -> Adapter:
     EngiagentError
         When CasADi has none of that name, or none that can be relied on.
     """
-    from engiagent.solvers.casadi import methods
-
     if plugin in methods.METHODS:
         return methods.member(plugin)
     if plugin in UNFIT:

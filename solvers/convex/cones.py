@@ -68,7 +68,7 @@ class ConeProgram:
     _heads: tuple[Head, ...]
     _shape: tuple[int, int] = field(default=(0, 0))
 
-    def multipliers(self, dual: Floats, x: Floats) -> "Multipliers":
+    def multipliers(self, dual: Floats, x: Floats) -> Multipliers:
         """Return the program's multipliers in its own sense.
 
         Parameters

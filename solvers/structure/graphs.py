@@ -156,7 +156,7 @@ def find_blocks(program: Program) -> Blocks | None:
     return None
 
 
-def _long(sizes: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _long(sizes: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which rows or columns are far longer than usual, if few are; shape (k,)."""
     usual = max(4.0, 4.0 * float(np.median(sizes[sizes > 0]))) if (sizes > 0).any() else 4.0
     long = sizes > usual

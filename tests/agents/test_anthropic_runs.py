@@ -24,11 +24,11 @@ from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.routing import Policy
-from engiagent.agents.running import RunOutcome
 from engiagent.agents.runs import resume_run, run_problem
 from engiagent.agents.team import ALONE, Guidance
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
+from engiagent.run.outcome import RunOutcome
 from engiagent.text import Problem, corpus_root
 from tests.agents.scripts import DAY, FAITHFUL, KEY, NOBODY, NOTHING, Plays, analysis, expert
 

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,20 @@ from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_o
 from engiagent.agents.bench.messages.server import serving
 from engiagent.agents.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.agents.engines.offline import OfflineEngine
+from engiagent.agents.protocol import Answer, Question
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.text import Problem, corpus_root
 
 DAY = "battery/merchant_day"
+
+
+class Stored(OfflineEngine):
+    """The offline engine with the stored reading, which a suite takes away with the answers."""
+
+    def ask(self, question: Question) -> Answer:
+        problem = Problem.load(corpus_root() / DAY)
+        return super().ask(replace(question, board=question.board.having(problem=problem)))
 
 
 def measured(right: bool, **changes: object) -> Measured:
@@ -88,7 +98,7 @@ def test_a_suite_resumes_where_it_was_cut(tmp_path: Path) -> None:
     suite = load_suite(suite_file(tmp_path))
     store = tmp_path / "runs.sqlite"
     kept: list[bool] = []
-    engine = OfflineEngine(source=Problem.load(corpus_root() / COLD))  # with its stored reading
+    engine = Stored()
     first = run_suite(suite, store, lambda *_: engine, lambda c, m, k: kept.append(k))
     second = run_suite(suite, store, lambda *_: engine, lambda c, m, k: kept.append(k))
     assert first == second

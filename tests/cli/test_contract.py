@@ -12,7 +12,8 @@ import pytest
 from engiagent.cli import exit_codes
 from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import print_json, summary, tightest
+from engiagent.cli.output import print_json, summary
+from engiagent.cli.verdicts import tightest
 from tests.cli.asking import invoke
 
 KEYS = [

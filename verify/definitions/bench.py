@@ -1,5 +1,6 @@
 """A blueprint of definitions together with the numbers that somebody computed for it, in SI."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -102,8 +103,6 @@ class Bench:
 
     def sha256(self) -> str:
         """Return the hash of all numbers, by name."""
-        import hashlib
-
         digest = hashlib.sha256()
         for name in sorted(self.symbols):
             digest.update(name.encode() + b"\0")

@@ -11,6 +11,7 @@ from engiagent.blueprint.definitions import evaluate_points
 from engiagent.blueprint.document import Blueprint, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, answers_of
 from engiagent.verify.definitions.chances import stream
 from engiagent.verify.definitions.residuals import check_values
@@ -158,8 +159,6 @@ def _merit(bench: Bench, design: DesignDef) -> tuple[float | None, float, str]:
         raise EvaluationError("the merit is not a finite number")
     unit = value.unit
     if design.unit is not None:
-        from engiagent.units.unit import parse_unit
-
         unit = parse_unit(design.unit)
     merit = float(value.data[0])
     return merit, unit.from_si(merit), design.unit or str(unit)

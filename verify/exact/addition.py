@@ -17,6 +17,7 @@ from engiagent.verify.exact.bounds import ExactBound
 from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.feasibility import Finding, findings_of
 from engiagent.verify.exact.forms import Exact, adopt
+from engiagent.verify.exact.infeasible import with_exact_ray
 from engiagent.verify.exact.numbers import Fractions, NotExactError, fraction, written
 from engiagent.verify.exact.programme import (
     UNREADABLE,
@@ -69,8 +70,6 @@ def with_exact(
     annotated = find_requirements(problem, requirements)
     case = build_case(problem, solution, blueprint, annotated, mapping)
     if case.schedule.status == "infeasible":
-        from engiagent.verify.exact.infeasible import with_exact_ray
-
         return with_exact_ray(certificate, case)
     if not case.series:
         return _noted(certificate, "optimality", _floating("there is no schedule"))

@@ -313,7 +313,7 @@ class ExactEvaluator:
         return replace(forms.align([zero, value])[1], unit=unit)
 
 
-def _constant_of(data: "np.typing.NDArray[np.float64]", unit: Unit = ONE) -> Exact:
+def _constant_of(data: np.typing.NDArray[np.float64], unit: Unit = ONE) -> Exact:
     return Exact(fractions(data), unit)
 
 

@@ -14,7 +14,7 @@ from engiagent.blueprint.unused import listed_as_unused
 from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
-from engiagent.io.tabular import TableColumn, TableFile
+from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.alignment import at_periods
@@ -296,8 +296,6 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
 def _compare_column(
     tracing: Tracing, definition: ParameterDef, declarations: Declarations, file: str, header: str
 ) -> None:
-    from engiagent.io.tabular import read_table
-
     name = definition.name
     symbol = declarations.parameter(name)
     if symbol is None or symbol.value is None or declarations.folder is None:

@@ -1,6 +1,7 @@
 """Atoms as blocks with intervals; quadratic objectives as sums of squares, roots as norms."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -297,8 +298,6 @@ def _squares(quadratic: Matrix, touched: Ints) -> tuple[Floats, Floats, Floats] 
 
 def resized(block: Block, count: int) -> Block:
     """Return a block whose forms have room for columns that came later."""
-    from dataclasses import replace
-
     forms = []
     for form in block.forms:
         matrix = form.matrix.copy()

@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants.entry import Entry
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -54,7 +52,7 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @cache
-def entry_of(model: str) -> "Entry":
+def entry_of(model: str) -> Entry:
     """Return what the checker knows of a model of units.
 
     Raises

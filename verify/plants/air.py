@@ -1,27 +1,24 @@
 """Air handlers and their boxes: air mixed, heated or cooled, and blown into zones."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
-
 OUTDOOR: Final = "outdoor_temperature"
 Band = tuple[str, Floats, Floats | float | None, Floats | float | None, str]
 
 
-def _handle(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _handle(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Keep flow, share of outdoor air, supply temperature and coils; the rest follows."""
     unit = group[0]
     over, rated = plant.periods(unit), plant.need(unit, "rated_flow")
@@ -92,7 +89,7 @@ def _handle(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), tuple(results), (*excesses, *_outside(unit, bands, over)))
 
 
-def _reheat(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _reheat(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Keep the flow and the reheat of a box; what it does to the zone follows."""
     unit = group[0]
     over = plant.periods(unit)
@@ -132,7 +129,7 @@ def _outside(unit: Dynamics, bands: Iterable[Band], over: Any) -> Iterator[Exces
             yield Excess(f"limit:{name}", name, series - high, text, size, over, "above its limit")
 
 
-def _served(plant: "Plant", unit: Dynamics, flow: Floats) -> list[tuple[Floats, Floats]]:
+def _served(plant: Plant, unit: Dynamics, flow: Floats) -> list[tuple[Floats, Floats]]:
     """Return the flow into every zone that gets air, and its temperature."""
     if unit.connections.get("zone") is not None:
         return [(flow, _room(plant, unit))]
@@ -146,7 +143,7 @@ def _served(plant: "Plant", unit: Dynamics, flow: Floats) -> list[tuple[Floats, 
     return [(plant.decision(box, "flow"), _room(plant, box)) for box in boxes]
 
 
-def _room(plant: "Plant", unit: Dynamics) -> Floats:
+def _room(plant: Plant, unit: Dynamics) -> Floats:
     """Return the temperature of the zone at the start of each period, as the plan has it."""
     zone = _partner(plant, unit, "zone", "thermal_zone")
     word, found = plant.state(zone, "temperature")
@@ -155,7 +152,7 @@ def _room(plant: "Plant", unit: Dynamics) -> Floats:
     return found[:-1]
 
 
-def _partner(plant: "Plant", unit: Dynamics, port: str, model: str) -> Dynamics:
+def _partner(plant: Plant, unit: Dynamics, port: str, model: str) -> Dynamics:
     name = unit.connections.get(port)
     found = next((u for u in plant.units if u.name == name and u.model == model), None)
     if found is None:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
+from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
 from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, storage_rows
 from engiagent.verify.plants.run import Excess, Run, Trajectory
@@ -19,14 +21,11 @@ from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
 LOSSES = ("no_load_loss", "proportional_loss", "quadratic_loss", "loss")
 AGEING = ("cycles_at_full_depth", "calendar_rate")
 
 
-def store(plant: "Plant", unit: Dynamics) -> Battery:
+def store(plant: Plant, unit: Dynamics) -> Battery:
     """Return the model of a store; its power limits are the largest of their series."""
     return Battery(
         energy_capacity=plant.need(unit, "energy_capacity"),
@@ -40,14 +39,14 @@ def store(plant: "Plant", unit: Dynamics) -> Battery:
     )
 
 
-def energy_of(plant: "Plant", unit: Dynamics, battery: Battery, word: str) -> Trajectory:
+def energy_of(plant: Plant, unit: Dynamics, battery: Battery, word: str) -> Trajectory:
     """Return the content of a store with constant efficiencies."""
     charge, discharge = plant.decision(unit, "charge"), plant.decision(unit, "discharge")
     return _content(plant, unit, battery, word, (charge, discharge))
 
 
 def _content(
-    plant: "Plant", unit: Dynamics, battery: Battery, word: str, powers: tuple[Floats, Floats]
+    plant: Plant, unit: Dynamics, battery: Battery, word: str, powers: tuple[Floats, Floats]
 ) -> Trajectory:
     """Return the content under powers into and out of a store [kW]."""
     periods = plant.periods(unit)
@@ -81,7 +80,7 @@ def _content(
     )
 
 
-def one_direction(plant: "Plant", unit: Dynamics) -> Excess:
+def one_direction(plant: Plant, unit: Dynamics) -> Excess:
     """Return by how much a store charges and discharges at once."""
     charge, discharge = plant.decision(unit, "charge"), plant.decision(unit, "discharge")
     limits = [plant.largest(unit, f"{way}_power_max") for way in ("charge", "discharge")]
@@ -99,7 +98,7 @@ def one_direction(plant: "Plant", unit: Dynamics) -> Excess:
     )
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     if not any(slot in unit.parameters for slot in LOSSES):
         battery = store(plant, unit)
@@ -110,7 +109,7 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return _aged(plant, unit, run) if any(slot in unit.parameters for slot in AGEING) else run
 
 
-def converter(plant: "Plant", unit: Dynamics) -> ConverterLoss:
+def converter(plant: Plant, unit: Dynamics) -> ConverterLoss:
     """Return the losses by power, which stand for the efficiencies."""
     limits = [plant.largest(unit, f"{way}_power_max") for way in ("charge", "discharge")]
     powers, losses = plant.table(unit, "loss_power"), plant.table(unit, "loss")
@@ -129,7 +128,7 @@ def converter(plant: "Plant", unit: Dynamics) -> ConverterLoss:
     )
 
 
-def _with_losses(plant: "Plant", unit: Dynamics) -> Run:
+def _with_losses(plant: Plant, unit: Dynamics) -> Run:
     loss = converter(plant, unit)
     # What a solver leaves of a power of 0 does not switch the converter on.
     into, out = (
@@ -145,10 +144,8 @@ def _with_losses(plant: "Plant", unit: Dynamics) -> Run:
     return Run((energy,), (result,), (one_direction(plant, unit),))
 
 
-def _aged(plant: "Plant", unit: Dynamics, run: Run) -> Run:
+def _aged(plant: Plant, unit: Dynamics, run: Run) -> Run:
     """Add the lost share of the capacity, by the cycles and the time of the executed plan."""
-    from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
-
     cycles, rate = (plant.single(unit, slot) for slot in AGEING)
     ageing = BatteryAgeing(
         cycle_life=None
@@ -178,7 +175,7 @@ def _aged(plant: "Plant", unit: Dynamics, run: Run) -> Run:
     return Run((energy, state), run.results, run.excesses)
 
 
-def _rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     charge, discharge = (known(plant, unit, word) for word in ("charge", "discharge"))
     if charge is not None and discharge is not None:
         text = f"min({charge}[t], {discharge}[t]) <= 0[kW]"

@@ -1,19 +1,17 @@
 """Combined heat and power: engines by part load, extraction-condensing turbines."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.plants.switching import ONLY_WITH, switched
 from engiagent.verify.requirements import Dynamics
-
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
 TABLES = ("load", "electric_efficiency", "thermal_efficiency")
 HALFPLANES = (
@@ -27,9 +25,7 @@ HALFPLANES = (
 """In the order of ``ExtractionChp.halfplanes``."""
 
 
-def _execute_engine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.chp import PartLoadChp
-
+def _execute_engine(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     load, electric, thermal = (plant.table(unit, name) for name in TABLES)
     if load is None or electric is None or thermal is None:
@@ -87,9 +83,7 @@ def _execute_engine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), results, (*excesses, *state.excesses))
 
 
-def _execute_turbine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.chp import ExtractionChp
-
+def _execute_turbine(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     heat_max = plant.single(unit, "heat_max")
     chp = ExtractionChp(

@@ -1,25 +1,22 @@
 """Heaters and coolers by a coefficient of performance."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Cooler, Heater
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, written
 from engiagent.verify.plants.run import Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
 OUTPUTS = {"heater": "heat", "cooler": "cooling"}
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Keep the electric power; where the plan has only what it gives, find the power of that."""
     unit = group[0]
     word, cop = OUTPUTS[unit.model], plant.series(unit, "cop")
@@ -31,7 +28,7 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), (plant.result(unit, word, given, "its electric power"),))
 
 
-def _rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     word = OUTPUTS[unit.model]
     power, output = known(plant, unit, "electric_power"), known(plant, unit, word)
     cop = written(plant, unit, "cop") or "1"

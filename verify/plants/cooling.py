@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.hvac.chiller import Chiller
+from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial
+from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.heating import power_limit
 from engiagent.verify.plants.partload import Machine, by_table, operated
@@ -16,19 +19,12 @@ from engiagent.verify.plants.switching import ONLY_WITH
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.models.hvac.chiller import Chiller
-    from engiagent.verify.levels.execution import Plant
-
 EVEN = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 STRAIGHT = (0.0, 1.0)
 
 
-def chiller(plant: "Plant", unit: Dynamics) -> "Chiller":
+def chiller(plant: Plant, unit: Dynamics) -> Chiller:
     """Return the model of a chiller."""
-    from engiagent.models.hvac.chiller import Chiller
-    from engiagent.models.hvac.curves import Biquadratic, Polynomial
-
     leaving, entering = (_fitted(plant, unit, side) for side in ("leaving", "entering"))
     return Chiller(
         rated_capacity=plant.series(unit, "rated_capacity"),
@@ -47,10 +43,8 @@ def chiller(plant: "Plant", unit: Dynamics) -> "Chiller":
     )
 
 
-def _fitted(plant: "Plant", unit: Dynamics, side: str) -> tuple[float, float]:
+def _fitted(plant: Plant, unit: Dynamics, side: str) -> tuple[float, float]:
     """Return the range in which the curves were fitted; what leaves it is noted."""
-    from engiagent.models.hvac.curves import EVERYWHERE
-
     slot = f"{side}_range"
     ends = plant.table(unit, slot)
     if ends is not None and len(ends) != 2:
@@ -74,7 +68,7 @@ def _fitted(plant: "Plant", unit: Dynamics, side: str) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _execute_chiller(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_chiller(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     model = chiller(plant, unit)
     leaving, entering = (plant.series(unit, f"{w}_temperature") for w in ("leaving", "entering"))
@@ -103,9 +97,7 @@ def _execute_chiller(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), results, (*done.excesses, *limits))
 
 
-def _execute_tower(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.hvac.york_calc import YorkCalcTower
-
+def _execute_tower(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     tower = YorkCalcTower(
         rated_water_flow=plant.need(unit, "rated_water_flow"),

@@ -1,23 +1,20 @@
 """Radiators and coils between a bus of heat or cold and a zone."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.verify.frames import MissingQuantity
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
 SERVES = {"heat_bus": "heat", "cooling_bus": "cooling"}
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Keep what the plan gives to the zone; it is at least 0 and at most the limit."""
     unit = group[0]
     words = [word for bus, word in SERVES.items() if bus in unit.connections] or [*SERVES.values()]

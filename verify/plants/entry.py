@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from engiagent.blueprint.document import ConstraintDef
+from engiagent.verify.plants.run import Run
+from engiagent.verify.requirements import Dynamics
+
 if TYPE_CHECKING:
-    from engiagent.blueprint.document import ConstraintDef
     from engiagent.verify.levels.execution import Plant
-    from engiagent.verify.plants.run import Run
-    from engiagent.verify.requirements import Dynamics
 
 Execute = Callable[["Plant", "Sequence[Dynamics]"], "Run"]
 Groups = Callable[["Sequence[Dynamics]"], "Iterator[list[Dynamics]]"]

@@ -8,20 +8,21 @@ from the power flow is reported.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from engiagent.models.grids import Bus, Feeder, Line, Transformer
+from engiagent.models.grids.lindistflow import lindistflow
+from engiagent.models.grids.tree import Tree
 from engiagent.verify.frames import EvaluationError, MissingQuantity
+from engiagent.verify.levels.buses import flow_of
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.models.grids import Feeder
-    from engiagent.verify.levels.execution import Plant
 
 LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
 TRANSFORMER = {
@@ -36,7 +37,7 @@ TRANSFORMER = {
 }
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     grid, over = feeder(plant, unit), plant.periods(unit)
     active, reactive = demand(plant, unit, grid)
@@ -86,11 +87,8 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), tuple(results), tuple(excesses))
 
 
-def _linear(grid: "Feeder", active: Floats, reactive: Floats, held: Floats) -> tuple[Floats, ...]:
+def _linear(grid: Feeder, active: Floats, reactive: Floats, held: Floats) -> tuple[Floats, ...]:
     """Return voltages, loadings, losses and import as LinDistFlow has them, by period."""
-    from engiagent.models.grids.lindistflow import lindistflow
-    from engiagent.models.grids.tree import Tree
-
     network = grid.network
     tree = Tree.of(network)
     # Charging, magnetising and shunts count as at nominal voltage.
@@ -109,7 +107,7 @@ def _linear(grid: "Feeder", active: Floats, reactive: Floats, held: Floats) -> t
 
 
 def _result(
-    plant: "Plant", unit: Dynamics, name: str, text: str, values: Floats, declared: Floats | None
+    plant: Plant, unit: Dynamics, name: str, text: str, values: Floats, declared: Floats | None
 ) -> Result:
     over = plant.periods(unit)
     try:
@@ -120,9 +118,8 @@ def _result(
     return Result((name,), text, values, over, claimed, why, declared=declared)
 
 
-def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floats]:
+def demand(plant: Plant, unit: Dynamics, grid: Feeder) -> tuple[Floats, Floats]:
     """Return the net demand behind the source, shape (periods, buses). [kW], [kvar]."""
-    from engiagent.verify.levels.buses import flow_of
     from engiagent.verify.plants import MODELS, entry_of
 
     size = plant.periods(unit).size
@@ -144,10 +141,8 @@ def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floa
     return active, reactive
 
 
-def feeder(plant: "Plant", unit: Dynamics) -> "Feeder":
+def feeder(plant: Plant, unit: Dynamics) -> Feeder:
     """Return the model of a feeder from its connections."""
-    from engiagent.models.grids import Bus, Feeder, Line, Transformer
-
     parts = unit.connections
     buses = parts.get("buses")
     if not isinstance(buses, Mapping) or parts.get("source") is None:
@@ -180,7 +175,7 @@ def _ends(unit: Dynamics, name: str, given: Any) -> dict[str, Any]:
 
 
 def _numbers(
-    plant: "Plant", unit: Dynamics, name: str, given: Mapping[str, Any], units: Mapping[str, str]
+    plant: Plant, unit: Dynamics, name: str, given: Mapping[str, Any], units: Mapping[str, str]
 ) -> dict[str, Any]:
     odd = next((key for key in given if key not in (*units, "from", "to")), None)
     if odd is not None:
@@ -192,7 +187,7 @@ def _numbers(
     }
 
 
-def _number(plant: "Plant", unit: Dynamics, written: Any, text: str) -> float:
+def _number(plant: Plant, unit: Dynamics, written: Any, text: str) -> float:
     """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float):
         return float(written)

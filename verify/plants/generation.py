@@ -6,17 +6,17 @@ both are right, and where both are given they have to add up.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from engiagent.models.pv import PVWATTS_LOSS, PvArray
+from engiagent.models.wind import WindTurbine
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
 LIMITS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "generator_profile": (("power", "available_power"), ("curtailed", "available_power")),
@@ -28,13 +28,11 @@ LIMITS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 Available = Callable[["Plant", Dynamics], Floats]
 
 
-def _profile(plant: "Plant", unit: Dynamics) -> Floats:
+def _profile(plant: Plant, unit: Dynamics) -> Floats:
     return plant.series(unit, "available_power")
 
 
-def _pv(plant: "Plant", unit: Dynamics) -> Floats:
-    from engiagent.models.pv import PVWATTS_LOSS, PvArray
-
+def _pv(plant: Plant, unit: Dynamics) -> Floats:
     losses = plant.single(unit, "losses")
     array = PvArray(
         dc_capacity=plant.need(unit, "dc_capacity"),
@@ -49,9 +47,7 @@ def _pv(plant: "Plant", unit: Dynamics) -> Floats:
     return array.output(*weather).ac_power
 
 
-def _wind(plant: "Plant", unit: Dynamics) -> Floats:
-    from engiagent.models.wind import WindTurbine
-
+def _wind(plant: Plant, unit: Dynamics) -> Floats:
     speeds, powers = plant.table(unit, "speeds"), plant.table(unit, "powers")
     if speeds is None or powers is None:
         raise EvaluationError(f"{unit.name} has no power curve; give speeds and powers")
@@ -66,7 +62,7 @@ def _wind(plant: "Plant", unit: Dynamics) -> Floats:
     return turbine.power(wind, plant.slot(unit, "air_density"), turbine.running(wind))
 
 
-def _execute(available: Available, plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(available: Available, plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     most, over = available(plant, unit), plant.periods(unit)
     power, curtailed = plant.claimed(unit, "power"), plant.claimed(unit, "curtailed")

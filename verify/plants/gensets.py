@@ -1,11 +1,12 @@
 """Generating sets: fuel by power, least load, ramps, starts, least times."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.genset import Genset, GensetState
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.slots import SLOTS
@@ -13,17 +14,13 @@ from engiagent.verify.plants.switching import ONLY_WITH, Switched, switched
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.models.genset import Genset
-    from engiagent.verify.levels.execution import Plant
-
 FUELS = ("l", "kg", "kWh")
 """In which fuel may be counted; cubic metres are litres."""
 UNKNOWN = 1e9
 """Stands for a heating value that nobody gives, so that no efficiency is judged by it."""
 
 
-def fuel_unit(plant: "Plant", unit: Dynamics) -> str:
+def fuel_unit(plant: Plant, unit: Dynamics) -> str:
     """Return the unit in which the fuel of a set is counted."""
     slot = "fuel_rate" if "fuel_rate" in unit.parameters else "fuel_slope"
     for base in FUELS:
@@ -41,9 +38,8 @@ def fuel_unit(plant: "Plant", unit: Dynamics) -> str:
     )
 
 
-def genset(plant: "Plant", unit: Dynamics, base: str) -> "Genset":
+def genset(plant: Plant, unit: Dynamics, base: str) -> Genset:
     """Return the model of a set whose fuel is counted in a unit."""
-    from engiagent.models.genset import Genset
 
     def fuel(slot: str, per: str) -> float:
         found = None if slot not in unit.parameters else plant.slot(unit, slot, f"{base}{per}")
@@ -68,7 +64,7 @@ def genset(plant: "Plant", unit: Dynamics, base: str) -> "Genset":
     )
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     base = fuel_unit(plant, unit)
     model, over = genset(plant, unit, base), plant.periods(unit)
@@ -88,7 +84,7 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
 
 
 def _rate(
-    plant: "Plant", unit: Dynamics, model: "Genset", base: str, state: Switched, each: Floats
+    plant: Plant, unit: Dynamics, model: Genset, base: str, state: Switched, each: Floats
 ) -> Floats:
     """Return the fuel of one running set per hour, by its curve or its table."""
     table = plant.table(unit, "fuel_rate", f"{base}/h")
@@ -101,10 +97,8 @@ def _rate(
 
 
 def _limits(
-    plant: "Plant", unit: Dynamics, model: "Genset", state: Switched, power: Floats
+    plant: Plant, unit: Dynamics, model: Genset, state: Switched, power: Floats
 ) -> Iterator[Excess]:
-    from engiagent.models.genset import GensetState
-
     over, rated = plant.periods(unit), plant.need(unit, "rated_power")
     name, given = f"{unit.name}.power", plant.decision(unit, "power")
     reserve = plant.claimed(unit, "reserve")

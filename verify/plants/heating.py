@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
+from engiagent.models.hvac.boiler import Boiler
+from engiagent.models.hvac.curves import Biquadratic, Polynomial, Surface
+from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.partload import Machine, by_table, operated
 from engiagent.verify.plants.run import Excess, Run
@@ -14,11 +18,6 @@ from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.plants.switching import ONLY_WITH
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.models.hvac.curves import Surface
-    from engiagent.models.hvac.heat_pump import HeatPump
-    from engiagent.verify.levels.execution import Plant
 
 PERFORMANCES = ("cop", "carnot_fraction", "cop_curve")
 
@@ -38,7 +37,7 @@ class Stated:
         return np.ones(self.values.shape, dtype=bool)
 
 
-def _execute_pump(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_pump(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     pump, source, sink = heat_pump(plant, unit)
     over = plant.periods(unit)
@@ -71,11 +70,8 @@ def _execute_pump(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), results, (*done.excesses, *limits))
 
 
-def heat_pump(plant: "Plant", unit: Dynamics) -> "tuple[HeatPump, Floats, Floats]":
+def heat_pump(plant: Plant, unit: Dynamics) -> tuple[HeatPump, Floats, Floats]:
     """Return the model of a heat pump with the temperatures of its source and sink. [degC]."""
-    from engiagent.models.hvac.curves import Biquadratic, Polynomial
-    from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
-
     given = [slot for slot in PERFORMANCES if slot in unit.parameters]
     if len(given) != 1:
         raise EvaluationError(
@@ -112,7 +108,7 @@ def heat_pump(plant: "Plant", unit: Dynamics) -> "tuple[HeatPump, Floats, Floats
     return model, source, sink
 
 
-def power_limit(plant: "Plant", unit: Dynamics, power: Floats, count: float) -> tuple[Excess, ...]:
+def power_limit(plant: Plant, unit: Dynamics, power: Floats, count: float) -> tuple[Excess, ...]:
     """Return by how much machines draw more than their electric limit, none without one."""
     most = plant.slot(unit, "electric_power_max")
     if most is None:
@@ -132,10 +128,7 @@ def power_limit(plant: "Plant", unit: Dynamics, power: Floats, count: float) -> 
     )
 
 
-def _execute_boiler(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.hvac.boiler import Boiler
-    from engiagent.models.hvac.curves import Biquadratic
-
+def _execute_boiler(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     curve = plant.table(unit, "efficiency_curve")
     boiler = Boiler(

@@ -1,11 +1,11 @@
 """Demands that give way: curtailed, shifted, run as whole jobs, paid for in events."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.slots import SLOTS
@@ -13,11 +13,8 @@ from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
-
-def _execute_curtailable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_curtailable(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     wanted, unmet, over = (
         plant.series(unit, "power"),
@@ -56,7 +53,7 @@ def _execute_curtailable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((), (served,), tuple(excesses))
 
 
-def _execute_shiftable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_shiftable(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     wanted, over = plant.series(unit, "power"), plant.periods(unit)
     up, down = plant.decision(unit, "shift_up"), plant.decision(unit, "shift_down")
@@ -108,7 +105,7 @@ def _execute_shiftable(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((state,), (served,), tuple(excesses))
 
 
-def _in_time(plant: "Plant", unit: Dynamics, rises: Floats, falls: Floats) -> list[Excess]:
+def _in_time(plant: Plant, unit: Dynamics, rises: Floats, falls: Floats) -> list[Excess]:
     """Return by how much falls are not made up for within the hours around them. [kWh]."""
     within = plant.single(unit, "shift_hours")
     if within is None:
@@ -142,7 +139,7 @@ def _in_time(plant: "Plant", unit: Dynamics, rises: Floats, falls: Floats) -> li
     ]
 
 
-def _execute_job(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_job(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     over, hours = plant.periods(unit), plant.hours(plant.periods(unit))
     length = plant.need(unit, "duration") / float(hours[0])

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from engiagent.models.hvac.curves import Polynomial
+from engiagent.models.hvac.turbomachines import PartLoadFan
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.partload import Machine, operated
 from engiagent.verify.plants.run import Run
@@ -11,17 +13,11 @@ from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.plants.switching import ONLY_WITH
 from engiagent.verify.requirements import Dynamics
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
 AFFINITY = (0.0, 0.0, 0.0, 1.0)
 """Power by the cube of the flow: the affinity laws in a system whose resistance stays."""
 
 
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.hvac.curves import Polynomial
-    from engiagent.models.hvac.turbomachines import PartLoadFan
-
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     flow = plant.series(unit, "rated_flow")
     model = PartLoadFan(

@@ -5,21 +5,20 @@ A plan says its temperatures by node, as ``<name>.<node>.temperature``, or as on
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from engiagent.blueprint.sets import IndexSet
+from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.verify.frames import EvaluationError, MissingQuantity
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.sets import IndexSet
-    from engiagent.models.buildings.network import HeatNetwork
-    from engiagent.verify.levels.execution import Plant
 
 WAYS = (("heating", "heated", "heat_bus", 1.0), ("cooling", "cooled", "cooling_bus", -1.0))
 SIZES = ("mass_capacity", "mass_area", "surface_area", "window_conductance", "opaque_conductance")
@@ -28,9 +27,7 @@ BY_NODE: Mapping[str, tuple[str, ...]] = {"mean_temperature": ()}
 BUSES = {"heat_bus": "heating", "cooling_bus": "cooling"}
 
 
-def _execute_network(plant: "Plant", group: Sequence[Dynamics]) -> Run:
-    from engiagent.models.buildings.network import HeatNetwork, Link, Node
-
+def _execute_network(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     parts = {key: _mapping(unit, key) for key in ("nodes", "links", "boundaries", "heat")}
     nodes = tuple(
@@ -72,10 +69,8 @@ def _execute_network(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run(run.trajectories, (*run.results, *results), tuple(excesses))
 
 
-def _execute_zone(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_zone(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Run the three nodes; gains are shared among them as the standard says."""
-    from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
-
     unit = group[0]
     sizes: dict[str, Any] = {slot: plant.need(unit, slot) for slot in SIZES}
     network = Zone5R1C(**sizes).network(plant.need(unit, "ventilation"))
@@ -128,9 +123,9 @@ def _execute_zone(plant: "Plant", group: Sequence[Dynamics]) -> Run:
 
 
 def _run(
-    plant: "Plant",
+    plant: Plant,
     unit: Dynamics,
-    network: "HeatNetwork",
+    network: HeatNetwork,
     boundary: Mapping[str, Floats],
     heat: Mapping[str, Floats],
     initial: Mapping[str, float],
@@ -158,7 +153,7 @@ def _run(
 
 
 def _claimed(
-    plant: "Plant", unit: Dynamics, word: str, node: str, over: "IndexSet | None"
+    plant: Plant, unit: Dynamics, word: str, node: str, over: IndexSet | None
 ) -> Floats | None:
     """Return what the plan says of a node, by the name of the node or as a row of the quantity."""
     if over is None:
@@ -169,7 +164,7 @@ def _claimed(
         return plant.member(f"{unit.name}.{word}", node, over, "degC")
 
 
-def _power(plant: "Plant", unit: Dynamics, word: str, alone: str | None) -> Floats:
+def _power(plant: Plant, unit: Dynamics, word: str, alone: str | None) -> Floats:
     """Return the power into a node; the only one may go by the name of the sum."""
     over = plant.periods(unit)
     for name in (word, *([] if alone is None else [alone])):
@@ -181,7 +176,7 @@ def _power(plant: "Plant", unit: Dynamics, word: str, alone: str | None) -> Floa
 
 
 def _limits(
-    plant: "Plant", unit: Dynamics, word: str, power: Floats, most: Floats | None
+    plant: Plant, unit: Dynamics, word: str, power: Floats, most: Floats | None
 ) -> list[Excess]:
     name, over = f"{unit.name}.{word}", plant.periods(unit)
     scale = float(np.max(np.abs(power), initial=0.0))
@@ -200,11 +195,11 @@ def _mapping(unit: Dynamics, key: str) -> Mapping[str, Any]:
     return given
 
 
-def _number(plant: "Plant", unit: Dynamics, written: Any, text: str) -> float:
+def _number(plant: Plant, unit: Dynamics, written: Any, text: str) -> float:
     return float(plant.number(unit, written, text)[0])
 
 
-def _size(plant: "Plant", unit: Dynamics, part: Mapping[str, Any]) -> float:
+def _size(plant: Plant, unit: Dynamics, part: Mapping[str, Any]) -> float:
     if "conductance" in part:
         return _number(plant, unit, part["conductance"], "kW/K")
     return 1.0 / _number(plant, unit, part["resistance"], "K/kW")

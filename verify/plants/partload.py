@@ -7,18 +7,16 @@ the curve itself is then reported.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.parameters import increasing
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.run import Excess
 from engiagent.verify.plants.switching import Switched, switched
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
 FLOOR = 1e-6
 """Below this share of its capacity a machine gives nothing; it is what solvers leave of 0."""
@@ -61,7 +59,7 @@ class Operated:
 
 
 def operated(
-    plant: "Plant", unit: Dynamics, machine: Machine, output: Floats, word: str, unit_text: str
+    plant: Plant, unit: Dynamics, machine: Machine, output: Floats, word: str, unit_text: str
 ) -> Operated:
     """Return what machines do for an output of the plan, called ``word`` [unit_text]."""
     scale = float(np.max(machine.capacity))
@@ -116,7 +114,7 @@ def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:
     return np.asarray(low + (high - low) * (at - knots[left]) / (knots[left + 1] - knots[left]))
 
 
-def by_table(plant: "Plant", unit: Dynamics, full: Floats) -> Callable[[Floats], Floats] | None:
+def by_table(plant: Plant, unit: Dynamics, full: Floats) -> Callable[[Floats], Floats] | None:
     """Return the input by a table of part load, None when there is none.
 
     Parameters
@@ -131,7 +129,5 @@ def by_table(plant: "Plant", unit: Dynamics, full: Floats) -> Callable[[Floats],
         raise EvaluationError(
             f"{unit.name}: part_load and part_load_power are no table; give one of each for each"
         )
-    from engiagent.models.parameters import increasing
-
     increasing(ratios, f"part_load of {unit.name}")
     return lambda ratio: np.asarray(full * np.interp(ratio, ratios, powers))

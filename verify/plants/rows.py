@@ -1,15 +1,12 @@
 """What executing demands, written as rows in the language of requirements."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.models import Battery
-    from engiagent.verify.levels.execution import Plant
-    from engiagent.verify.requirements import Dynamics
+from engiagent.models import Battery
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.requirements import Dynamics
 
 
 def row(name: str, expression: str, over: str | None) -> ConstraintDef:
@@ -18,7 +15,7 @@ def row(name: str, expression: str, over: str | None) -> ConstraintDef:
     return ConstraintDef(constraint_id=name, expression=expression, forall=forall)
 
 
-def written(plant: "Plant", unit: "Dynamics", slot: str) -> str | None:
+def written(plant: Plant, unit: Dynamics, slot: str) -> str | None:
     """Return a parameter as an expression of the period ``t``, None when it is not given."""
     given = unit.parameters.get(slot)
     if given is None:
@@ -33,13 +30,13 @@ def written(plant: "Plant", unit: "Dynamics", slot: str) -> str | None:
     return f"({text})"
 
 
-def known(plant: "Plant", unit: "Dynamics", word: str) -> str | None:
+def known(plant: Plant, unit: Dynamics, word: str) -> str | None:
     """Return the quantity by which the schedule has a series of a unit."""
     return next((n for n in plant.names(unit, word) if n in plant.bench.series), None)
 
 
 def storage_rows(
-    plant: "Plant", unit: "Dynamics", battery: "Battery", word: str
+    plant: Plant, unit: Dynamics, battery: Battery, word: str
 ) -> Iterator[ConstraintDef]:
     """Yield dynamics, start and limits of a store of energy whose content is called ``word``."""
     over = plant.periods(unit)

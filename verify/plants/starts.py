@@ -1,16 +1,12 @@
 """First values of states."""
 
-from typing import TYPE_CHECKING
-
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
-
-def first(plant: "Plant", unit: Dynamics, slot: str, claimed: Floats | None) -> float:
+def first(plant: Plant, unit: Dynamics, slot: str, claimed: Floats | None) -> float:
     """Return the first value of a state: the declared one, or where there is none the plan's."""
     given = plant.single(unit, slot)
     if given is not None:

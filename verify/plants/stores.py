@@ -4,13 +4,14 @@ Water may flow through a store while it is charged and discharged at once, which
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
+from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.batteries import energy_of, store
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import storage_rows
@@ -19,9 +20,6 @@ from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
-
 WAYS = ("charge", "discharge")
 LIMITS = tuple((way, f"{way}_power_max") for way in WAYS)
 PORTS = {"heat_bus": "that it buffers", "cooling_bus": "that it buffers, when it holds cold"}
@@ -29,17 +27,17 @@ SUPPLIES = {"heat_bus": "discharge", "cooling_bus": "discharge"}
 DEMANDS = {"heat_bus": "charge", "cooling_bus": "charge"}
 
 
-def _execute_store(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_store(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     energy = energy_of(plant, unit, store(plant, unit), "energy")
     return Run((energy,))
 
 
-def _store_rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _store_rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     yield from storage_rows(plant, unit, store(plant, unit), "energy")
 
 
-def ice(plant: "Plant", unit: Dynamics) -> Battery:
+def ice(plant: Plant, unit: Dynamics) -> Battery:
     """Return a store of ice by its energy, which holds cold without efficiencies."""
     return Battery(
         energy_capacity=plant.need(unit, "energy_capacity"),
@@ -48,7 +46,7 @@ def ice(plant: "Plant", unit: Dynamics) -> Battery:
     )
 
 
-def _execute_ice(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_ice(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     energy = energy_of(plant, unit, ice(plant, unit), "energy")
     excesses = []
@@ -72,7 +70,7 @@ def _execute_ice(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((energy,), (), tuple(excesses))
 
 
-def _ice_limit(plant: "Plant", unit: Dynamics, way: str, content: Floats) -> Floats | None:
+def _ice_limit(plant: Plant, unit: Dynamics, way: str, content: Floats) -> Floats | None:
     """Return the largest rate at the content [kWh] of the start of each period. [kW]."""
     full = plant.need(unit, "energy_capacity")
     shares, limits = plant.table(unit, f"{way}_limit_share"), plant.table(unit, f"{way}_limit")
@@ -83,8 +81,6 @@ def _ice_limit(plant: "Plant", unit: Dynamics, way: str, content: Floats) -> Flo
         return None
     if len(curve) != 6:
         raise EvaluationError(f"{way}_curve of {unit.name} has {len(curve)} coefficients, not 6")
-    from engiagent.models.storage.ice_tank import IceTankCurves
-
     six = (curve[0], curve[1], curve[2], curve[3], curve[4], curve[5])
     tank = IceTankCurves(
         energy_capacity=full,
@@ -98,7 +94,7 @@ def _ice_limit(plant: "Plant", unit: Dynamics, way: str, content: Floats) -> Flo
     return found(content, difference=difference)
 
 
-def _ice_rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _ice_rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     yield from storage_rows(plant, unit, ice(plant, unit), "energy")
 
 

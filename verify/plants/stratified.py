@@ -1,11 +1,14 @@
 """Tanks in layers, with a heater, a discharge and draws of warm water."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.storage.hot_water import HotWaterTank
+from engiagent.models.storage.stratified_tank import StratifiedTank
+from engiagent.models.storage.tank_parts import Port
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.slots import SLOTS
@@ -14,12 +17,8 @@ from engiagent.verify.plants.tanks import draw_heat
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.models.storage.stratified_tank import StratifiedTank
-    from engiagent.verify.levels.execution import Plant
 
-
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     tank, drawn = _tank(plant, unit), "use" in unit.parameters
     heat = _heat(plant, unit, tank)
@@ -30,8 +29,6 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     low, high = plant.need(unit, "temperature_min"), plant.need(unit, "temperature_max")
     missing = np.zeros(over.size)
     if drawn:
-        from engiagent.models.storage.hot_water import HotWaterTank
-
         path = HotWaterTank(tank=tank).simulate(
             start,
             step_hours=hours,
@@ -76,7 +73,7 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
 
 
 def _extremes(
-    unit: Dynamics, layers: Floats, low: float, high: float, plant: "Plant"
+    unit: Dynamics, layers: Floats, low: float, high: float, plant: Plant
 ) -> Sequence[Excess]:
     """Return how far any layer is beyond the limits of the tank."""
     over = plant.instants(plant.periods(unit))
@@ -91,10 +88,7 @@ def _extremes(
     ]
 
 
-def _tank(plant: "Plant", unit: Dynamics) -> "StratifiedTank":
-    from engiagent.models.storage.stratified_tank import StratifiedTank
-    from engiagent.models.storage.tank_parts import Port
-
+def _tank(plant: Plant, unit: Dynamics) -> StratifiedTank:
     count = plant.need(unit, "layers")
     if count != int(count):
         raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
@@ -111,7 +105,7 @@ def _tank(plant: "Plant", unit: Dynamics) -> "StratifiedTank":
     )
 
 
-def _heat(plant: "Plant", unit: Dynamics, tank: "StratifiedTank") -> Floats:
+def _heat(plant: Plant, unit: Dynamics, tank: StratifiedTank) -> Floats:
     """Return the heat into each layer by period. [kW]."""
     place = plant.single(unit, "heater_layer")
     layer = tank.layers - 1 if place is None else int(place)

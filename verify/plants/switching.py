@@ -6,18 +6,17 @@ within the least time has to run still.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from engiagent.models.genset import Genset, GensetState
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.run import Excess, Result
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
 SWITCHING: Final = (
     "initially_on",
@@ -66,7 +65,7 @@ class Switched:
         return np.where(self.on > 0, total / np.where(self.on > 0, self.on, 1.0), 0.0)
 
 
-def switched(plant: "Plant", unit: Dynamics, used: Floats, floor: float) -> Switched:
+def switched(plant: Plant, unit: Dynamics, used: Floats, floor: float) -> Switched:
     """Return how a unit runs.
 
     Parameters
@@ -117,15 +116,13 @@ def switched(plant: "Plant", unit: Dynamics, used: Floats, floor: float) -> Swit
     return Switched(on, count, was, state.lasted, state.stated, tuple(results), (*excesses, *short))
 
 
-def _too_short(plant: "Plant", unit: Dynamics, state: Switched) -> tuple[Excess, ...]:
+def _too_short(plant: Plant, unit: Dynamics, state: Switched) -> tuple[Excess, ...]:
     up, down = (plant.single(unit, f"minimum_{way}_hours") or 0.0 for way in ("up", "down"))
     if up == 0.0 and down == 0.0:
         return ()
     over = plant.periods(unit)
     hours = plant.hours(over)
     if state.count == 1:
-        from engiagent.models.genset import Genset, GensetState
-
         clock = Genset(
             rated_power=1.0, fuel_slope=1.0, minimum_up_hours=up, minimum_down_hours=down
         )

@@ -1,12 +1,14 @@
 """Tanks of water: of one temperature, with draws of warm water, of a hot and a cold zone."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
+from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.storage.mixed_tank import MixedTank
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row
 from engiagent.verify.plants.run import Excess, Run, Trajectory
@@ -17,20 +19,14 @@ from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.models.storage.mixed_tank import MixedTank
-    from engiagent.verify.levels.execution import Plant
-
 
 def cold(unit: Dynamics) -> bool:
     """Whether a tank holds cold: it is on a bus of cold, and charging cools it."""
     return "cooling_bus" in unit.connections and "heat_bus" not in unit.connections
 
 
-def body(plant: "Plant", unit: Dynamics) -> "MixedTank":
+def body(plant: Plant, unit: Dynamics) -> MixedTank:
     """Return the model of the water in a tank of one temperature."""
-    from engiagent.models.storage.mixed_tank import MixedTank
-
     return MixedTank(
         mass=plant.need(unit, "mass"),
         loss_conductance=plant.need(unit, "loss_conductance"),
@@ -39,7 +35,7 @@ def body(plant: "Plant", unit: Dynamics) -> "MixedTank":
     )
 
 
-def mixed(plant: "Plant", unit: Dynamics, heat: Floats) -> tuple[Trajectory, Trajectory]:
+def mixed(plant: Plant, unit: Dynamics, heat: Floats) -> tuple[Trajectory, Trajectory]:
     """Return temperature and energy of a tank that takes up heat. [kW]."""
     tank, periods = body(plant, unit), plant.periods(unit)
     hours, ambient = plant.hours(periods), plant.series(unit, "ambient_temperature")
@@ -75,21 +71,19 @@ def mixed(plant: "Plant", unit: Dynamics, heat: Floats) -> tuple[Trajectory, Tra
     return temperature, energy
 
 
-def _execute_tank(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_tank(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     net = plant.decision(unit, "charge") - plant.decision(unit, "discharge")
     return Run(mixed(plant, unit, -net if cold(unit) else net))
 
 
-def draw_heat(plant: "Plant", unit: Dynamics) -> Floats:
+def draw_heat(plant: Plant, unit: Dynamics) -> Floats:
     """Return the heat of the warm water that is wanted. [kW]."""
-    from engiagent.models.hvac.water import SPECIFIC_HEAT
-
     warm = plant.series(unit, "use_temperature") - plant.series(unit, "cold_temperature")
     return np.asarray(plant.series(unit, "use") * SPECIFIC_HEAT * warm)
 
 
-def _execute_hot_water(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_hot_water(plant: Plant, group: Sequence[Dynamics]) -> Run:
     """Keep the charge and, where the plan admits it, the heat that is missing."""
     unit = group[0]
     wanted, over = draw_heat(plant, unit), plant.periods(unit)
@@ -130,7 +124,7 @@ def _execute_hot_water(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run(states, (draw, missing), excesses)
 
 
-def _execute_two_zones(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute_two_zones(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     tank, periods = zones(plant, unit), plant.periods(unit)
     full, hours, over = tank.energy_capacity, plant.hours(periods), plant.instants(periods)
@@ -175,10 +169,8 @@ def _execute_two_zones(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return Run((energy, fraction))
 
 
-def zones(plant: "Plant", unit: Dynamics) -> Battery:
+def zones(plant: Plant, unit: Dynamics) -> Battery:
     """Return the boundary between two zones as a store: each zone loses by its own share."""
-    from engiagent.models.storage.mixed_tank import MixedTank
-
     tank = MixedTank(mass=plant.need(unit, "mass"))
     hot, cool = plant.need(unit, "hot_temperature"), plant.need(unit, "cold_temperature")
     return Battery(
@@ -187,7 +179,7 @@ def zones(plant: "Plant", unit: Dynamics) -> Battery:
     )
 
 
-def _standing(plant: "Plant", unit: Dynamics) -> Floats:
+def _standing(plant: Plant, unit: Dynamics) -> Floats:
     """Return what a tank without anything in it loses. [kW]."""
     ambient, loss = plant.series(unit, "ambient_temperature"), plant.need(unit, "loss_conductance")
     if cold(unit):
@@ -195,7 +187,7 @@ def _standing(plant: "Plant", unit: Dynamics) -> Floats:
     return np.asarray(loss * (plant.need(unit, "cold_temperature") - ambient))
 
 
-def _tank_rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _tank_rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     """Yield limits of a temperature and, of tanks with equal steps, its dynamics."""
     over = plant.periods(unit)
     instants, state = plant.instants(over), known(plant, unit, "temperature")

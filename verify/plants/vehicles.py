@@ -1,11 +1,12 @@
 """Electric vehicles with sessions at a plug."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.models.ev import EvFleet, Sessions
 from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.slots import SLOTS
@@ -13,12 +14,8 @@ from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
-if TYPE_CHECKING:
-    from engiagent.models.ev import EvFleet, Sessions
-    from engiagent.verify.levels.execution import Plant
 
-
-def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
     unit = group[0]
     car, sessions, over = vehicle(plant, unit), stays(plant, unit), plant.periods(unit)
     hours = plant.hours(over)
@@ -56,9 +53,9 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
 
 
 def _limits(
-    plant: "Plant",
+    plant: Plant,
     unit: Dynamics,
-    model: "tuple[EvFleet, Sessions]",
+    model: tuple[EvFleet, Sessions],
     powers: tuple[Floats, Floats, float],
 ) -> tuple[Excess, ...]:
     car, sessions = model
@@ -122,10 +119,8 @@ def _held(energy: Floats) -> Floats:
     return np.asarray(energy[np.where(place < 0, int(np.argmax(plugged)), place)])
 
 
-def vehicle(plant: "Plant", unit: Dynamics) -> "EvFleet":
+def vehicle(plant: Plant, unit: Dynamics) -> EvFleet:
     """Return the model of one vehicle."""
-    from engiagent.models.ev import EvFleet
-
     return EvFleet(
         energy_capacity=[plant.need(unit, "energy_capacity")],
         charge_power_max=plant.need(unit, "charge_power_max"),
@@ -136,10 +131,8 @@ def vehicle(plant: "Plant", unit: Dynamics) -> "EvFleet":
     )
 
 
-def stays(plant: "Plant", unit: Dynamics) -> "Sessions":
+def stays(plant: Plant, unit: Dynamics) -> Sessions:
     """Return when a vehicle is plugged in."""
-    from engiagent.models.ev import Sessions
-
     found = {}
     for slot in ("arrival", "departure", "arrival_energy"):
         values = plant.table(unit, slot)

@@ -1,13 +1,14 @@
 """Zones of buildings, together with their neighbours."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.verify.frames import MissingQuantity
+from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, written
 from engiagent.verify.plants.run import Result, Run, Trajectory
@@ -15,9 +16,6 @@ from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.plants.starts import first
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
-
-if TYPE_CHECKING:
-    from engiagent.verify.levels.execution import Plant
 
 WAYS = ("heating", "cooling")
 
@@ -47,7 +45,7 @@ def _walls(zone: Dynamics) -> Mapping[str, Any]:
 
 
 def network(
-    plant: "Plant", zones: Sequence[Dynamics]
+    plant: Plant, zones: Sequence[Dynamics]
 ) -> tuple[ThermalNetwork, Floats, list[tuple[str, Floats | None]]]:
     """Return the model of zones, their first temperatures and those of the schedule. [degC]."""
     names = [zone.name for zone in zones]
@@ -71,7 +69,7 @@ def network(
     return ThermalNetwork(tuple(models)), np.array(start), claimed
 
 
-def _execute(plant: "Plant", zones: Sequence[Dynamics]) -> Run:
+def _execute(plant: Plant, zones: Sequence[Dynamics]) -> Run:
     model, start, claimed = network(plant, zones)
     periods = plant.periods(zones[0])
     hours = plant.hours(periods)
@@ -117,7 +115,7 @@ def _execute(plant: "Plant", zones: Sequence[Dynamics]) -> Run:
 
 
 def _served(
-    plant: "Plant", zones: Sequence[Dynamics], heats: Sequence[Mapping[str, Floats | None]]
+    plant: Plant, zones: Sequence[Dynamics], heats: Sequence[Mapping[str, Floats | None]]
 ) -> Iterator[Result]:
     for zone, pair in zip(zones, heats, strict=True):
         for word, found in pair.items():
@@ -138,7 +136,7 @@ def _one_step(
 
 
 def _temperature(
-    plant: "Plant",
+    plant: Plant,
     zone: Dynamics,
     claimed: tuple[str, Floats | None],
     declared: Floats,
@@ -156,7 +154,7 @@ def _temperature(
     return Trajectory(names, name, "degC", declared, exact, known, defect, scale, over)
 
 
-def _rows(plant: "Plant", unit: Dynamics) -> Iterator[ConstraintDef]:
+def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     """Yield the dynamics of a zone without neighbours; what several do is left to requirements."""
     over = plant.periods(unit)
     instants, state = plant.instants(over), known(plant, unit, "temperature")

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
-
-if TYPE_CHECKING:
-    from engiagent.agents.running import RunOutcome
+from engiagent.run.answers import against_answer
+from engiagent.run.outcome import RunOutcome
 
 EXPERT: Final = "expert"
 ANSWER: Final = "answer.json"
@@ -42,8 +41,6 @@ def judge(
     best; it is right with the expert's objective. A proof that the best plan known to the expert is
     the best there is contradicts nobody.
     """
-    from engiagent.run.answers import against_answer
-
     expected = str(answer["verdict"])
     refused = verdict in (None, UNDECIDED, ILL_POSED)
     if refused and (verdict is None or expected != ILL_POSED):
@@ -66,7 +63,7 @@ def judge(
     return ("wrong", "; ".join(differences)) if differences else ("right", "")
 
 
-def why(outcome: "RunOutcome") -> str:
+def why(outcome: RunOutcome) -> str:
     """Return in one line what kept a run from a verdict."""
     parts = [f"missing {item}" for item in outcome.missing]
     for item in outcome.not_understood:

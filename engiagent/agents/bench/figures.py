@@ -1,16 +1,18 @@
 """Figures of a suite: rates with Wilson's intervals, pass@k and pass^k, means with theirs."""
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.bench.suite import Cell, Measured
 from engiagent.agents.memory import wilson
-
-if TYPE_CHECKING:
-    from engiagent.report.sections import Fact
-    from engiagent.report.tables import DataTable
+from engiagent.report import words
+from engiagent.report.sections import Fact, Section, page_of_tables
+from engiagent.report.tables import Cell as Shown
+from engiagent.report.tables import DataTable, csv_text, data_uri, inert
 
 RATES: Final = ("numerical", "feasible", "certified", "right", "false")
 MEANS: Final = ("turns", "tokens", "cost", "seconds")
@@ -98,11 +100,6 @@ def rows(found: Mapping[Cell, Measured]) -> list[dict[str, Any]]:
 
 def to_csv(found: Mapping[Cell, Measured]) -> str:
     """Return every run as CSV; a cell that a spreadsheet would compute is made a text."""
-    import csv
-    import io
-
-    from engiagent.report.tables import inert
-
     out = io.StringIO()
     table = rows(found)
     writer = csv.DictWriter(out, list(table[0]) if table else ["problem"], lineterminator="\n")
@@ -139,8 +136,6 @@ def _share(rate: float, interval: Sequence[float]) -> str:
 
 def to_html(name: str, found: Mapping[Cell, Measured]) -> str:
     """Return a page of the figures and of every run that stands alone, without scripts."""
-    from engiagent.report.sections import Section, page_of_tables
-
     every = figures(found)
     title = "Per engine and coordination, with intervals at 95 %"
     explained = (
@@ -154,9 +149,7 @@ def to_html(name: str, found: Mapping[Cell, Measured]) -> str:
     return page_of_tables(name, "engiagent bench report", sections, numbers=_totals(found))
 
 
-def _totals(found: Mapping[Cell, Measured]) -> "list[Fact]":
-    from engiagent.report.sections import Fact
-
+def _totals(found: Mapping[Cell, Measured]) -> list[Fact]:
     right = sum(measured.right for measured in found.values())
     false = sum(measured.false for measured in found.values())
     mark = ("bad", "✘") if false else ("good", "✔")
@@ -167,11 +160,7 @@ def _totals(found: Mapping[Cell, Measured]) -> "list[Fact]":
     ]
 
 
-def _figures_table(title: str, every: Sequence[Mapping[str, Any]]) -> "DataTable":
-    from engiagent.report import words
-    from engiagent.report.tables import Cell as Shown
-    from engiagent.report.tables import DataTable, csv_text, data_uri
-
+def _figures_table(title: str, every: Sequence[Mapping[str, Any]]) -> DataTable:
     head = (
         "Engine",
         "Coordination",
@@ -213,11 +202,7 @@ def _figures_table(title: str, every: Sequence[Mapping[str, Any]]) -> "DataTable
     return DataTable(title, head, tuple(rows), data_uri(text), "figures.csv")
 
 
-def _runs_table(found: Mapping[Cell, Measured]) -> "DataTable":
-    from engiagent.report import words
-    from engiagent.report.tables import Cell as Shown
-    from engiagent.report.tables import DataTable, csv_text, data_uri
-
+def _runs_table(found: Mapping[Cell, Measured]) -> DataTable:
     head = (
         "Problem",
         "Engine",

@@ -15,20 +15,23 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, why
 from engiagent.agents.budgets import STEPS, Budget
+from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Engine
 from engiagent.agents.routing import Coordination, Policy
+from engiagent.agents.running import Run
 from engiagent.agents.team import Guidance
 from engiagent.errors import EngiagentError, InputError
+from engiagent.run.certify import certify
+from engiagent.run.folder import RunFolder
 from engiagent.run.proofs import PLAIN
 from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem, corpus_root
+from engiagent.verify.plainyaml import load_tree, plain
 from engiagent.verify.verdicts import PROVEN, USABLE
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
 
 SCHEMA: Final = "engiagent-suite/1"
 CLAIMS: Final = (*USABLE, "proven infeasible")
@@ -138,9 +141,6 @@ def load_suite(path: Path) -> Suite:
     InputError
         When the file is no suite, or names what is not there.
     """
-    from engiagent.text import corpus_root
-    from engiagent.verify.plainyaml import load_tree, plain
-
     try:
         found = plain(load_tree(path.read_text(encoding="utf-8"), str(path)))
     except OSError as error:
@@ -280,7 +280,7 @@ def _store(store: sqlite3.Connection, digest: str, cell: Cell, measured: Measure
         )
 
 
-def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: "Problem") -> Engine:
+def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: Problem) -> Engine:
     """Return an engine as ``engiagent run`` has it.
 
     Raises
@@ -297,8 +297,6 @@ def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: "P
         )
     if name == "offline":
         return OfflineEngine()
-    from engiagent.agents.engines.asking import Asking
-
     asking = Asking(suite.model, suite.base_url, exemplars=suite.exemplars)
     asking.ready()
     return asking.engine(folder, budget, problem, resumed=False)
@@ -306,10 +304,6 @@ def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: "P
 
 def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
     """Run one cell on a copy of the problem without the expert's folder, and judge it after."""
-    from engiagent.agents.running import Run
-    from engiagent.run.folder import RunFolder
-    from engiagent.text import Problem
-
     source = suite.root / cell.problem
     answer = json.loads((source / EXPERT / ANSWER).read_text(encoding="utf-8"))
     begun = time.perf_counter()
@@ -366,9 +360,6 @@ def guidance(cell: Cell, engine: Engine, budget: Budget, code: bool = False) -> 
 
 def _kept(source: Path, run: Any) -> bool:
     """Whether the run's schedule breaks none of the expert's annotations."""
-    from engiagent.run.certify import certify
-    from engiagent.text import Problem
-
     solution = run.folder.path / "solution.nc"
     if run.blueprint is None or not solution.is_file():
         return False

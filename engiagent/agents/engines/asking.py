@@ -2,23 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange, key
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.engines.language_model import LanguageModel
 from engiagent.agents.engines.prices import Prices, load, packaged
 from engiagent.agents.engines.prompting import Prompting
 from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
 from engiagent.agents.protocol import Fault
+from engiagent.agents.retrieval import exemplars
+from engiagent.agents.retrieval.select import Embed
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
-
-if TYPE_CHECKING:
-    from engiagent.agents.retrieval.select import Embed
-    from engiagent.blueprint import Blueprint
-    from engiagent.text import Problem
+from engiagent.text import Problem, corpus_root
 
 EXEMPLAR_TOKENS: Final = 1500
 """Of all exemplars together: more than one or two teach little and cost as much as the language."""
@@ -56,7 +57,7 @@ class Asking:
     retries: int | None = None
     exemplars: int = 0
     corpus: Path | None = None
-    embed: "Embed | None" = None
+    embed: Embed | None = None
 
     def ready(self) -> None:
         """Make sure that there is somebody to ask.
@@ -72,8 +73,6 @@ class Asking:
             if not kept_exchanges(self.replay):
                 raise InputError("the run kept no exchanges", str(self.replay))
             return
-        from engiagent.agents.engines.anthropic_api import key
-
         key()
         _installed()
         if self.base_url is not None:
@@ -84,7 +83,7 @@ class Asking:
         return packaged() if self.prices is None else load(self.prices)
 
     def engine(
-        self, run: Path, budget: Budget, problem: "Problem | None" = None, *, resumed: bool = False
+        self, run: Path, budget: Budget, problem: Problem | None = None, *, resumed: bool = False
     ) -> LanguageModel:
         """Return the engine of a run, which keeps its exchanges in the run's folder.
 
@@ -100,13 +99,10 @@ class Asking:
         prompting = Prompting(self.model, self.shown(problem))
         return LanguageModel(recorder, self.known_prices(), prompting, budget)
 
-    def shown(self, problem: "Problem | None") -> tuple[str, ...]:
+    def shown(self, problem: Problem | None) -> tuple[str, ...]:
         """Return the solved problems to show beside a problem, as text."""
         if problem is None or self.exemplars == 0:
             return ()
-        from engiagent.agents.retrieval import exemplars
-        from engiagent.text import corpus_root
-
         root = self.corpus or corpus_root()
         return exemplars(
             problem,
@@ -117,14 +113,12 @@ class Asking:
             embed=self.embed,
         )
 
-    def silent(self, budget: Budget, problem: "Problem | None" = None) -> LanguageModel:
+    def silent(self, budget: Budget, problem: Problem | None = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
         prompting = Prompting(self.model, self.shown(problem))
         return LanguageModel(_Nobody(), self.known_prices(), prompting, budget)
 
     def _exchange(self) -> Exchange:
-        from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange
-
         return AnthropicExchange(
             self.base_url,
             SECONDS if self.seconds is None else self.seconds,
@@ -154,7 +148,7 @@ class Asking:
         )
 
 
-def _sketch(problem: "Problem") -> "Blueprint | None":
+def _sketch(problem: Problem) -> Blueprint | None:
     """Return what is read without asking, for the structure of exemplars; None if nothing."""
     from engiagent.readings.read import read
 
@@ -173,8 +167,6 @@ class _Nobody:
 
 
 def _installed() -> None:
-    from importlib.util import find_spec
-
     if find_spec("anthropic") is None:
         raise EngiagentError(
             "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"

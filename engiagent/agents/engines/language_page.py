@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from keyword import kwlist
 from math import log
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from engiagent.formulations.components.description import Model
+from engiagent.blueprint.document import schema
+from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
+from engiagent.formulations.components import MODELS
+from engiagent.formulations.components.description import Model
 
 MOST_DETAILS: Final = 5
 """Models whose every slot is shown, chosen by the words of the problem."""
@@ -58,8 +60,6 @@ _COMMON: Final = frozenset(
 
 def syntax_values() -> dict[str, Any]:
     """Return what the page on expressions is filled with."""
-    from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
-
     return {
         "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
         "reductions": ", ".join(f"`{name}`" for name in REDUCTIONS),
@@ -69,9 +69,6 @@ def syntax_values() -> dict[str, Any]:
 @cache
 def document_values() -> Mapping[str, Any]:
     """Return what the page on documents is filled with."""
-    from engiagent.blueprint.document import schema
-    from engiagent.formulations.components import MODELS
-
     definitions = schema()["$defs"]
     categories = definitions["constraint"]["properties"]["category"]["enum"]
     return {
@@ -88,7 +85,7 @@ def _fields(definition: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}*" if name in needed else name for name in names)
 
 
-def _line(name: str, model: "Model") -> str:
+def _line(name: str, model: Model) -> str:
     """Return what a model is, in short."""
     needed = [slot for slot, said in model.slots.items() if said.required]
     taken = f" ({', '.join(needed)})" if needed else ""
@@ -97,8 +94,6 @@ def _line(name: str, model: "Model") -> str:
 
 def details(text: str) -> list[str]:
     """Return everything that the models take whose words a text has, the likeliest first."""
-    from engiagent.formulations.components import MODELS
-
     said = {word[:6] for word in _WORD.findall(text.lower())}
     words = _distinctive()
     scores = {name: sum(w for word, w in words[name].items() if word in said) for name in MODELS}
@@ -109,8 +104,6 @@ def details(text: str) -> list[str]:
 @cache
 def _distinctive() -> Mapping[str, Mapping[str, float]]:
     """Return the beginnings of words that speak for each model, with how much they say."""
-    from engiagent.formulations.components import MODELS
-
     words = {}
     for name, model in MODELS.items():
         said = " ".join([name.replace("_", " ") * 2, model.summary, *model.slots]).lower()
@@ -126,7 +119,7 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def _detail(name: str, model: "Model") -> str:
+def _detail(name: str, model: Model) -> str:
     slots = [
         f"{slot} {said.unit}{'!' if said.required else ''}" for slot, said in model.slots.items()
     ]
@@ -139,6 +132,6 @@ def _detail(name: str, model: "Model") -> str:
     return f"{name}: {'; '.join(part for part in parts if part)}"
 
 
-def _series(model: "Model") -> Iterator[str]:
+def _series(model: Model) -> Iterator[str]:
     for series, unit in model.quantities.items():
         yield f"{series} {unit}"

@@ -20,12 +20,12 @@ from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
 from engiagent.agents.protocol import Fault, Instruction, Question
 from engiagent.io.jsontext import loads_strict
+from engiagent.text import Problem
+from engiagent.text.datafile import Column, DataFile
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from engiagent.text import Problem
-    from engiagent.text.datafile import Column, DataFile
 
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "analyse": ("syntax.j2", "document.j2"),
@@ -112,7 +112,7 @@ class Prompting:
             ],
         }
 
-    def _blueprint(self, blueprint: Any, problem: "Problem | None") -> str:
+    def _blueprint(self, blueprint: Any, problem: Problem | None) -> str:
         """Return a blueprint, or a draft that is none yet, as one line."""
         if blueprint is None:
             return ""
@@ -162,7 +162,7 @@ def _pages(names: tuple[str, ...]) -> str:
     return "\n".join(_environment().get_template(name).render(values) for name in names)
 
 
-def _file(file: "DataFile") -> dict[str, Any]:
+def _file(file: DataFile) -> dict[str, Any]:
     """Return what a model needs to know of a data file."""
     times = ""
     if file.axis is not None:
@@ -175,7 +175,7 @@ def _file(file: "DataFile") -> dict[str, Any]:
     return {"name": _cell(file.name), "rows": file.rows, "times": times, "columns": shown}
 
 
-def _column(column: "Column") -> str:
+def _column(column: Column) -> str:
     unit = f" [{_cell(column.unit_text)}]" if column.unit_text else ""
     cells = ", ".join(_cell(value) for value in column.values[:FIRST_ROWS])
     more = ", …" if len(column) > FIRST_ROWS else ""

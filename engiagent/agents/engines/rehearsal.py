@@ -3,18 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Request, Tokens
 from engiagent.agents.engines.language_model import LanguageModel
 from engiagent.agents.protocol import Board, Fault, Question
 from engiagent.agents.questions import SCHEMAS
 from engiagent.solvers.result import SolveOptions
-
-if TYPE_CHECKING:
-    from engiagent.agents.budgets import Budget
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Rehearsed:
 
 
 def rehearsed(
-    problem: "Problem", asking: Asking, budget: "Budget", overrides: Mapping[str, str]
+    problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
 ) -> tuple[Rehearsed, ...]:
     """Return the requests that do not hang on an answer: the reading of the text and its demands.
 

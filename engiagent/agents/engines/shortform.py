@@ -18,12 +18,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 Json = Any
 
@@ -42,7 +40,7 @@ _VERSION: Final = "engiagent-blueprint/1"
 # --- from a blueprint ----------------------------------------------------------------------------
 
 
-def in_short(document: Mapping[str, Json], problem: "Problem | None") -> dict[str, Json]:
+def in_short(document: Mapping[str, Json], problem: Problem | None) -> dict[str, Json]:
     """Return a blueprint's JSON in its short form; what is no blueprint keeps its shape."""
     found = {key: _shortened(key, part, problem) for key, part in document.items()}
     found.pop("schema", None)
@@ -58,13 +56,13 @@ def in_short(document: Mapping[str, Json], problem: "Problem | None") -> dict[st
     return found
 
 
-def short_text(document: Mapping[str, Json], problem: "Problem | None") -> str:
+def short_text(document: Mapping[str, Json], problem: Problem | None) -> str:
     """Return a blueprint's JSON in its short form, on one line."""
     short = in_short(document, problem)
     return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
 
 
-def _shortened(key: str, value: Json, problem: "Problem | None") -> Json:
+def _shortened(key: str, value: Json, problem: Problem | None) -> Json:
     """Return what stands under a key, in short."""
     if key == SOURCE:
         return _short_source(value, problem)
@@ -77,13 +75,13 @@ def _shortened(key: str, value: Json, problem: "Problem | None") -> Json:
     return value
 
 
-def _short_unused(entry: Json, problem: "Problem | None") -> Json:
+def _short_unused(entry: Json, problem: Problem | None) -> Json:
     if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
         return entry
     return {"quote": _quote(entry, problem), "reason": entry.get("reason")}
 
 
-def _short_source(source: Json, problem: "Problem | None") -> Json:
+def _short_source(source: Json, problem: Problem | None) -> Json:
     if isinstance(source, list):
         column = _whole_column(source, problem)
         return column or [_short_source(item, problem) for item in source]
@@ -102,7 +100,7 @@ def _short_source(source: Json, problem: "Problem | None") -> Json:
     return {**kept, "of": _short_source(source["of"], problem)} if "of" in source else kept
 
 
-def _quote(source: Mapping[str, Json], problem: "Problem | None") -> str:
+def _quote(source: Mapping[str, Json], problem: Problem | None) -> str:
     span: Json = source.get("span")
     quote = str(source.get("quote") or "")
     if problem is None or not _is_span(span, problem.text):
@@ -110,7 +108,7 @@ def _quote(source: Mapping[str, Json], problem: "Problem | None") -> str:
     return marked_quote(problem.text, (span[0], span[1]), problem.body_start)
 
 
-def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
+def _whole_column(sources: list[Json], problem: Problem | None) -> str | None:
     """Return the name of a column whose cells, all of them in order, a list of sources is."""
     cells = [s for s in sources if isinstance(s, dict) and s.get("kind") == "table"]
     if problem is None or not cells or len(cells) != len(sources):
@@ -127,7 +125,7 @@ def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
 # --- to a blueprint ------------------------------------------------------------------------------
 
 
-def in_full(document: Mapping[str, Json], problem: "Problem") -> dict[str, Json]:
+def in_full(document: Mapping[str, Json], problem: Problem) -> dict[str, Json]:
     """Return the blueprint's JSON that a short form stands for."""
     placed = Placing.of(problem).value(document)
     core = placed.get(_CORE)
@@ -140,11 +138,11 @@ def in_full(document: Mapping[str, Json], problem: "Problem") -> dict[str, Json]
 class Placing:
     """Finds the places of sources in a problem."""
 
-    problem: "Problem"
+    problem: Problem
     quoting: Quoting
 
     @classmethod
-    def of(cls, problem: "Problem") -> "Placing":
+    def of(cls, problem: Problem) -> "Placing":
         """Return it for a problem."""
         return cls(problem, Quoting(problem.text, problem.body_start))
 

@@ -9,16 +9,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.engines.quoting import Quoting
 from engiagent.agents.engines.shortform import Placing, in_full
 from engiagent.agents.questions import SCHEMAS
 from engiagent.errors import EngiagentError
 from engiagent.io.jsontext import loads_strict
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 Json = Any
 
@@ -59,7 +57,7 @@ def _bounded_by_words(schema: Json) -> Json:
     return {**found, "description": said} if said else found
 
 
-def read_reply(kind: str, text: str, problem: "Problem | None") -> dict[str, Json]:
+def read_reply(kind: str, text: str, problem: Problem | None) -> dict[str, Json]:
     """Return the answer that a reply is, in the form of the question's schema.
 
     Raises
@@ -94,7 +92,7 @@ def _outermost(text: str) -> str:
     return text[first : last + 1] if 0 <= first < last else ""
 
 
-def _analysis(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
+def _analysis(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
     blueprint = _json(value.get("blueprint"), "blueprint")
     if blueprint is not None and problem is not None:
         if not isinstance(blueprint, dict):
@@ -104,7 +102,7 @@ def _analysis(value: dict[str, Json], problem: "Problem | None") -> dict[str, Js
     return {**quoted, "blueprint": blueprint}
 
 
-def _requirements(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
+def _requirements(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
     document = _json(value.get("requirements"), "requirements")
     if isinstance(document, dict):
         document = _all_quoted({"schema": _REQUIREMENTS, **document}, problem, "requirements")
@@ -129,7 +127,7 @@ def _words(quote: str, quoting: Quoting) -> str:
     return quote if place is None else " ".join(quoting.text[slice(*place)].split())
 
 
-def _all_quoted(value: dict[str, Json], problem: "Problem | None", *names: str) -> dict[str, Json]:
+def _all_quoted(value: dict[str, Json], problem: Problem | None, *names: str) -> dict[str, Json]:
     """Return an answer with the quotes in some of its lists as the text has them."""
     if problem is None:
         return value
@@ -138,11 +136,11 @@ def _all_quoted(value: dict[str, Json], problem: "Problem | None", *names: str) 
     return {**value, **{n: [_quoted(e, quoting) for e in part] for n, part in lists.items()}}
 
 
-def _judgement(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
+def _judgement(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
     return _all_quoted(value, problem, "findings")
 
 
-def _repair(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
+def _repair(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
     patch = _json(value.get("patch"), "patch")
     if not isinstance(patch, list):
         raise WireError("'patch' is no list of operations")
@@ -188,6 +186,9 @@ def said_form(schema: Mapping[str, Json]) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
-_CONVERSIONS: Final[
-    Mapping[str, Callable[[dict[str, Json], "Problem | None"], dict[str, Json]]]
-] = {"analyse": _analysis, "repair": _repair, "requirements": _requirements, "judge": _judgement}
+_CONVERSIONS: Final[Mapping[str, Callable[[dict[str, Json], Problem | None], dict[str, Json]]]] = {
+    "analyse": _analysis,
+    "repair": _repair,
+    "requirements": _requirements,
+    "judge": _judgement,
+}

@@ -7,7 +7,7 @@ is measured with exemplars is no recollection of an answer.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from engiagent.agents.retrieval.archive import (
     words,
 )
 from engiagent.agents.retrieval.cutoff import cutoff
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
-    from engiagent.text import Problem
+from engiagent.text import Problem
 
 Embed = Callable[[Sequence[str]], "np.ndarray"]
 """Returns a vector for each text, shape (texts, dimensions)."""
@@ -41,12 +39,12 @@ CHARACTERS_A_TOKEN: Final = 4
 
 
 def exemplars(
-    problem: "Problem",
+    problem: Problem,
     root: Path,
     *,
     most_tokens: int = 3000,
     most: int = 3,
-    sketch: "Blueprint | None" = None,
+    sketch: Blueprint | None = None,
     embed: Embed | None = None,
 ) -> tuple[str, ...]:
     """Return exemplars for a prompt, the most relevant first.
@@ -93,7 +91,7 @@ def strangers(known: Sequence[Exemplar], text: str) -> tuple[Exemplar, ...]:
 def ranked(
     known: Sequence[Exemplar],
     text: str,
-    sketch: "Blueprint | None" = None,
+    sketch: Blueprint | None = None,
     embed: Embed | None = None,
 ) -> tuple[Exemplar, ...]:
     """Return the exemplars up to the break in their relevance, the most relevant first."""
@@ -114,7 +112,7 @@ def ranked(
 
 
 def structurally_alike(
-    candidates: Sequence[Exemplar], sketch: "Blueprint | None" = None
+    candidates: Sequence[Exemplar], sketch: Blueprint | None = None
 ) -> tuple[Exemplar, ...]:
     """Return the candidates that are made of what is expected.
 

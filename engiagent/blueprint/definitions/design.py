@@ -16,6 +16,7 @@ from engiagent.blueprint.elaborate import PATH
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.indexing import Table
+from engiagent.units.unit import parse_unit
 
 Floats = npt.NDArray[np.float64]
 
@@ -167,8 +168,6 @@ def merit_unit(model: Model) -> str:
 
 def merit_of(model: Model, engine: Engine) -> float | None:
     """Return the merit of a point, None where the design's filter forbids it."""
-    from engiagent.units.unit import parse_unit
-
     design = model.core.design
     assert design is not None
     checker = model.checker()

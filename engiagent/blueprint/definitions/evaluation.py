@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from engiagent.blueprint.definitions.design import DESIGN, engine_at, points_of, search
-from engiagent.blueprint.definitions.engine import Engine
+from engiagent.blueprint.definitions.engine import Engine, dependants
 from engiagent.blueprint.definitions.model import Model, refuse
 from engiagent.blueprint.definitions.results import Chosen, Results, Series
 from engiagent.blueprint.definitions.schedule import schedule
@@ -117,8 +117,6 @@ def evaluate_points(
 
 def _without_choices(model: Model, refine: int) -> Engine:
     """Compute once what no choice changes."""
-    from engiagent.blueprint.definitions.engine import dependants
-
     design = model.core.design
     assert design is not None
     points_of(design)

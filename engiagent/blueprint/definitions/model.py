@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.symbols import Symbol
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.values import unit_of
-from engiagent.units.unit import Unit, parse_unit
+from engiagent.units.unit import Unit, conversion, parse_unit
 
 GROUPS = ("draws", "definitions", "equations")
 FOREIGN = ("decision_variables", "components", "expressions", "objective_function", "constraints")
@@ -394,8 +395,6 @@ class Model:
 
     def listed_values(self, item: Item, key: str) -> Any:
         """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
-        from engiagent.units.unit import conversion
-
         name = item.lists[key]
         own = next(unit_of(p) for p in self.core.parameters if p.name == name)
         factor, shift = conversion(own, item.unit if key == "values" else parse_unit("1"))
@@ -424,8 +423,6 @@ def _refuse_kind(blueprint: Blueprint) -> None:
 
 
 def _refuse_names(core: Core) -> None:
-    from keyword import iskeyword
-
     seen = {item.name: "sets" for item in core.sets}
     seen |= {item.name: "parameters" for item in core.parameters}
     groups = [(group, getattr(core, group)) for group in GROUPS]

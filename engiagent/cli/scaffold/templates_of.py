@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
+from engiagent.io.files import packaged_yaml
 
 Kind = Literal["number", "text", "date"]
 PACKAGE: Final = "engiagent.cli.scaffold"
@@ -91,8 +92,6 @@ def templates() -> Mapping[str, Template]:
 
 
 def _read(name: str) -> Template:
-    from engiagent.io.files import packaged_yaml
-
     data: Any = packaged_yaml(PACKAGE, f"templates/{name}/template.yaml")
     values = tuple(
         Value(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
@@ -13,9 +13,8 @@ from engiagent.explain.audit.infeasible import examine
 from engiagent.explain.audit.proportions import components_of, odd_parameters, odd_ratios
 from engiagent.explain.places import Place, Text
 from engiagent.readings import Reading
-
-if TYPE_CHECKING:
-    from engiagent.text import Problem
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
+from engiagent.text import Problem
 
 SECONDS: Final = 30.0
 """For each search for requirements that cannot hold together."""
@@ -35,8 +34,6 @@ def audit_path(
         When something cannot be read. A data file that a problem lists and that is absent is a
         finding and no error.
     """
-    from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
-
     given = Path(path)
     if blueprint is None and given.suffix.lower() == ".json":
         found = Blueprint.load(given)
@@ -59,7 +56,7 @@ def audit_path(
 
 
 def audit_problem(
-    problem: "Problem", overrides: Mapping[str, str] | None = None, *, seconds: float = SECONDS
+    problem: Problem, overrides: Mapping[str, str] | None = None, *, seconds: float = SECONDS
 ) -> Audit:
     """Audit the blueprint that a problem's plant block or stored reading gives, and its files.
 
@@ -99,7 +96,7 @@ def audit_problem(
 def audit_blueprint(
     blueprint: Blueprint,
     folder: Path,
-    problem: "Problem | None" = None,
+    problem: Problem | None = None,
     *,
     name: str = "blueprint",
     understood: bool = True,
@@ -125,7 +122,7 @@ def audit_blueprint(
     )
 
 
-def _stated(reading: Reading, problem: "Problem", text: Text) -> Iterator[Finding]:
+def _stated(reading: Reading, problem: Problem, text: Text) -> Iterator[Finding]:
     """Yield what a reading itself names: values that are not there, and words that clash."""
     for item in reading.missing:
         yield Finding(

@@ -8,7 +8,7 @@ handed to the checker as a blueprint of its own with the multipliers that prove 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
@@ -16,10 +16,10 @@ from engiagent.explain.audit.findings import Finding
 from engiagent.explain.conflicts import Statements
 from engiagent.explain.places import Part, Text
 from engiagent.explain.relaxed import without_gaps
-
-if TYPE_CHECKING:
-    from engiagent.formulations.program import Program
-    from engiagent.solvers.iis import Conflict
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
+from engiagent.solvers.iis import Conflict, irreducible_set, without
 
 MOST_CONFLICTS: Final = 4
 
@@ -45,10 +45,6 @@ def examine(
         Whether the blueprint stands for all of the text. If not, a set that rests on a balance
         could be resolved by what was not understood, and is only noted.
     """
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
-    from engiagent.solvers.iis import irreducible_set, without
-
     if blueprint.kind == "definitions":
         return Examined()
     try:
@@ -80,7 +76,7 @@ def examine(
     return Examined(tuple(findings), tuple(notes))
 
 
-def _finding(said: Statements, conflict: "Conflict") -> Finding:
+def _finding(said: Statements, conflict: Conflict) -> Finding:
     """Return a conflict as a finding."""
     parts = said.parts(conflict)
     proof = said.proof(conflict)

@@ -7,7 +7,7 @@ what was read at the end of an hour thus stands for the whole hour, as in the fi
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -107,8 +107,6 @@ def write_series(
     InputError
         As :func:`series_over`.
     """
-    from datetime import UTC, timedelta
-
     columns = [series_over(weather, name, start, step_hours, periods) for name in names]
     step = timedelta(hours=step_hours)
     stamps = []

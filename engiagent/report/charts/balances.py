@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
     Binary,
@@ -33,13 +34,11 @@ from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.series import Dimension, set_dimension
 from engiagent.report.charts.timeline import Floats
-from engiagent.units.unit import parse_unit
+from engiagent.units.unit import Unit, parse_unit
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.blueprint.elaborate import Elaboration
-    from engiagent.units.unit import Unit
 
 BALANCE = "Supply-Demand Balance"
 _SPLIT = 6
@@ -70,7 +69,7 @@ class _Term:
 class PlanEvaluator(Evaluator):
     """Evaluates expressions at a plan: a variable is worth what the schedule says."""
 
-    def __init__(self, elaboration: "Elaboration", solution: "xarray.Dataset") -> None:
+    def __init__(self, elaboration: Elaboration, solution: "xarray.Dataset") -> None:
         super().__init__(elaboration.index_set, elaboration.table, elaboration.named)
         self._solution = solution
         self._sets = {
@@ -119,7 +118,7 @@ def balance_panels(plan: Plan) -> list[Panel]:
 
 
 def _panels(
-    elaboration: "Elaboration", solution: "xarray.Dataset", constraint: ConstraintDef
+    elaboration: Elaboration, solution: "xarray.Dataset", constraint: ConstraintDef
 ) -> Iterator[Panel]:
     tree = parse(constraint.expression)
     if not isinstance(tree, Compare) or len(tree.operands) != 2:
@@ -152,7 +151,7 @@ def _panels(
         yield Panel(title, str(unit), dimensions[along[-1]].axis, tuple(curves))
 
 
-def _oriented(elaboration: "Elaboration", tree: Compare, text: str) -> list[_Term]:
+def _oriented(elaboration: Elaboration, tree: Compare, text: str) -> list[_Term]:
     """Return the terms, those of the left side up unless only the right one can be decided."""
     left, right = (list(_terms(elaboration, side, True, text)) for side in tree.operands)
     decided = [any(_varies(elaboration, t) for t in side) for side in (left, right)]
@@ -163,7 +162,7 @@ def _oriented(elaboration: "Elaboration", tree: Compare, text: str) -> list[_Ter
     ]
 
 
-def _terms(elaboration: "Elaboration", node: Node, up: bool, text: str) -> Iterator[_Term]:
+def _terms(elaboration: Elaboration, node: Node, up: bool, text: str) -> Iterator[_Term]:
     """Yield the additive parts of an expression, a sum over few labels part by part."""
     if isinstance(node, Binary) and node.op in "+-":
         yield from _terms(elaboration, node.left, up, text)
@@ -180,7 +179,7 @@ def _terms(elaboration: "Elaboration", node: Node, up: bool, text: str) -> Itera
         yield _Term(node, up, _label(elaboration, node, text))
 
 
-def _members(elaboration: "Elaboration", node: Node) -> int:
+def _members(elaboration: Elaboration, node: Node) -> int:
     """Return over how many labels a sum runs; 0 for what is no sum over one short set of them."""
     if not isinstance(node, Reduce) or node.function != "sum" or node.where is not None:
         return 0
@@ -191,7 +190,7 @@ def _members(elaboration: "Elaboration", node: Node) -> int:
     return index_set.size if labels and index_set.size <= _SPLIT else 0
 
 
-def _unit(elaboration: "Elaboration", terms: Sequence[_Term], binders: _Binders) -> "Unit":
+def _unit(elaboration: Elaboration, terms: Sequence[_Term], binders: _Binders) -> Unit:
     """Return the unit of a balance: that of its first term that has one."""
     checker = elaboration.checker()
     units = []
@@ -205,12 +204,12 @@ def _unit(elaboration: "Elaboration", terms: Sequence[_Term], binders: _Binders)
 
 
 def _values(
-    elaboration: "Elaboration",
+    elaboration: Elaboration,
     evaluator: PlanEvaluator,
     term: _Term,
     grid: Grid,
     binders: _Binders,
-    unit: "Unit",
+    unit: Unit,
 ) -> Floats:
     """Return a term on every row of a grid, shape (rows,)."""
     names = dict(grid.names)
@@ -223,13 +222,13 @@ def _values(
     return np.array(np.broadcast_to(values, (grid.size,)), dtype=np.float64)
 
 
-def _varies(elaboration: "Elaboration", term: _Term) -> bool:
+def _varies(elaboration: Elaboration, term: _Term) -> bool:
     """Say whether a term depends on a decision."""
     symbols = [elaboration.symbols.get(n.name) for n in walk(term.node) if isinstance(n, Ref)]
     return any(s is not None and (s.kind == "variable" or s.degree > 0) for s in symbols)
 
 
-def _label(elaboration: "Elaboration", node: Node, text: str) -> str:
+def _label(elaboration: Elaboration, node: Node, text: str) -> str:
     """Return the quantity that a term is, else how it is written."""
     core = elaboration.core
     if isinstance(node, Ref):

@@ -8,10 +8,10 @@ drawn.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.report.charts.limits import Limit
 from engiagent.report.charts.panels import Curve, Panel
@@ -19,9 +19,6 @@ from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.series import solution_dimensions
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.units.unit import UnitError, parse_unit
-
-if TYPE_CHECKING:
-    from engiagent.blueprint.elaborate import Elaboration
 
 _VOLTAGE = re.compile(r"(?:.*\.)?(squared?_)?voltage(_squared?)?")
 _OF_BUS = re.compile(r"(.+)\.([^.]+)\.voltage")
@@ -86,7 +83,7 @@ def _feeder_bands(plan: Plan) -> dict[str, tuple[float, float]]:
     return result
 
 
-def _number(elaboration: "Elaboration", value: object) -> float:
+def _number(elaboration: Elaboration, value: object) -> float:
     if isinstance(value, int | float):
         return float(value)
     try:
@@ -137,7 +134,7 @@ def _is_voltage(unit: str, power: int = 1) -> bool:
     return dimension == parse_unit("V" if power == 1 else "V**2").dimension
 
 
-def _edges(elaboration: "Elaboration") -> list[Edge]:
+def _edges(elaboration: Elaboration) -> list[Edge]:
     """Return the branches between buses: pairs of tuple sets, and the lines of feeders."""
     edges: list[Edge] = []
     for definition in elaboration.core.sets:
@@ -158,7 +155,7 @@ def _edges(elaboration: "Elaboration") -> list[Edge]:
     return edges
 
 
-def _sources(elaboration: "Elaboration") -> set[str]:
+def _sources(elaboration: Elaboration) -> set[str]:
     """Return the buses at which feeders are fed."""
     given = [c.connections.get("source") for c in elaboration.core.components if c.connections]
     return {str(name) for name in given if name is not None}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,8 +202,6 @@ def _labels(dimension: Dimension) -> tuple[str, ...]:
 
 
 def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    from itertools import product
-
     return product(*axes)
 
 

@@ -146,7 +146,7 @@ def _bars(bar: Bar, base: float, x: Scale, middle: float) -> list[Element]:
     return result
 
 
-def _close_range(values: "np.typing.NDArray[np.float64]") -> tuple[float, float]:
+def _close_range(values: np.typing.NDArray[np.float64]) -> tuple[float, float]:
     """Return a range around values without drawing zero in: a front may lie far from it."""
     finite = values[np.isfinite(values)]
     if not finite.size:

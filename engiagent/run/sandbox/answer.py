@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 RESULT: Final = "schedule.json"
@@ -81,8 +82,6 @@ def _measure(content: bytes) -> None:
 
 
 def _array(name: str, value: Any) -> "npt.NDArray[np.float64]":
-    import numpy as np
-
     shape: list[int] = []
     inner = value
     while isinstance(inner, list):

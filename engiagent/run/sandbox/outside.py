@@ -163,7 +163,7 @@ def _tasks_of_user() -> int:
 
 
 def _watch(
-    child: "subprocess.Popen[bytes]", report: Any, watched: Watched, work: Path, limits: Limits
+    child: subprocess.Popen[bytes], report: Any, watched: Watched, work: Path, limits: Limits
 ) -> None:
     """Read what the child says until it ends or must be ended."""
     deadline = time.monotonic() + limits.seconds
@@ -242,7 +242,7 @@ def _family(pid: int) -> Iterator[int]:
                     yield from _family(int(child))
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _end(child: subprocess.Popen[bytes]) -> None:
     """End the child; first its supervisor is asked, who knows whatever the script started."""
     if child.poll() is None:
         with suppress(ProcessLookupError):

@@ -4,20 +4,20 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.certify import certify
+from engiagent.run.inputs import data_files
 from engiagent.run.sandbox.answer import OBJECTIVE, RESULT
 from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.running import SCRIPT, Isolation, ScriptResult, run_script
-
-if TYPE_CHECKING:
-    from engiagent.blueprint import Blueprint
-    from engiagent.text import Problem
-    from engiagent.verify.certificate import Certificate
-    from engiagent.verify.foreign import Reading
-    from engiagent.verify.requirements import Requirements
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.foreign import Reading
+from engiagent.verify.requirements import Requirements
 
 LAYERS: Final = "sandbox"
 """The key among a certificate's versions under which the layers in force stand."""
@@ -38,7 +38,7 @@ class ScriptSolution:
     """
 
     result: ScriptResult
-    certificate: "Certificate | None"
+    certificate: Certificate | None
     answer: str | None
 
 
@@ -64,13 +64,13 @@ def run_text(
 
 def solve_by_script(
     script_text: str,
-    problem: "Problem | None",
+    problem: Problem | None,
     *,
-    blueprint: "Blueprint | None" = None,
+    blueprint: Blueprint | None = None,
     folder: Path | None = None,
     name: str = "script",
-    requirements: "Requirements | None" = None,
-    mapping: "Mapping[str, str] | Reading | None" = None,
+    requirements: Requirements | None = None,
+    mapping: Mapping[str, str] | Reading | None = None,
     limits: Limits | None = None,
     isolation: Isolation = "auto",
 ) -> ScriptSolution:
@@ -107,8 +107,6 @@ def solve_by_script(
     with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
         answer = Path(place) / RESULT
         answer.write_text(text, encoding="utf-8")
-        from engiagent.run.certify import certify
-
         certificate = certify(
             problem,
             answer,
@@ -121,7 +119,7 @@ def solve_by_script(
     return ScriptSolution(result, with_layers(certificate, result), text)
 
 
-def with_layers(certificate: "Certificate", result: ScriptResult) -> "Certificate":
+def with_layers(certificate: Certificate, result: ScriptResult) -> Certificate:
     """Return a certificate that says which guarantees held while the script ran."""
     return replace(certificate, versions={**certificate.versions, LAYERS: str(result.layers)})
 
@@ -135,12 +133,10 @@ def answer_text(result: ScriptResult) -> str:
 
 
 def _data(
-    problem: "Problem | None", blueprint: "Blueprint | None", folder: Path | None
+    problem: Problem | None, blueprint: Blueprint | None, folder: Path | None
 ) -> tuple[Path | None, tuple[str, ...]]:
     """Return where the data lie and which files a script may see; never an expert's answers."""
     if problem is not None:
         return problem.folder, tuple(problem.data)
-    from engiagent.run.inputs import data_files
-
     assert blueprint is not None
     return folder, tuple(dict.fromkeys(data_files(blueprint))) if folder is not None else ()

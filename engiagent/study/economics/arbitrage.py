@@ -12,15 +12,16 @@ and discharging at once would burn energy for money there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
 from engiagent.study.economics.cashflow import Floats, cash_flows
-
-if TYPE_CHECKING:
-    from engiagent.solvers.result import SolveOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ def arbitrage(
     *,
     step_hours: float = 1.0,
     year: str = "",
-    options: "SolveOptions | None" = None,
+    options: SolveOptions | None = None,
 ) -> YearOfArbitrage:
     """Return the most that a battery earns on given prices.
 
@@ -115,11 +116,6 @@ def arbitrage(
     EngiagentError
         When the solver finds no schedule within its limits.
     """
-    from engiagent.blueprint.document import Blueprint
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.solvers.result import SolveOptions
-    from engiagent.solvers.solving import solve
-
     series = cash_flows(prices)
     if not (np.isfinite(step_hours) and step_hours > 0):
         raise InputError(f"the step is {step_hours} h; give a length above 0, as 0.25")

@@ -102,7 +102,7 @@ def _currency(unit: str) -> str:
     raise InputError(f"{unit} is no price of energy", expected="a unit as EUR/MWh")
 
 
-def _stamps(table: TableFile) -> tuple[Floats, "np.ndarray[tuple[int], np.dtype[np.str_]]"] | None:
+def _stamps(table: TableFile) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.str_]]] | None:
     for column in table.columns.values():
         if _is_stamps(column):
             texts = column.texts()

@@ -27,6 +27,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.models.ranges import ParameterError
@@ -116,8 +117,6 @@ def with_tariff(
         When a part of the tariff has no exact form here, a boundary of it cuts a period, or the
         objective is not one cost to be minimised.
     """
-    from engiagent.formulations.expansion import expand
-
     full = expand(blueprint)
     known = {variable.name: variable for variable in full.core.decision_variables}
     for power in (imported, *([exported] if exported else [])):
@@ -147,7 +146,7 @@ def _limit(power: VariableDef, time: str) -> str | None:
     return power.upper
 
 
-def _joined(full: Blueprint, writer: "TariffParts") -> Blueprint:
+def _joined(full: Blueprint, writer: TariffParts) -> Blueprint:
     core, name, currency = full.core, writer.name, writer.tariff.currency
     objective = core.objective_function
     if objective is not None and (objective.sense != "minimize" or objective.terms):

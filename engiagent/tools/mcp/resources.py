@@ -14,9 +14,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from mcp_types import BlobResourceContents, Resource, ResourceTemplate, TextResourceContents
 
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.folder import ARTEFACTS, RECORD, is_run_folder
+from engiagent.run.listing import run_folders
+from engiagent.text import Problem, corpus_root
+from engiagent.text.problem import TEXT_SUFFIXES
 from engiagent.tools.mcp.sessions import Sessions
 from engiagent.tools.places import inside
 from engiagent.tools.posing import problems_below
@@ -123,8 +127,6 @@ def _problem(path: str, sessions: Sessions) -> bytes:
 
 
 def _packaged(path: str, sessions: Sessions) -> bytes:
-    from engiagent.text import corpus_root
-
     return _of_a_problem(path, corpus_root())
 
 
@@ -141,10 +143,6 @@ def _of_a_problem(path: str, root: Path) -> bytes:
 
 def _problem_files(place: Path) -> list[Path]:
     """Return the files of a problem; of one that cannot be read only its text."""
-    from engiagent.errors import EngiagentError
-    from engiagent.text import Problem
-    from engiagent.text.problem import TEXT_SUFFIXES
-
     try:
         problem = Problem.load(place)
     except EngiagentError:
@@ -154,8 +152,6 @@ def _problem_files(place: Path) -> list[Path]:
 
 def _run(path: str, sessions: Sessions) -> bytes:
     """Return a file that lies in a run's folder or below it."""
-    from engiagent.run.folder import RECORD, is_run_folder
-
     wanted = inside(sessions.root, path)
     below = [folder for folder in wanted.parents if folder.is_relative_to(sessions.root)]
     run = next((f for f in below if (f / RECORD).is_file() and is_run_folder(f)), None)
@@ -165,9 +161,6 @@ def _run(path: str, sessions: Sessions) -> bytes:
 
 
 def _run_files(root: Path) -> Iterator[Path]:
-    from engiagent.run.folder import ARTEFACTS, RECORD
-    from engiagent.run.listing import run_folders
-
     for folder in run_folders(root):
         yield from (path for name in (RECORD, *ARTEFACTS) if (path := folder / name).is_file())
 

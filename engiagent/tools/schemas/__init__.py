@@ -6,6 +6,7 @@ only added, so what is published allows further ones; whatever else changes make
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 from engiagent.errors import InputError
@@ -86,8 +87,6 @@ def schema_of(name: str) -> Json:
     InputError
         When there is none; close names are suggested.
     """
-    from difflib import get_close_matches
-
     short = name.removeprefix("engiagent-").split("/")[0]
     known = {**PRINTED, **STORED}
     if short not in known:

@@ -1,33 +1,29 @@
 """What files hold."""
 
+from engiagent.blueprint.document import schema
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, Json, list_of, maybe, output, said
+from engiagent.readings.form import reading_schema
+from engiagent.tools.graph import graph_schema
+from engiagent.verify.schema import certificate_schema
 
 
 def blueprint() -> Json:
     """Return the schema of blueprints."""
-    from engiagent.blueprint.document import schema
-
     return dict(schema())
 
 
 def certificate() -> Json:
     """Return the schema of certificates."""
-    from engiagent.verify.schema import certificate_schema
-
     return certificate_schema()
 
 
 def calls() -> Json:
     """Return the schema of the calls of a session."""
-    from engiagent.tools.graph import graph_schema
-
     return graph_schema()
 
 
 def reading() -> Json:
     """Return the schema of stored readings."""
-    from engiagent.readings.form import reading_schema
-
     return reading_schema()
 
 

@@ -1,5 +1,6 @@
 """Runs of the scripted analyst under the coordinator and under what is left of it without parts."""
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Final
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.bench.faults.analyst import ScriptedAnalyst
 from engiagent.agents.bench.faults.injections import CLASSES, Case, draw
-from engiagent.agents.bench.faults.subjects import Subject
+from engiagent.agents.bench.faults.subjects import Subject, subjects
 from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.coordinator import Coordinator, Ended
 from engiagent.agents.evaluator import Evaluator, certificate_of
@@ -19,7 +20,7 @@ from engiagent.agents.routing import Policy, Router
 from engiagent.agents.solver import Solver
 from engiagent.agents.verifier import Verifier, static_faults
 from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.solvers.result import SolveOptions
 from engiagent.verify.verdicts import USABLE
@@ -249,8 +250,6 @@ def bench_faults(
     InputError
         When no problem can be used.
     """
-    import tempfile
-
     results = []
     with tempfile.TemporaryDirectory(prefix="engiagent-faults-") as scratch:
         chosen = usable(root, Path(scratch), problems, on_skip)
@@ -273,9 +272,6 @@ def usable(
     InputError
         When there is none.
     """
-    from engiagent.agents.bench.faults.subjects import subjects
-    from engiagent.errors import InputError
-
     found = []
     for subject in subjects(root, scratch, most):
         if _answers(subject, subject.document):

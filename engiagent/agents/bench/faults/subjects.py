@@ -12,6 +12,7 @@ from engiagent.agents.bench.faults.elements import Json
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.jsontext import loads_strict
+from engiagent.run.certify import certify
 from engiagent.text import Problem, find_problems
 
 EXPERT: Final = "expert"
@@ -52,8 +53,6 @@ class Subject:
         -------
         Whether it is right, and the verdict of the check with annotations.
         """
-        from engiagent.run.certify import certify
-
         try:
             found = certify(
                 self.annotated, solution, blueprint, folder=self.annotated.folder, name=self.name

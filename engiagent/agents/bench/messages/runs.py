@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, read_answer
 from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, demands
@@ -24,11 +24,9 @@ from engiagent.agents.engines.anthropic_api import KEY
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.team import Guidance
 from engiagent.errors import InputError
+from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, find_problems
-
-if TYPE_CHECKING:
-    from engiagent.agents.running import RunOutcome
 
 SCRIPTED_KEY: Final = "sk-scripted-5c0ffee5c0ffee5c0ffee"
 ILL_POSED: Final = "ill-posed"
@@ -255,7 +253,7 @@ def _script(folder: Path, bare: Path) -> Script:
 
 def _run(
     server: Messages, bare: Path, out: Path, guidance: Guidance, time_limit: float
-) -> "RunOutcome":
+) -> RunOutcome:
     from engiagent.agents.runs import run_problem
 
     asking = Asking(base_url=server.url, exemplars=1)
