@@ -10,7 +10,7 @@ JOBS ?= 2
 # Where it is set, each of the many processes that tests start would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-DEMO := battery/merchant_day thermal/office_heat_pump
+DEMO := battery/merchant_day
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint docs pages dist format pyright bench clean
@@ -38,17 +38,20 @@ $(READY): pyproject.toml
 	  $(BIN)/python -m pip install -qq $(PACKAGES); }
 	@touch $@
 
-demo: $(READY) ## Run two problems of the corpus and show where their reports are
-	@rm -rf runs/demo
-	@for problem in $(DEMO); do \
-	  out=runs/demo/$$(basename $$problem); \
-	  echo "== engiagent run problems/$$problem --out $$out"; \
-	  $(BIN)/engiagent run problems/$$problem --out $$out || exit $$?; \
+demo: $(READY) ## Run a plant block, a text that was read once, and that text with another number
+	@rm -rf runs/demo && mkdir -p runs/demo
+	@$(BIN)/engiagent new battery runs/demo/depot
+	@cp -r problems/$(DEMO) runs/demo/larger_battery
+	@sed -i.before 's/stores 20 MWh/stores 25,000 kWh/' runs/demo/larger_battery/problem.md
+	@for problem in runs/demo/depot problems/$(DEMO) runs/demo/larger_battery; do \
+	  out=runs/demo/$$(basename $$problem)_run; \
+	  echo "== engiagent run $$problem --out $$out"; \
+	  $(BIN)/engiagent run $$problem --out $$out || exit $$?; \
 	  grep -q '"verdict": "certified"' $$out/certificate.json || { \
-	    echo "problems/$$problem: not certified, see $$out" >&2; exit 1; }; \
+	    echo "$$problem: not certified, see $$out" >&2; exit 1; }; \
 	done
-	@echo "Both certified. Open in a browser:"
-	@for problem in $(DEMO); do echo "  $(CURDIR)/runs/demo/$$(basename $$problem)/report.html"; done
+	@echo "All certified. Open in a browser:"
+	@for out in runs/demo/*_run; do echo "  $(CURDIR)/$$out/report.html"; done
 
 test: $(READY) ## Run every test, then the checks of lint
 	$(BIN)/python -m pytest -q -n $(JOBS)
