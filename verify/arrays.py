@@ -67,8 +67,9 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
         str(dim): _along(dataset.coords[dim], file) for dim in dataset.dims if dim in dataset.coords
     }
     along = set(dataset.coords)
-    # Asked for one by one, each array of a dataset takes as long as there are arrays.
-    for name, array in dataset.variables.items():
+    # Asked for one by one, each array of a dataset takes as long as there are arrays; plain arrays
+    # of a solution have no such view.
+    for name, array in getattr(dataset, "variables", dataset.data_vars).items():
         if name in along:
             continue
         try:

@@ -311,7 +311,7 @@ def reading_line(certificate: Mapping[str, Any]) -> str:
     grade = str(reading.get("grade"))
     if grade not in GRADES or (certificate.get("plan") or {}).get("claim") == "nothing":
         return ""
-    by = reading.get("what") or reading.get("by")
+    by = ", ".join(str(reading[key]) for key in ("by", "what") if reading.get(key))
     count = len(reading.get("open") or ())
     left = "" if not count else f"; {count} point{'' if count == 1 else 's'} of the text open"
     return f"{grade}: {GRADES[grade]}" + (f" ({by})" if by else "") + left

@@ -24,6 +24,12 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ),
         ("look at what was run", "engiagent runs list"),
     ),
+    "accept": (
+        (
+            "read this text, and any with other numbers, by rule from now on",
+            "engiagent accept runs/depot-20260102-101500",
+        ),
+    ),
     "run": (
         ("a worked problem, by its name", "engiagent run battery/merchant_day"),
         (

@@ -35,7 +35,11 @@ def expert_result(
     """Check that blueprint and answer of a corpus problem agree with the certificate."""
     other = annotated_otherwise(problem)
     if other is not None:
-        return _of_another_text(judge, path, problem, other)
+        result = _of_another_text(judge, path, problem, other)
+        astray = [f"the expert files are of another text: {other}"]
+        if (expert / BLUEPRINT).is_file():
+            astray += quotes_astray(Blueprint.load(expert / BLUEPRINT), problem.text)
+        return replace(result, code=ExitCode.VIOLATED, disagreements=tuple(astray))
     disagreements: list[str] = []
     if (expert / BLUEPRINT).is_file():
         blueprint = Blueprint.load(expert / BLUEPRINT)

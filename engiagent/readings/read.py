@@ -69,7 +69,14 @@ def _overridden(found: Reading, overrides: Mapping[str, str]) -> Reading:
             _override(document, name, text)
             given |= _names(blueprint, name)
         blueprint = Blueprint.from_dict(document)
-    missing = [item for item in found.missing if item.name not in given]
+    absent = {p.name for p in blueprint.core.parameters if p.status == "missing"}
+    missing = [
+        replace(item, reason=f"{item.reason}; give it with --set {item.name}=VALUE")
+        if absent & _names(blueprint, item.name)
+        else item
+        for item in found.missing
+        if item.name not in given
+    ]
     known = {name for item in missing for name in _names(blueprint, item.name)}
     missing += [item for item in _without_value(blueprint) if item.name not in known]
     return replace(found, blueprint=blueprint, missing=tuple(missing))

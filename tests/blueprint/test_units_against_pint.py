@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.blueprint import units
+from engiagent.units import unit as units
 from engiagent.units.unit import UnitError, convert, parse_unit, unit_names
 
 # How pint writes what our table writes otherwise; the BTU is that of the international table.

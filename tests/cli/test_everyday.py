@@ -253,9 +253,8 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be(place: Path) -> None:
     assert list(Path.cwd().iterdir()) == []
     missing = invoke("run", "battery/missing_efficiency", "--dry-run", "--json")
     answer = json.loads(missing.stdout)
-    assert answer["not_understood"]
-    assert (missing.exit_code, answer["ready"]) == (9, False)
     assert answer["missing"]
+    assert (missing.exit_code, answer["ready"]) == (4, False)
     assert list(Path.cwd().iterdir()) == []
 
 

@@ -97,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "prices.csv").write_text("price\n" + "\n".join(["10", "20", "80"] * 730) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert ask("run day --out runs/a")["verdict"] == "solved"
+        assert ask("run day --out runs/a")["verdict"] == "certified"
     shutil.copy(place / "runs/a/blueprint.json", place / "bp.json")
     shutil.copy(place / "day/day_ahead.csv", place / "day_ahead.csv")
     return place
@@ -128,6 +128,8 @@ def test_every_form_is_a_schema_with_a_version() -> None:
     for name, form in {**PRINTED, **STORED}.items():
         for schema in (form.make(), schema_of(name)):
             Draft202012Validator.check_schema(schema)
+            if name == "plant":
+                continue  # people write it, and need name no version
             assert schema["properties"]["schema"]["const"].startswith(f"engiagent-{name}/")
     for name in PRINTED:
         fields = schema_of(name)["properties"]

@@ -30,6 +30,8 @@ KEYS = [
     "not_understood",
     "violations",
     "run",
+    "reason",
+    "why_missing",
 ]
 WHOLE = [
     "blueprint.json",

@@ -159,7 +159,7 @@ def put(place: Path, text: str, blueprint: dict[str, Any]) -> None:
     (place / "problem.md").write_text(text, encoding="utf-8")
     (place / "prices.csv").write_text(PRICES, encoding="utf-8")
     problem = Problem.load(place)
-    accepted = {"by": "a test", "date": None, "verdict": None}
+    accepted = {"by": "a test", "date": None, "verdict": None, "grade": "author only"}
     store(problem, place_of(problem), blueprint, accepted=accepted)
 
 
@@ -391,7 +391,7 @@ def test_stored_readings_of_the_corpus_are_of_its_texts() -> None:
         }
         answer = json.loads((path / "expert" / "answer.json").read_text(encoding="utf-8"))
         open_points = bool(found.missing or found.contradictions)
-        assert open_points == (answer["verdict"] == "undecided"), path
+        assert open_points == (answer["verdict"] == "ill-posed"), path
         assert {".".join(filter(None, (m.component, m.quantity))) for m in found.missing} >= set(
             answer.get("missing") or ()
         )

@@ -72,7 +72,7 @@ def test_a_constraint_that_cannot_bind_meets_no_requirement(
 def test_a_constraint_that_can_bind_meets_it(tmp_path: Path, expression: str) -> None:
     found = certificate(tmp_path, {"expression": expression})
     assert found.not_understood == ()
-    assert found.verdict in ("certified", "feasible")
+    assert found.verdict == "solved"  # nobody but its author has read the text
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_the_same_numbers_twice_are_one_quantity(tmp_path: Path) -> None:
     columns = _columns()
     columns["battery.charge"] = columns["charge"]
     found = check(example.make_problem(tmp_path), columns, example.blueprint())
-    assert found.verdict == "feasible"
+    assert found.verdict == "solved"  # nobody but its author has read the text
 
 
 def test_a_column_that_the_user_names_goes_before_another(tmp_path: Path) -> None:
@@ -48,4 +48,4 @@ def test_a_column_that_the_user_names_goes_before_another(tmp_path: Path) -> Non
         example.blueprint(),
         mapping={"battery.charge": "meter"},
     )
-    assert found.verdict == "feasible"
+    assert found.verdict == "solved"  # nobody but its author has read the text

@@ -76,8 +76,8 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
     silent, left = [], []
     if problem is not None:
-        _, mine = uncovered(problem, first.blueprint)
-        also = set(uncovered(problem, second.blueprint)[1])
+        mine = uncovered(problem, first.blueprint).demands
+        also = set(uncovered(problem, second.blueprint).demands)
         silent = [words for words in mine if words in also]
         left = [words for words in mine if words not in also]
     return Settled(

@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -43,6 +42,8 @@ def read_file(file: Path, *, own: bool) -> dict[str, Value]:
     InputError
         When it is no TOML, or sets what there is not, what it may not, or to what cannot be.
     """
+    import tomllib  # most have no such file, and every command starts by looking for one
+
     shown = str(file)
     try:
         raw = file.read_bytes()
