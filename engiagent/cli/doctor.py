@@ -3,7 +3,8 @@
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
@@ -56,7 +57,7 @@ def examine() -> dict[str, Any]:
 def _required() -> list[str]:
     """Return the requirements that the installed package declares, without those of extras."""
     try:
-        declared = requires("engiagent") or []
+        declared = metadata.requires("engiagent") or []
     except PackageNotFoundError:
         return []
     return [text for text in declared if "extra ==" not in text]

@@ -204,7 +204,7 @@ def write(folder: Path, given: Blueprint) -> Path:
 
 CODES: list[tuple[str, Callable[[], Blueprint], int]] = [
     ("infeasible", room, 3),
-    ("unbounded", endless, 4),
+    ("unbounded", endless, 9),
     ("plan", store, 0),
 ]
 

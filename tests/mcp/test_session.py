@@ -31,7 +31,7 @@ def as_recorded(found: list[dict[str, Any]]) -> None:
 def test_the_recorded_session_reaches_a_certificate() -> None:
     by_tool = {exchange["tool"]: exchange["answer"] for exchange in reversed(RECORDED)}
     assert by_tool["audit"]["verdict"] == "complete"
-    assert by_tool["check"]["verdict"] == "solved"
+    assert by_tool["check"]["verdict"] == "certified"
     assert by_tool["explain"]["kind"] == "plan"
 
 

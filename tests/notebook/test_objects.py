@@ -212,9 +212,7 @@ def test_the_certificate_is_that_of_the_problem(solution: Solution) -> None:
 def test_an_edited_plan_is_certified_against_what_was_edited(blueprint: Blueprint) -> None:
     plan = blueprint.set("battery.energy_capacity", 60, "MWh").solve()
     assert plan.certificate.verdict == "solved"
-    assert plan.certificate.line == (
-        "solved with 1 value changed by the user: battery energy capacity 20 → 60 MWh"
-    )
+    assert plan.certificate.line == ("solved with 1 value changed by the user: E max 20 → 60 MWh")
     assert any("as edited: battery.energy_capacity = 60 MWh" in n for n in plan.certificate.notes)
     assert plan.check(against="problem").verdict == "violated"
 

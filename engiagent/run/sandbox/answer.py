@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 RESULT: Final = "schedule.json"
@@ -90,6 +89,8 @@ def _array(name: str, value: Any) -> "npt.NDArray[np.float64]":
             raise InputError(f"{name}: an empty list, or one too deep", RESULT)
         inner = inner[0]
     flat = list(_flat(name, value, shape))
+    import numpy as np  # whoever runs the script may have no numpy; only its answer needs one
+
     return np.asarray(flat, dtype=np.float64).reshape(shape)
 
 
