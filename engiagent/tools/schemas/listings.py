@@ -12,10 +12,11 @@ from engiagent.io.schemawords import (
     by_name,
     list_of,
     maybe,
+    output,
     record,
     said,
 )
-from engiagent.tools.schemas.outputs import CODE, OBJECTIVE, output
+from engiagent.tools.schemas.outputs import CODE, OBJECTIVE
 
 _SUMMARY: Json = {
     "run": said(TEXT, "its path below the folder that was looked into"),
