@@ -16,7 +16,7 @@ state of charge :math:`s` the loss follows :math:`dq/dt = k^2 / (2 q)`, hence
    k = k_0 \exp\left[-B \left(\frac1T - \frac1{T_0}\right)\right]
            \exp\left[C \left(\frac{s}{T} - \frac{s_0}{T_0}\right)\right].
 
-Sources: :mod:`engiagent.models.rainflow` for the counting; M. A. Miner, J. Appl. Mech. 12 (1945)
+Sources: ASTM E1049-85 for the counting (library rainflow); M. A. Miner, J. Appl. Mech. 12 (1945)
 A159 for the sum; K. Smith et al., "Life prediction model for grid-connected Li-ion battery energy
 storage system", American Control Conference 2017, doi:10.23919/ACC.2017.7963578, for the calendar.
 """
@@ -26,6 +26,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from rainflow import extract_cycles
 
 from engiagent.models.parameters import (
     compatible,
@@ -35,7 +36,6 @@ from engiagent.models.parameters import (
     over_time,
     within,
 )
-from engiagent.models.rainflow import Cycles, rainflow
 from engiagent.models.ranges import Floats, ParameterError
 
 KELVIN = 273.15
@@ -120,6 +120,21 @@ class CycleLifeTable:
 
 
 CycleLife = WoehlerCurve | CycleLifeTable
+
+
+def rainflow(values: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return range, mean and number of each cycle, shape (cycles, 3), and where it ends.
+
+    Examples
+    --------
+    >>> cycles, ends = rainflow(np.array([0.0, 1.0, 1.0, 0.0]))
+    >>> cycles.tolist(), ends.tolist()
+    ([[1.0, 0.5, 0.5], [1.0, 0.5, 0.5]], [1, 3])
+    """
+    # The library turns at the end of a plateau, and counts nothing in a series of two.
+    kept = np.flatnonzero(np.concatenate(([True], np.diff(values) != 0.0)))
+    found = np.array([*extract_cycles([*values[kept], values[-1]])]).reshape(-1, 5)
+    return found[:, :3], kept[np.minimum(found[:, 4].astype(np.int64), len(kept) - 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +231,7 @@ class Ageing:
     Attributes
     ----------
     cycles
-        The cycles counted in the state of charge.
+        Depth, mean and number (1 or 1/2) of each cycle, shape (cycles, 3). [-]
     cycle_loss, calendar_loss
         Lost fraction of the capacity at the N+1 instants by cycles and by the calendar; a cycle
         counts when it closes, a half cycle at its second turning point. [-]
@@ -230,7 +245,7 @@ class Ageing:
         Time to the end of life when the horizon repeats from new; infinite when it never comes.
     """
 
-    cycles: Cycles
+    cycles: Floats
     cycle_loss: Floats
     calendar_loss: Floats
     capacity: Floats
@@ -299,10 +314,10 @@ class BatteryAgeing:
                 f"the state of charge has the shape {charge.shape}; give one for each instant"
             )
         hours = hours_of_steps(step_hours, (len(charge) - 1,))
-        cycles = rainflow(charge)
+        cycles, ends = rainflow(charge)
         used = np.zeros(len(charge))
         if self.cycle_life is not None:
-            np.add.at(used, cycles.end, cycles.count / self.cycle_life.cycles_to_end(cycles.range))
+            np.add.at(used, ends, cycles[:, 2] / self.cycle_life.cycles_to_end(cycles[:, 0]))
         cyclic = self.end_of_life_loss * np.cumsum(used)
         calendar = np.zeros(len(charge))
         if self.calendar is not None:

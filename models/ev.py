@@ -324,17 +324,6 @@ class EvFleet:
         )
         return np.asarray(self.drive(into, out, driven, step_hours, energy)[1])
 
-    def deliverable(self, sessions: Sessions) -> Floats:
-        """Return the energy that full power can give each session by its departure. [kWh]."""
-        vehicle = np.asarray(sessions.vehicle)
-        power = np.broadcast_to(
-            np.asarray(self.charge_power_max) * np.asarray(self.charge_efficiency), (self.vehicles,)
-        )[vehicle]
-        duration = np.asarray(sessions.departure) - np.maximum(sessions.arrival, 0.0)
-        full = np.asarray(self.energy_capacity, dtype=np.float64)[vehicle]
-        arrived = np.asarray(sessions.arrival_energy)
-        return np.asarray(np.minimum(arrived + power * duration, np.maximum(full, arrived)))
-
     def excess(
         self, sessions: Sessions, charge: npt.ArrayLike, discharge: npt.ArrayLike, step_hours: float
     ) -> EvExcess:

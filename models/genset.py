@@ -16,14 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import (
-    compatible,
-    hours_of_steps,
-    increasing,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Booleans = npt.NDArray[np.bool_]
@@ -181,38 +174,6 @@ class Genset:
             emission_factor=self.emission_factor,
             **inputs,
         )
-
-    @staticmethod
-    def fuel_curve(
-        power: npt.ArrayLike, fuel_rate: npt.ArrayLike, quadratic: bool = False
-    ) -> tuple[float, float, float]:
-        """Return ``(no_load, slope, quadratic)`` that fit a consumption table best, all at least 0.
-
-        Parameters
-        ----------
-        power, fuel_rate
-            At least two points, three for a quadratic, shape (n,). [kW], [unit/h]
-        quadratic
-            Whether the curve may bend.
-
-        Examples
-        --------
-        >>> [round(value, 6) for value in Genset.fuel_curve([25.0, 50.0, 100.0], [6.0, 9.0, 15.0])]
-        [3.0, 0.12, 0.0]
-        """
-        from scipy.optimize import nnls
-
-        at = increasing(power, "the powers of the table", least=3 if quadratic else 2)
-        rate = within(fuel_rate, "a consumption of the table", "unit/h", low=0.0)
-        if rate.shape != at.shape:
-            raise ParameterError(
-                f"the table has {at.size} powers and {rate.size} consumptions; give one for each"
-            )
-        scale = float(at[-1])
-        columns = [np.ones_like(at), at / scale, (at / scale) ** 2]
-        fitted = nnls(np.column_stack(columns[: 3 if quadratic else 2]), rate)[0]
-        square = float(fitted[2]) / scale**2 if quadratic else 0.0
-        return float(fitted[0]), float(fitted[1]) / scale, float(square)
 
     def fuel_rate(self, power: npt.ArrayLike, running: npt.ArrayLike) -> Floats:
         """Return the fuel per hour, starts apart from it; 0 while the set stands. [unit/h].

@@ -76,39 +76,6 @@ class CarnotCop:
         if self.duty not in ("heating", "cooling"):
             raise ParameterError(f"the duty is {self.duty!r}; give 'heating' or 'cooling'")
 
-    @classmethod
-    def from_rating(
-        cls,
-        *,
-        cop: float,
-        source: float,
-        sink: float,
-        sink_approach: float = 0.0,
-        source_approach: float = 0.0,
-        duty: Literal["heating", "cooling"] = "heating",
-    ) -> "CarnotCop":
-        """Return the model that has a coefficient of performance at a rating point [degC].
-
-        Raises
-        ------
-        ParameterError
-            When the rating is above Carnot's own.
-
-        Examples
-        --------
-        >>> round(float(CarnotCop.from_rating(cop=4.5, source=0.0, sink=35.0).fraction), 4)
-        0.5111
-        """
-        whole = cls(
-            fraction=1.0, sink_approach=sink_approach, source_approach=source_approach, duty=duty
-        )
-        return cls(
-            fraction=float(cop / whole.at(source, sink)),
-            sink_approach=sink_approach,
-            source_approach=source_approach,
-            duty=duty,
-        )
-
     def lift(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
         """Return condensation less evaporation, for source and sink in degC. [K]."""
         warm, cold = self._refrigerant(source, sink)

@@ -27,17 +27,6 @@ HEAT_OF_FUSION: Final = 333.55
 """Of ice at 0 degC. [kJ/kg]"""
 
 
-def energy_of_ice(mass: npt.ArrayLike) -> Floats:
-    """Return the cold in a mass of ice [kg]. [kWh].
-
-    Examples
-    --------
-    >>> round(float(energy_of_ice(1000.0)), 3)
-    92.653
-    """
-    return np.asarray(within(mass, "the mass of ice", "kg", low=0.0) * HEAT_OF_FUSION / 3600.0)
-
-
 @dataclass(frozen=True, kw_only=True)
 class IceStep:
     """What a period did to an ice store.
@@ -217,32 +206,3 @@ class IceTankCurves:
         star = c[0] + x * (c[1] + x * c[2]) + (c[3] + x * (c[4] + x * c[5])) * share
         whole = np.asarray(self.energy_capacity) / np.asarray(self.curve_hours)
         return np.asarray(np.maximum(star, 0.0) * whole)
-
-
-def mean_difference(
-    inlet: npt.ArrayLike, outlet: npt.ArrayLike, freezing: npt.ArrayLike = 0.0
-) -> Floats:
-    r"""Return the logarithmic mean difference between brine and ice; 0 where they touch. [K].
-
-    .. math:: \Delta T_{lm} = \frac{T_{in} - T_{out}}{\ln((T_{in} - T_f) / (T_{out} - T_f))}
-
-    Raises
-    ------
-    ParameterError
-        When inlet and outlet lie on different sides of freezing.
-
-    Examples
-    --------
-    >>> round(float(mean_difference(10.0, 5.0)), 4)
-    7.2135
-    """
-    base = numbers(freezing, "the freezing point")
-    first = numbers(inlet, "the inlet of the brine") - base
-    last = numbers(outlet, "the outlet of the brine") - base
-    if not (first * last >= 0).all():
-        raise ParameterError("the brine passes the freezing point; it can only approach it")
-    a, b = np.abs(first), np.abs(last)
-    both = (a > 0) & (b > 0)
-    log = np.log1p(np.where(both, (a - b) / np.where(both, b, 1.0), 0.0))
-    near = np.abs(log) < 1e-8
-    return np.where(both, np.where(near, 0.5 * (a + b), (a - b) / np.where(near, 1.0, log)), 0.0)

@@ -40,7 +40,9 @@ class Simulation:
     Examples
     --------
     >>> from engiagent.models import Battery, Load
-    >>> from engiagent.models.systems import BatteryModule, Bus, GridModule, LoadModule, System
+    >>> from engiagent.models.systems.electrical import BatteryModule, GridModule, LoadModule
+    >>> from engiagent.models.systems.system import System
+    >>> from engiagent.models.systems.wiring import Bus
     >>> home = System(
     ...     modules={
     ...         "battery": BatteryModule(Battery(energy_capacity=10.0, initial_energy=5.0)),

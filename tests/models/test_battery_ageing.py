@@ -1,9 +1,7 @@
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-import rainflow as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +11,6 @@ from engiagent.models.battery_ageing import (
     CycleLifeTable,
     WoehlerCurve,
 )
-from engiagent.models.rainflow import Cycles, rainflow, turning_points
 from engiagent.models.ranges import ParameterError
 
 # ASTM E1049-85, figure 6: peaks and valleys A to I, and its table of counted ranges.
@@ -40,74 +37,6 @@ SAM_REST = [
         [99.850925, 98.017278, 97.234687, 96.632658, 96.1241, 95.675269, 95.26886],
     ),
 ]
-
-
-def counted(cycles: Cycles) -> Counter[float]:
-    totals: Counter[float] = Counter()
-    for size, count in zip(cycles.range.tolist(), cycles.count.tolist(), strict=True):
-        totals[size] += count
-    return totals
-
-
-def test_the_example_of_the_standard() -> None:
-    assert counted(rainflow(STANDARD)) == STANDARD_COUNTS
-
-
-@settings(deadline=None, max_examples=150)
-@given(st.lists(st.integers(-9, 9), min_size=3, max_size=80))  # of two points it counts nothing
-def test_counts_equal_those_of_the_rainflow_package(values: list[int]) -> None:
-    theirs: Counter[float] = Counter()
-    for size, _, count, _, _ in reference.extract_cycles(values):
-        theirs[float(size)] += count
-    theirs.pop(0.0, None)
-    assert counted(rainflow(values)) == theirs
-
-
-@pytest.mark.parametrize("shape", ["walk", "noise", "spiral out", "spiral in", "nested"])
-def test_long_series_of_every_kind_equal_the_package(shape: str) -> None:
-    rng = np.random.default_rng(7)
-    n = 4001
-    sign = (-1.0) ** np.arange(n)
-    values = {
-        "walk": rng.normal(size=n).cumsum(),
-        "noise": rng.normal(size=n),
-        "spiral out": sign * np.arange(n),
-        "spiral in": sign * np.arange(n)[::-1],
-        "nested": sign * np.abs(np.arange(n) - n // 2),
-    }[shape]
-    cycles = rainflow(values)
-    theirs = np.array(
-        [(size, mean, count) for size, mean, count, _, _ in reference.extract_cycles(values)]
-    )
-    ours = np.column_stack((cycles.range, cycles.mean, cycles.count))
-    assert ours[np.lexsort(ours.T)] == pytest.approx(theirs[np.lexsort(theirs.T)], abs=1e-9)
-
-
-def test_fifteen_years_of_hours_are_counted_in_a_second() -> None:
-    from time import process_time
-
-    soc = np.random.default_rng(1).uniform(size=131_401)
-    begin = process_time()
-    cycles = rainflow(soc)
-    assert process_time() - begin < 1.0
-    # Every turning point but the ends of the residue closes: ranges hold the whole travel.
-    assert 2 * (cycles.count * cycles.range).sum() == pytest.approx(
-        2 * np.abs(np.diff(soc)).sum() / 2, rel=1e-9
-    )
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
-def test_cycles_hold_the_whole_travel(values: list[float]) -> None:
-    cycles = rainflow(values)
-    assert 2 * (cycles.count * cycles.range).sum() == pytest.approx(
-        np.abs(np.diff(values)).sum(), abs=1e-9
-    )
-
-
-def test_a_plateau_turns_once_and_a_constant_never() -> None:
-    assert turning_points([0, 1, 1, 1, 0]).tolist() == [0, 1, 4]
-    assert len(rainflow([3.0, 3.0, 3.0]).range) == 0
 
 
 def test_a_year_of_full_cycles_uses_the_life_that_the_curve_promises() -> None:
@@ -199,7 +128,6 @@ def test_a_battery_that_does_nothing_and_does_not_age_lives_for_ever() -> None:
         (lambda: BatteryAgeing(end_of_life_loss=20.0), "at most 1"),
         (lambda: BatteryAgeing().assess([0.5, 1.5], 20.0, 1.0), "1.5"),
         (lambda: BatteryAgeing().assess([0.5], 20.0, 1.0), "one for each instant"),
-        (lambda: rainflow([0.0, float("nan")]), "nan at place 1"),
     ],
 )
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from engiagent.models.genset import Booleans, Genset, GensetState
 from engiagent.models.ranges import Floats, ParameterError
@@ -30,7 +31,8 @@ def diesel(**change: float) -> Genset:
 def test_the_published_consumption_chart(rated: int) -> None:
     power = rated * np.array([0.25, 0.5, 0.75, 1.0])
     litres = LITRES * np.array(CHART[rated])
-    none, slope, square = Genset.fuel_curve(power, litres, quadratic=True)
+    columns = np.column_stack((np.ones(4), power / rated, (power / rated) ** 2))
+    none, slope, square = nnls(columns, litres)[0] / [1.0, rated, rated**2]
     genset = Genset(
         rated_power=rated,
         fuel_no_load=none,

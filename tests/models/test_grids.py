@@ -1,6 +1,7 @@
 """Feeders against figures published or computed elsewhere, and against laws of the circuit."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,14 @@ REACTIVE = np.array(
 )
 
 
+def per_kilometre(name: str, length: float, ampacity: float = np.inf, **values: Any) -> Line:
+    """Return a line from values per kilometre, as data sheets have them."""
+    electric = {key: values.pop(key) for key in ("resistance", "reactance")}
+    charging = length * values.pop("susceptance", 0.0)
+    total = {key: length * value for key, value in electric.items()}
+    return Line(name=name, susceptance=charging, ampacity=ampacity, **total, **values)
+
+
 def baran_wu(ties_closed: bool = False) -> Feeder:
     lines = []
     for text, closed in ((BRANCHES.strip().replace("\n", ";"), True), (TIES, ties_closed)):
@@ -124,7 +133,7 @@ def village() -> Feeder:
     return Feeder(
         buses=tuple(Bus(name=name, nominal_voltage=level) for name, level in levels.items()),
         lines=(
-            Line.per_kilometre(
+            per_kilometre(
                 name="cable",
                 from_bus="hv",
                 to_bus="mv",
@@ -134,7 +143,7 @@ def village() -> Feeder:
                 susceptance=2 * np.pi * 50 * 0.273,
                 ampacity=360.0,
             ),
-            Line.per_kilometre(
+            per_kilometre(
                 name="feeder",
                 from_bus="board",
                 to_bus="street",
@@ -144,7 +153,7 @@ def village() -> Feeder:
                 ampacity=270.0,
             ),
             # Given against the flow of supply, which must not matter.
-            Line.per_kilometre(
+            per_kilometre(
                 name="branch",
                 from_bus="farm",
                 to_bus="street",
@@ -312,7 +321,7 @@ def feeders(draw: st.DrawFn) -> tuple[Feeder, Floats, Floats]:
         levels.append(levels[parent])
         length = rng.uniform(0.05, 3.0) if levels[parent] == 10.0 else rng.uniform(0.01, 0.1)
         lines.append(
-            Line.per_kilometre(
+            per_kilometre(
                 name=f"l{child}",
                 from_bus=begin,
                 to_bus=end,
