@@ -302,11 +302,6 @@ class BatteryAgeing:
             Mean temperature of the cells, one number or shape (N,). [degC]
         step_hours
             Length of each period, one number or shape (N,). [h]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit or the state of charge leaves 0 to 1.
         """
         charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
         if charge.ndim != 1 or len(charge) < 2:

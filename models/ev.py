@@ -97,13 +97,7 @@ class Sessions:
         return np.asarray(self.vehicle), np.asarray(self.arrival), np.asarray(self.departure)
 
     def availability(self, count: int, vehicles: int, step_hours: float) -> Floats:
-        """Return the plugged-in part of each period, shape (count, vehicles). 0 to 1.
-
-        Raises
-        ------
-        ParameterError
-            When a session names a vehicle that the fleet has not.
-        """
+        """Return the plugged-in part of each period, shape (count, vehicles). 0 to 1."""
         vehicle, arrival, departure = self._arrays()
         if len(vehicle) and vehicle.max() >= vehicles:
             raise ParameterError(
@@ -254,11 +248,6 @@ class EvFleet:
             Mean powers at the plug, shape (N, vehicles); one of them may be 0. At least 0. [kW]
         step_hours
             Length of every period. [h]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit, or two sessions of a vehicle share a period.
         """
         into, out, hours = self._powers(charge, discharge, step_hours)
         count = len(into)
@@ -376,11 +365,6 @@ class EvFleet:
         begin, end
             First period and the one after the last, shape (sessions,); they may lie outside the
             horizon.
-
-        Raises
-        ------
-        ParameterError
-            When two sessions of a vehicle share a period, or a vehicle does not exist.
         """
         vehicle = np.asarray(sessions.vehicle)
         if len(vehicle) and vehicle.max() >= self.vehicles:

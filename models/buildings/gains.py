@@ -85,11 +85,6 @@ class WeekProfile:
             25 hours are right.
         step_hours
             Length of the periods, a whole number of seconds. [h]
-
-        Raises
-        ------
-        ParameterError
-            When periods do not begin or last whole seconds.
         """
         import pandas as pd
 

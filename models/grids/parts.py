@@ -44,15 +44,6 @@ class Line:
         Highest permitted current. Above 0; infinite when there is none. [A]
     closed
         False for an open tie line: it carries nothing.
-
-    Examples
-    --------
-    >>> line = Line.per_kilometre(
-    ...     name="L1", from_bus="a", to_bus="b", length=0.5, resistance=0.642, reactance=0.083,
-    ...     susceptance=66.0, ampacity=142.0,
-    ... )
-    >>> line.resistance, line.susceptance
-    (0.321, 33.0)
     """
 
     name: str

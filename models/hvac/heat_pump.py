@@ -257,13 +257,7 @@ class HeatPump:
         within(self.standby_power, "the standby power", "kW", low=0.0)
 
     def capacity(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
-        """Return the capacity, less for defrosting. [kW].
-
-        Raises
-        ------
-        ParameterError
-            When the map gives none: the temperatures are far outside its range.
-        """
+        """Return the capacity, less for defrosting. [kW]."""
         available = np.asarray(self.rated_capacity, dtype=np.float64)
         available = (
             available + 0.0 * numbers(source, "the source") + 0.0 * numbers(sink, "the sink")
@@ -275,13 +269,7 @@ class HeatPump:
         return within(available, "the capacity by its map", "kW", low=0.0, above=True)
 
     def full_load_cop(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
-        """Return the coefficient of performance at full load, less for defrosting. [-].
-
-        Raises
-        ------
-        ParameterError
-            When the map gives none: the temperatures are far outside its range.
-        """
+        """Return the coefficient of performance at full load, less for defrosting. [-]."""
         value = np.asarray(self.rated_cop) * self.cop_map.at(source, sink)
         if self.defrost is not None:
             value = value * self.defrost.factors(source)[1]
@@ -330,11 +318,6 @@ class HeatPump:
         """Return the heat that an electric power gives: the inverse of :meth:`operate`. [kW].
 
         A power too small to make a cycling machine heat at all gives 0.
-
-        Raises
-        ------
-        ParameterError
-            When the power is above that at full load, or below the standby power.
         """
         given = within(power, "the power", "kW", low=0.0)
 
@@ -343,11 +326,3 @@ class HeatPump:
 
         most = self.capacity(source, sink) + 0.0 * given
         return bracketed_root(excess, 0.0, most, "the heat of this power")
-
-    def valid(self, load: npt.ArrayLike, *, source: npt.ArrayLike, sink: npt.ArrayLike) -> Mask:
-        """Return where load and temperatures lie in the ranges of capacity and maps."""
-        fits = self.cop_map.valid(source, sink)
-        if self.capacity_map is not None:
-            fits = fits & self.capacity_map.valid(source, sink)
-        most = self.capacity(source, sink) * (1.0 + 1e-12)
-        return np.asarray(fits & (within(load, "the heating load", "kW", low=0.0) <= most))

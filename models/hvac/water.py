@@ -40,11 +40,6 @@ def _degrees(temperature: npt.ArrayLike) -> Floats:
 def density(temperature: npt.ArrayLike) -> Floats:
     """Return the density. [kg/m3].
 
-    Raises
-    ------
-    ParameterError
-        When a temperature lies outside 0 to 100 degC, as for every function here.
-
     Examples
     --------
     >>> round(float(density(20.0)), 3)

@@ -46,11 +46,6 @@ def draw(
     use_temperature, tank_temperature, cold_temperature
         Wanted, at the outlet of the tank, of the mains. [degC]
 
-    Raises
-    ------
-    ParameterError
-        When use is wanted colder than the mains.
-
     Examples
     --------
     >>> done = draw(0.1, use_temperature=40.0, tank_temperature=[60.0, 35.0], cold_temperature=10.0)

@@ -36,17 +36,14 @@ class IceStep:
     energy
         Cold in the store at its end. [kWh]
     rate
-        Mean heat between brine and store, as asked for or as the coil gave it. [kW]
+        Mean heat between brine and store. [kW]
     gain
         Mean heat from the surroundings, which melts ice. [kW]
-    brine_out
-        Mean temperature of the brine as it leaves; NaN where no brine is modelled. [degC]
     """
 
     energy: Floats
     rate: Floats
     gain: Floats
-    brine_out: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +53,6 @@ class IcePath:
     energy: Floats
     rate: Floats
     gain: Floats
-    brine_out: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +119,7 @@ class IceTankCurves:
             discharge=np.asarray(discharge)[None],
             step_hours=np.asarray(step_hours)[None],
         )
-        return IceStep(
-            energy=path.energy[1], rate=path.rate[0], gain=path.gain[0], brine_out=path.brine_out[0]
-        )
+        return IceStep(energy=path.energy[1], rate=path.rate[0], gain=path.gain[0])
 
     def simulate(
         self,
@@ -165,7 +159,6 @@ class IceTankCurves:
             energy=energy,
             rate=net,
             gain=np.asarray(rate * (phi1 * energy[:-1] + phi2 * hours * net)),
-            brine_out=np.full(shape, np.nan),
         )
 
     def violations(

@@ -140,11 +140,6 @@ class MixedTank:
             Around the tank. [degC]
         inflows
             Of water, each with one number, shape (N,) or (N, units).
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit or a flow is negative.
         """
         start = numbers(initial, "the initial temperature")
         shape = _shape(

@@ -48,13 +48,7 @@ class IceTankModule(Module):
         return (State(name="energy", unit="kWh", shape=shape, initial=self.initial),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the cold after the period; what melts by itself takes heat from outside.
-
-        Raises
-        ------
-        ParameterError
-            When a rate is below 0.
-        """
+        """Return the cold after the period; what melts by itself takes heat from outside."""
         charge, discharge = inputs["charge"], inputs["discharge"]
         energy = state["energy"]
         done = self.tank.step(energy, charge=charge, discharge=discharge, step_hours=step_hours)

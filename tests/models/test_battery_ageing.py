@@ -13,10 +13,6 @@ from engiagent.models.battery_ageing import (
 )
 from engiagent.models.ranges import ParameterError
 
-# ASTM E1049-85, figure 6: peaks and valleys A to I, and its table of counted ranges.
-STANDARD = [-2, 1, -3, 5, -1, 3, -4, 4, -2]
-STANDARD_COUNTS = {3.0: 0.5, 4.0: 1.5, 6.0: 0.5, 8.0: 1.0, 9.0: 0.5}
-
 # PySAM BatteryStateful 7.1.1.post1, default LFP cell at rest for a year of hourly steps: room
 # temperature, then state of charge and relative capacity after 1, 1460, 2920 … 8760 hours. The
 # charge rises since SAM refers it to the shrinking capacity.

@@ -32,9 +32,6 @@ def test_a_radiator_gives_what_water_and_characteristic_agree_on(
     result = radiator.emission(flow, supply, room)
     assert result.heat == pytest.approx(flow * WATER * (gap - back), rel=1e-6)
     assert result.return_temperature == pytest.approx(room + back, abs=1e-6)
-    if gap > back + 0.01:
-        again = radiator.flow_for(result.heat, supply, room)
-        assert again == pytest.approx(flow, rel=1e-4)
 
 
 def test_limits_of_a_radiator() -> None:
@@ -46,11 +43,8 @@ def test_limits_of_a_radiator() -> None:
     assert much.heat == pytest.approx(radiator.characteristic(40.0), rel=1e-4)
     warm, cool = radiator.emission(0.05, 50.0, 20.0), radiator.emission(0.05, -10.0, 20.0)
     assert cool.heat == pytest.approx(-warm.heat)
-    with pytest.raises(ParameterError, match=r"cannot give 2 kW; with endless flow it gives 0\."):
-        Radiator(nominal_power=1.0).flow_for(2.0, 60.0, 20.0)
     with pytest.raises(ParameterError, match="do not fall"):
         Radiator(nominal_power=1.0, nominal_return=80.0)
-    assert radiator.flow_for(0.0, 20.0, 20.0).tolist() == [0.0, 0.0]
     # Manufacturers' factor for 55/45/20 at n = 1.3 against 75/65/20: 0.51 (EN 442 tables).
     assert Radiator(nominal_power=1.0).characteristic(log_mean(35.0, 25.0)) == pytest.approx(
         0.51, abs=0.01

@@ -25,15 +25,12 @@ SUPPLY = AirStream(flow=1.0, temperature=13.0, humidity_ratio=0.008)
 
 
 @given(st.floats(-1.0, 1.0), st.floats(18.0, 27.0))
-def test_a_box_keeps_energy_and_finds_its_signal(signal: float, zone: float) -> None:
+def test_a_box_keeps_energy(signal: float, zone: float) -> None:
     done = BOX.operate(signal, SUPPLY, zone_temperature=zone)
     supplied = SUPPLY.with_flow(done.discharge.flow)
     assert done.discharge.power == pytest.approx(float(supplied.power + done.reheat), rel=1e-9)
     left = AirStream(flow=done.discharge.flow, temperature=zone, humidity_ratio=0.008)
     assert left.power - done.discharge.power == pytest.approx(float(done.zone_cooling), abs=1e-9)
-    back = BOX.signal(done.zone_cooling, SUPPLY, zone_temperature=zone)
-    again = BOX.operate(back, SUPPLY, zone_temperature=zone)
-    assert again.zone_cooling == pytest.approx(float(done.zone_cooling), abs=1e-9)
 
 
 def test_dual_maximum_never_reheats_more_than_its_minimum_before_the_air_is_warm() -> None:
@@ -45,10 +42,5 @@ def test_dual_maximum_never_reheats_more_than_its_minimum_before_the_air_is_warm
     assert warm[signal <= -0.5] == pytest.approx(32.0)
     assert (flow[0], flow[-1]) == (0.5, 1.0)
     assert (done.reheat[signal >= 0] == 0).all()
-    over = BOX.violations(done)
-    assert over.max() == pytest.approx(float(done.reheat.max()) - 8.0)
-    assert BOX.signal([-50.0, 50.0], SUPPLY, zone_temperature=22.0).tolist() == [-1.0, 1.0]
-    with pytest.raises(ParameterError, match="give temperatures in this order"):
-        BOX.signal(1.0, SUPPLY, zone_temperature=10.0)
     with pytest.raises(ParameterError, match="give minimum <= maximum"):
         VavBox(flow_min=0.5, flow_cooling_max=0.2)
