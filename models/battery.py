@@ -28,7 +28,7 @@ from engiagent.models.ranges import (
     series,
     steps,
 )
-from engiagent.models.recursion import scalar_recursion
+from engiagent.models.recursion import linear_recursion
 
 BatteryScheme = Literal["exact", "euler"]
 
@@ -118,7 +118,7 @@ class Battery:
             raise ParameterError("the initial energy is missing; give initial_energy in kWh")
         net = self.charge_efficiency * into - out / self.discharge_efficiency
         decay, gain = self.coefficients(hours, scheme)
-        return scalar_recursion(decay, gain * net, float(start))
+        return linear_recursion(decay, gain * net, float(start))
 
     def coefficients(
         self, step_hours: Floats, scheme: BatteryScheme = "exact"

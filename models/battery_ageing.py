@@ -28,14 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from rainflow import extract_cycles
 
-from engiagent.models.parameters import (
-    compatible,
-    hours_of_steps,
-    increasing,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 KELVIN = 273.15
@@ -72,54 +65,6 @@ class WoehlerCurve:
         with np.errstate(divide="ignore"):
             life = self.cycles_at_full_depth * array ** (-self.exponent)
         return np.where(array > 0, life, np.inf)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CycleLifeTable:
-    """Cycles to the end of life by depth, straight in logarithms between the points.
-
-    Outside the points the nearest segment goes on.
-
-    Attributes
-    ----------
-    depth
-        Rising depths above 0 and at most 1, at least two. [-]
-    cycles
-        Cycles of that depth to the end of life, not rising. Above 0. [-]
-
-    Examples
-    --------
-    >>> table = CycleLifeTable(depth=(0.1, 1.0), cycles=(100_000, 1000))
-    >>> round(float(table.cycles_to_end(0.5)), 9)
-    4000.0
-    """
-
-    depth: tuple[float, ...]
-    cycles: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        increasing(self.depth, "the depths of the table")
-        within(self.depth, "a depth of the table", "-", low=0.0, high=1.0, above=True)
-        within(self.cycles, "a number of cycles of the table", "-", low=0.0, above=True)
-        if len(self.depth) != len(self.cycles):
-            raise ParameterError(
-                f"the table has {len(self.depth)} depths and {len(self.cycles)} numbers of cycles; "
-                "give one for each"
-            )
-        if any(np.diff(self.cycles) > 0):
-            raise ParameterError("the cycles of the table rise with depth; give numbers that fall")
-
-    def cycles_to_end(self, depth: npt.ArrayLike) -> Floats:
-        """Return the cycles to the end of life; infinite at depth 0."""
-        array = within(depth, "the depth of a cycle", "-", low=0.0)
-        x, y = np.log(self.depth), np.log(self.cycles)
-        at = np.log(np.where(array > 0, array, 1.0))
-        left = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
-        slope = (y[left + 1] - y[left]) / (x[left + 1] - x[left])
-        return np.where(array > 0, np.exp(y[left] + slope * (at - x[left])), np.inf)
-
-
-CycleLife = WoehlerCurve | CycleLifeTable
 
 
 def rainflow(values: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -277,7 +222,7 @@ class BatteryAgeing:
     (0.05, 10.95)
     """
 
-    cycle_life: CycleLife | None = None
+    cycle_life: WoehlerCurve | None = None
     calendar: CalendarAgeing | None = None
     end_of_life_loss: float = 0.2
     combination: Literal["sum", "max"] = "sum"

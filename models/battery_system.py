@@ -25,12 +25,12 @@ from engiagent.models.parameters import (
     compatible,
     hours_of_steps,
     increasing,
-    linear_recursion,
     numbers,
     over_time,
     within,
 )
 from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.recursion import linear_recursion
 
 
 @dataclass(frozen=True, kw_only=True)

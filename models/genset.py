@@ -118,8 +118,6 @@ class Genset:
     >>> genset = Genset(rated_power=100.0, fuel_no_load=4.0, fuel_slope=0.24, heating_value=9.96)
     >>> genset.fuel_rate([0.0, 50.0, 100.0], True).tolist()
     [4.0, 16.0, 28.0]
-    >>> round(float(genset.efficiency(100.0)), 4)
-    0.3586
     """
 
     rated_power: npt.ArrayLike
@@ -189,26 +187,6 @@ class Genset:
         self._units(power=at, running=running)
         none, slope, square = self._curve()
         return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
-
-    def power(self, fuel_rate: npt.ArrayLike) -> Floats:
-        """Return the power of a running set, the inverse of :meth:`fuel_rate`. [kW].
-
-        It is 0 below the fuel without load.
-        """
-        rate = within(fuel_rate, "the fuel rate", "unit/h", low=0.0)
-        none, slope, square = self._curve()
-        rest = np.maximum(rate - none, 0.0)
-        # The root in the form that does not subtract near-equal numbers, right also without bend.
-        below = slope + np.sqrt(slope**2 + 4.0 * square * rest)
-        power = np.divide(2.0 * rest, below, out=np.zeros(np.shape(rest + below)), where=below > 0)
-        return np.asarray(power, dtype=np.float64)
-
-    def efficiency(self, power: npt.ArrayLike) -> Floats:
-        """Return power over heating value of the fuel; 0 at no power. [-]."""
-        at = np.asarray(power, dtype=np.float64)
-        heat = self.fuel_rate(at, True) * np.asarray(self.heating_value)
-        ratio = np.divide(at, heat, out=np.zeros(np.shape(heat)), where=heat > 0)
-        return np.asarray(ratio, dtype=np.float64)
 
     def _curve(self) -> tuple[Floats, Floats, Floats]:
         none, slope, square = (

@@ -118,27 +118,3 @@ def hours_of_steps(step_hours: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     if not (array > 0).all():
         raise ParameterError(f"a step is {array.min():g} h; give lengths above 0, as 0.25")
     return array
-
-
-def linear_recursion(factor: Floats, driven: Floats, initial: npt.ArrayLike) -> Floats:
-    """Return ``x`` of shape (N+1, …) with ``x[n+1] = factor[n] * x[n] + driven[n]``.
-
-    The pairwise composition of :func:`engiagent.models.recursion.scalar_recursion`, for any
-    number of units side by side.
-
-    Examples
-    --------
-    >>> linear_recursion(np.full((2, 2), 0.5), np.ones((2, 2)), [4.0, 0.0]).tolist()
-    [[4.0, 0.0], [3.0, 1.0], [2.5, 1.5]]
-    """
-    start = np.broadcast_to(np.asarray(initial, dtype=np.float64), driven.shape[1:])
-    total = np.concatenate((start[None], driven))
-    if (factor == 1.0).all():
-        return np.asarray(np.cumsum(total, axis=0))
-    product = np.concatenate((np.zeros_like(driven[:1]), factor))
-    shift = 1
-    while shift < len(total):
-        total[shift:] = total[shift:] + product[shift:] * total[:-shift]
-        product[shift:] = product[shift:] * product[:-shift]
-        shift *= 2
-    return total

@@ -27,8 +27,6 @@ from engiagent.models.recursion import matrix_recursion, switched_recursion
 
 ThermalScheme = Literal["exact", "euler", "implicit"]
 
-_PAIRED = 8  # zones up to which products of changing steps cost less than going step by step
-
 
 @dataclass(frozen=True, kw_only=True)
 class ThermalZone:
@@ -197,9 +195,7 @@ class ThermalNetwork:
         driven = np.empty((length, len(self.zones)))
         for number, (_, response) in enumerate(pairs):
             driven[which == number] = inputs[which == number] @ response.T
-        if len(self.zones) > _PAIRED:
-            return switched_recursion(transition, which, driven, start)
-        return matrix_recursion(transition[which], driven, start)
+        return switched_recursion(transition, which, driven, start)
 
     def _start(self, initial: npt.ArrayLike | None) -> Floats:
         if initial is None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import diagonal_recursion, switched_recursion
+from engiagent.models.recursion import linear_recursion, switched_recursion
 
 if TYPE_CHECKING:
     from engiagent.models.buildings.network import HeatNetwork
@@ -206,7 +206,7 @@ def _by_eigenvectors(
     exponent = exponent * hours[0] if exponent.ndim == 1 else exponent
     first, second = phi1(exponent), phi2(exponent)
     driven = hours[:, None] * drive
-    modes = diagonal_recursion(np.exp(-exponent), first * driven, (root * initial) @ vectors)
+    modes = linear_recursion(np.exp(-exponent), first * driven, (root * initial) @ vectors)
     means = first * modes[:-1] + second * driven
     states = modes @ back
     states[0] = initial

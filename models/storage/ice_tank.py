@@ -14,17 +14,14 @@ energy analysis calculations, ASHRAE Transactions 100(1), 1994, 1230-1244.
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.decay import decay_factors
-from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
+from engiagent.models.buildings.exponential import phi1, phi2
+from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
-
-HEAT_OF_FUSION: Final = 333.55
-"""Of ice at 0 degC. [kJ/kg]"""
+from engiagent.models.recursion import linear_recursion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,12 +150,12 @@ class IceTankCurves:
         hours = hours_of_steps(step_hours, shape)
         rate = np.asarray(self.loss_rate, dtype=np.float64)
         span = rate * hours
-        phi1, phi2 = decay_factors(span)
-        energy = linear_recursion(np.exp(-span), phi1 * hours * net, start)
+        first, second = phi1(span), phi2(span)
+        energy = linear_recursion(np.exp(-span), first * hours * net, start)
         return IcePath(
             energy=energy,
             rate=net,
-            gain=np.asarray(rate * (phi1 * energy[:-1] + phi2 * hours * net)),
+            gain=np.asarray(rate * (first * energy[:-1] + second * hours * net)),
         )
 
     def violations(

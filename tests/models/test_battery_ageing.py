@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.battery_ageing import (
-    BatteryAgeing,
-    CalendarAgeing,
-    CycleLifeTable,
-    WoehlerCurve,
-)
+from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
 from engiagent.models.ranges import ParameterError
 
 # PySAM BatteryStateful 7.1.1.post1, default LFP cell at rest for a year of hourly steps: room
@@ -48,15 +43,6 @@ def test_a_half_cycle_counts_when_it_ends() -> None:
     ageing = BatteryAgeing(cycle_life=WoehlerCurve(cycles_at_full_depth=100.0))
     report = ageing.assess([0.0, 1.0, 1.0, 0.0], 25.0, 1.0)
     assert report.cycle_loss == pytest.approx([0.0, 0.001, 0.001, 0.002])
-
-
-def test_the_table_gives_its_points_and_a_straight_line_in_logarithms() -> None:
-    curve = WoehlerCurve(cycles_at_full_depth=3000.0, exponent=1.7)
-    depth = (0.1, 0.3, 1.0)
-    table = CycleLifeTable(depth=depth, cycles=tuple(curve.cycles_to_end(depth)))
-    wide = np.geomspace(0.01, 1.0, 30)
-    assert table.cycles_to_end(wide) == pytest.approx(curve.cycles_to_end(wide), rel=1e-12)
-    assert np.isinf(table.cycles_to_end(0.0))
 
 
 @pytest.mark.parametrize(("temperature", "charge", "capacity"), SAM_REST)
@@ -118,8 +104,6 @@ def test_a_battery_that_does_nothing_and_does_not_age_lives_for_ever() -> None:
     ("build", "words"),
     [
         (lambda: WoehlerCurve(cycles_at_full_depth=0.0), "above 0"),
-        (lambda: CycleLifeTable(depth=(0.5, 0.2), cycles=(1.0, 2.0)), "numbers that rise"),
-        (lambda: CycleLifeTable(depth=(0.2, 0.5), cycles=(1.0, 2.0)), "numbers that fall"),
         (lambda: CalendarAgeing(rate=float("nan")), "nan"),
         (lambda: BatteryAgeing(end_of_life_loss=20.0), "at most 1"),
         (lambda: BatteryAgeing().assess([0.5, 1.5], 20.0, 1.0), "1.5"),

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engiagent.models.buildings.gains import ACTIVITIES, Use, WeekProfile
+from engiagent.models.buildings.gains import WeekProfile
 from engiagent.models.ranges import ParameterError
 
 
@@ -37,30 +37,8 @@ def test_profiles_follow_the_clock_on_the_wall_through_summer_time_and_holidays(
     assert office().shares(odd, 1 / 3) == pytest.approx([0.5, 1.0])
 
 
-def test_people_devices_and_lights_add_up() -> None:
-    use = Use(
-        occupants=20,
-        activity="moderately active office work",
-        equipment_power=2.0,
-        lighting_power=1.0,
-        equipment_heat=0.8,
-        occupancy=office(),
-        equipment=office(),
-        lighting=WeekProfile(weekday=(0.5,)),
-    )
-    gains = use.gains(pd.date_range("2026-02-02 09:00", periods=1, freq="h"), 1.0)
-    sensible, latent = ACTIVITIES["moderately active office work"]
-    assert gains.sensible == pytest.approx([20 * sensible / 1000 + 1.6 + 0.5])
-    assert gains.latent == pytest.approx([20 * latent / 1000])
-    assert gains.electric_power == pytest.approx([2.5])
-
-
 def test_wrong_uses_say_what_is_wrong() -> None:
     with pytest.raises(ParameterError, match="7 shares"):
         WeekProfile(weekday=(1.0,) * 7 + ())
-    with pytest.raises(ParameterError, match="activity is 'sleeping'"):
-        Use(occupants=1, activity="sleeping", occupancy=office())
-    with pytest.raises(ParameterError, match="profile of occupancy is missing"):
-        Use(occupants=1)
     with pytest.raises(ParameterError, match="whole number of seconds"):
         office().shares(pd.date_range("2026-01-01", periods=1, freq="h"), 1e-5)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engiagent.models.hvac.boiler import CONDENSING_CURVE, Boiler
 from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, TableMap
-from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, Defrost, HeatPump
+from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
 from engiagent.models.hvac.york_calc import YorkCalcTower, approach
 from engiagent.models.ranges import ParameterError
@@ -141,7 +141,6 @@ PUMP = HeatPump(
     ),
     modulation=Polynomial((1.1, -0.1)),
     minimum_part_load=0.3,
-    defrost=Defrost(low=-3.0, high=5.0, capacity_factor=0.93, cop_factor=0.9),
     standby_power=0.02,
 )
 
@@ -158,9 +157,9 @@ def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, si
 
 
 def test_part_load_is_the_product_of_its_factors() -> None:
-    capacity = 8.0 * 0.85 * 0.93
+    capacity = 8.0 * 0.85
     full = float(PUMP.full_load_cop(0.0, 42.5))
-    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2 * 0.9)
+    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2)
     assert full == pytest.approx(at, rel=1e-12)
     assert PUMP.capacity(0.0, 42.5) == pytest.approx(capacity, rel=1e-12)
     load = 0.15 * capacity

@@ -12,9 +12,10 @@ from engiagent.models.battery_system import BatteryState, BatterySystem
 from engiagent.models.chp import ExtractionChp
 from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
-from engiagent.models.parameters import increasing, linear_recursion, over_time, within
+from engiagent.models.parameters import increasing, over_time, within
 from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError
+from engiagent.models.recursion import linear_recursion
 from engiagent.models.wind import WindTurbine
 
 LOSS = QuadraticLoss(rated_power=50.0)
