@@ -24,20 +24,16 @@ BRANCHES = """
 """
 TIES = "21 8 2 2; 9 15 2 2; 12 22 2 2; 18 33 .5 .5; 25 29 .5 .5"
 # Demand of the buses 1 to 33. [kW], [kvar]
-ACTIVE = np.array(
-    """
+ACTIVE_TEXT = """
 0 100 90 120 60 60 200 200 60 60 45 60 60 120 60 60 60 90 90 90 90 90 90 420 420 60 60 60 120
 200 150 210 60
-""".split(),
-    dtype=int,
-)
-REACTIVE = np.array(
-    """
+"""
+ACTIVE = np.array(ACTIVE_TEXT.split(), dtype=int)
+REACTIVE_TEXT = """
 0 60 40 80 30 20 100 100 20 20 30 35 35 80 10 20 20 40 40 40 40 40 50 200 200 25 25 20 70 600 70
 100 40
-""".split(),
-    dtype=int,
-)
+"""
+REACTIVE = np.array(REACTIVE_TEXT.split(), dtype=int)
 
 
 def per_kilometre(name: str, length: float, ampacity: float = np.inf, **values: Any) -> Line:
