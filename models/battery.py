@@ -28,7 +28,7 @@ from engiagent.models.ranges import (
     series,
     steps,
 )
-from engiagent.models.recursion import scalar_recursion
+from engiagent.models.recursion import linear_recursion
 
 BatteryScheme = Literal["exact", "euler"]
 
@@ -108,11 +108,6 @@ class Battery:
             Energy at the first instant; :attr:`initial_energy` when None. [kWh]
         scheme
             ``exact`` for the zero-order-hold solution, ``euler`` for a loss linear in each step.
-
-        Raises
-        ------
-        ParameterError
-            When a series has a wrong length, is not finite, or no initial energy is known.
         """
         length = np.asarray(charge).size
         into = series(charge, length, "the charge power")
@@ -123,18 +118,12 @@ class Battery:
             raise ParameterError("the initial energy is missing; give initial_energy in kWh")
         net = self.charge_efficiency * into - out / self.discharge_efficiency
         decay, gain = self.coefficients(hours, scheme)
-        return scalar_recursion(decay, gain * net, float(start))
+        return linear_recursion(decay, gain * net, float(start))
 
     def coefficients(
         self, step_hours: Floats, scheme: BatteryScheme = "exact"
     ) -> tuple[Floats, Floats]:
-        """Return ``(a, b)`` of ``E[n+1] = a E[n] + b (eta_c P_c - P_d / eta_d)``. [-], [h].
-
-        Raises
-        ------
-        ParameterError
-            When the scheme is unknown, or Euler would lose more than everything in one step.
-        """
+        """Return ``(a, b)`` of ``E[n+1] = a E[n] + b (eta_c P_c - P_d / eta_d)``. [-], [h]."""
         rate = self.self_discharge
         if scheme == "euler":
             decay = 1.0 - rate * step_hours

@@ -16,7 +16,7 @@ state of charge :math:`s` the loss follows :math:`dq/dt = k^2 / (2 q)`, hence
    k = k_0 \exp\left[-B \left(\frac1T - \frac1{T_0}\right)\right]
            \exp\left[C \left(\frac{s}{T} - \frac{s_0}{T_0}\right)\right].
 
-Sources: :mod:`engiagent.models.rainflow` for the counting; M. A. Miner, J. Appl. Mech. 12 (1945)
+Sources: ASTM E1049-85 for the counting (library rainflow); M. A. Miner, J. Appl. Mech. 12 (1945)
 A159 for the sum; K. Smith et al., "Life prediction model for grid-connected Li-ion battery energy
 storage system", American Control Conference 2017, doi:10.23919/ACC.2017.7963578, for the calendar.
 """
@@ -26,16 +26,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from rainflow import extract_cycles
 
-from engiagent.models.parameters import (
-    compatible,
-    hours_of_steps,
-    increasing,
-    numbers,
-    over_time,
-    within,
-)
-from engiagent.models.rainflow import Cycles, rainflow
+from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 KELVIN = 273.15
@@ -74,52 +67,19 @@ class WoehlerCurve:
         return np.where(array > 0, life, np.inf)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CycleLifeTable:
-    """Cycles to the end of life by depth, straight in logarithms between the points.
-
-    Outside the points the nearest segment goes on.
-
-    Attributes
-    ----------
-    depth
-        Rising depths above 0 and at most 1, at least two. [-]
-    cycles
-        Cycles of that depth to the end of life, not rising. Above 0. [-]
+def rainflow(values: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return range, mean and number of each cycle, shape (cycles, 3), and where it ends.
 
     Examples
     --------
-    >>> table = CycleLifeTable(depth=(0.1, 1.0), cycles=(100_000, 1000))
-    >>> round(float(table.cycles_to_end(0.5)), 9)
-    4000.0
+    >>> cycles, ends = rainflow(np.array([0.0, 1.0, 1.0, 0.0]))
+    >>> cycles.tolist(), ends.tolist()
+    ([[1.0, 0.5, 0.5], [1.0, 0.5, 0.5]], [1, 3])
     """
-
-    depth: tuple[float, ...]
-    cycles: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        increasing(self.depth, "the depths of the table")
-        within(self.depth, "a depth of the table", "-", low=0.0, high=1.0, above=True)
-        within(self.cycles, "a number of cycles of the table", "-", low=0.0, above=True)
-        if len(self.depth) != len(self.cycles):
-            raise ParameterError(
-                f"the table has {len(self.depth)} depths and {len(self.cycles)} numbers of cycles; "
-                "give one for each"
-            )
-        if any(np.diff(self.cycles) > 0):
-            raise ParameterError("the cycles of the table rise with depth; give numbers that fall")
-
-    def cycles_to_end(self, depth: npt.ArrayLike) -> Floats:
-        """Return the cycles to the end of life; infinite at depth 0."""
-        array = within(depth, "the depth of a cycle", "-", low=0.0)
-        x, y = np.log(self.depth), np.log(self.cycles)
-        at = np.log(np.where(array > 0, array, 1.0))
-        left = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
-        slope = (y[left + 1] - y[left]) / (x[left + 1] - x[left])
-        return np.where(array > 0, np.exp(y[left] + slope * (at - x[left])), np.inf)
-
-
-CycleLife = WoehlerCurve | CycleLifeTable
+    # The library turns at the end of a plateau, and counts nothing in a series of two.
+    kept = np.flatnonzero(np.concatenate(([True], np.diff(values) != 0.0)))
+    found = np.array([*extract_cycles([*values[kept], values[-1]])]).reshape(-1, 5)
+    return found[:, :3], kept[np.minimum(found[:, 4].astype(np.int64), len(kept) - 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +176,7 @@ class Ageing:
     Attributes
     ----------
     cycles
-        The cycles counted in the state of charge.
+        Depth, mean and number (1 or 1/2) of each cycle, shape (cycles, 3). [-]
     cycle_loss, calendar_loss
         Lost fraction of the capacity at the N+1 instants by cycles and by the calendar; a cycle
         counts when it closes, a half cycle at its second turning point. [-]
@@ -230,7 +190,7 @@ class Ageing:
         Time to the end of life when the horizon repeats from new; infinite when it never comes.
     """
 
-    cycles: Cycles
+    cycles: Floats
     cycle_loss: Floats
     calendar_loss: Floats
     capacity: Floats
@@ -262,7 +222,7 @@ class BatteryAgeing:
     (0.05, 10.95)
     """
 
-    cycle_life: CycleLife | None = None
+    cycle_life: WoehlerCurve | None = None
     calendar: CalendarAgeing | None = None
     end_of_life_loss: float = 0.2
     combination: Literal["sum", "max"] = "sum"
@@ -287,11 +247,6 @@ class BatteryAgeing:
             Mean temperature of the cells, one number or shape (N,). [degC]
         step_hours
             Length of each period, one number or shape (N,). [h]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit or the state of charge leaves 0 to 1.
         """
         charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
         if charge.ndim != 1 or len(charge) < 2:
@@ -299,10 +254,10 @@ class BatteryAgeing:
                 f"the state of charge has the shape {charge.shape}; give one for each instant"
             )
         hours = hours_of_steps(step_hours, (len(charge) - 1,))
-        cycles = rainflow(charge)
+        cycles, ends = rainflow(charge)
         used = np.zeros(len(charge))
         if self.cycle_life is not None:
-            np.add.at(used, cycles.end, cycles.count / self.cycle_life.cycles_to_end(cycles.range))
+            np.add.at(used, ends, cycles[:, 2] / self.cycle_life.cycles_to_end(cycles[:, 0]))
         cyclic = self.end_of_life_loss * np.cumsum(used)
         calendar = np.zeros(len(charge))
         if self.calendar is not None:

@@ -12,31 +12,16 @@ for the quadratic loss; a piecewise loss joins measured points.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, increasing, numbers, within
+from engiagent.models.parameters import compatible, increasing, within
 from engiagent.models.ranges import Floats, ParameterError
-
-Direction = Literal["charge", "discharge"]
 
 
 def _powers(values: npt.ArrayLike) -> Floats:
     return within(values, "the power", "kW", low=0.0)
-
-
-def _losses_of(power: Floats, efficiency: npt.ArrayLike, direction: Direction) -> Floats:
-    ratio = within(efficiency, "an efficiency", "-", low=0.0, high=1.0, above=True)
-    compatible(power=power, efficiency=ratio)
-    return power * (1.0 - ratio if _charges(direction) else 1.0 / ratio - 1.0)
-
-
-def _charges(direction: Direction) -> bool:
-    if direction not in ("charge", "discharge"):
-        raise ParameterError(f"the direction is {direction!r}; give 'charge' or 'discharge'")
-    return direction == "charge"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +45,6 @@ class QuadraticLoss:
     >>> loss = QuadraticLoss(rated_power=50.0, no_load=0.25, proportional=0.01, quadratic=0.02)
     >>> loss.loss([0.0, 25.0, 50.0]).tolist()
     [0.25, 0.75, 1.75]
-    >>> loss.terminal_power(loss.internal_power(40.0, "charge"), "charge").tolist()
-    40.0
     """
 
     rated_power: npt.ArrayLike
@@ -86,40 +69,6 @@ class QuadraticLoss:
         )
         within(p1 + 2.0 * p2, "the marginal loss at the rated power", "-", high=1.0, below=True)
 
-    @staticmethod
-    def from_efficiency(
-        power: npt.ArrayLike,
-        efficiency: npt.ArrayLike,
-        direction: Direction,
-        rated_power: float,
-        standby: float | None = None,
-    ) -> "QuadraticLoss":
-        """Return the loss that fits measured efficiencies best, its coefficients at least 0.
-
-        Parameters
-        ----------
-        power, efficiency
-            At least three measured points, shape (n,). [kW], [-]
-        direction
-            ``charge`` when the efficiency is stored over taken, ``discharge`` when it is
-            delivered over given up.
-        rated_power, standby
-            As in the attributes.
-        """
-        from scipy.optimize import nnls
-
-        at = increasing(power, "the measured powers", least=3)
-        loss = _losses_of(_powers(at), efficiency, direction)
-        columns = np.column_stack((np.ones_like(at), at, at**2 / rated_power))
-        none, linear, square = (float(value) for value in nnls(columns, loss)[0])
-        return QuadraticLoss(
-            rated_power=rated_power,
-            no_load=none,
-            proportional=linear,
-            quadratic=square,
-            standby=standby,
-        )
-
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
         at = _powers(power)
@@ -127,31 +76,6 @@ class QuadraticLoss:
         compatible(power=at, units=none + p1 + p2 + rated)
         idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
         return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
-
-    def internal_power(self, power: npt.ArrayLike, direction: Direction) -> Floats:
-        """Return what the cells take in or give up; below 0 where charging feeds losses only."""
-        at, lost = _powers(power), self.loss(power)
-        return np.asarray(at - lost if _charges(direction) else at + lost)
-
-    def terminal_power(self, internal: npt.ArrayLike, direction: Direction) -> Floats:
-        """Return the terminal power for a power of the cells; the inverse of the running converter.
-
-        It is 0 where a discharge cannot even cover the no-load loss. A charge above the vertex of
-        the parabola has no terminal power and is infinite: nothing at the terminals bounds it.
-        """
-        inner = numbers(internal, "the internal power", finite=False)
-        none, p1, p2, rated = self._coefficients()
-        sign = -1.0 if _charges(direction) else 1.0
-        linear = 1.0 + sign * p1
-        constant = inner - sign * none
-        with np.errstate(invalid="ignore", divide="ignore"):
-            root = np.sqrt(linear**2 + sign * 4.0 * (p2 / rated) * constant)
-            power = np.where(np.isinf(constant), np.inf, 2.0 * constant / (linear + root))
-        return np.where(np.isnan(power), np.inf, np.maximum(power, 0.0))
-
-    def valid(self, power: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Return where the power is within the rated power."""
-        return np.asarray(_powers(power) <= np.asarray(self.rated_power))
 
     def _coefficients(self) -> tuple[Floats, Floats, Floats, Floats]:
         none, p1, p2, rated = (
@@ -198,33 +122,6 @@ class PiecewiseLoss:
         if self.standby is not None:
             within(self.standby, "the standby power", "kW", low=0.0)
 
-    @staticmethod
-    def from_efficiency(
-        power: npt.ArrayLike,
-        efficiency: npt.ArrayLike,
-        direction: Direction,
-        no_load: float = 0.0,
-        standby: float | None = None,
-    ) -> "PiecewiseLoss":
-        """Return the loss through measured efficiencies at powers above 0.
-
-        Parameters
-        ----------
-        power, efficiency
-            Measured points, shape (n,). [kW], [-]
-        direction
-            ``charge`` when the efficiency is stored over taken, ``discharge`` when it is
-            delivered over given up.
-        no_load, standby
-            Losses without power, running and at rest. [kW]
-        """
-        at = increasing(power, "the measured powers", least=1)
-        within(at, "a measured power", "kW", low=0.0, above=True)
-        loss = np.concatenate(([no_load], _losses_of(at, efficiency, direction)))
-        return PiecewiseLoss(
-            power=(0.0, *at.tolist()), losses=tuple(loss.tolist()), standby=standby
-        )
-
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
         at = _powers(power)
@@ -233,27 +130,6 @@ class PiecewiseLoss:
         running = np.interp(at, points, lost) + slope * np.maximum(at - points[-1], 0.0)
         idle = lost[0] if self.standby is None else self.standby
         return np.where(at > 0, running, idle)
-
-    def internal_power(self, power: npt.ArrayLike, direction: Direction) -> Floats:
-        """Return what the cells take in or give up; below 0 where charging feeds losses only."""
-        at, lost = _powers(power), self.loss(power)
-        return np.asarray(at - lost if _charges(direction) else at + lost)
-
-    def terminal_power(self, internal: npt.ArrayLike, direction: Direction) -> Floats:
-        """Return the terminal power for a power of the cells; the inverse of the running converter.
-
-        It is 0 where a discharge cannot even cover the no-load loss.
-        """
-        inner = numbers(internal, "the internal power", finite=False)
-        points, lost = np.array(self.power), np.array(self.losses)
-        cells = points - lost if _charges(direction) else points + lost
-        slope = (points[-1] - points[-2]) / (cells[-1] - cells[-2])
-        within_points = np.interp(inner, cells, points)
-        return np.asarray(within_points + slope * np.maximum(inner - cells[-1], 0.0))
-
-    def valid(self, power: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Return where the power is within the measured points."""
-        return np.asarray(_powers(power) <= self.power[-1])
 
 
 ConverterLoss = QuadraticLoss | PiecewiseLoss

@@ -25,12 +25,12 @@ from engiagent.models.parameters import (
     compatible,
     hours_of_steps,
     increasing,
-    linear_recursion,
     numbers,
     over_time,
     within,
 )
 from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.recursion import linear_recursion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,37 +103,6 @@ class BatteryPath:
     temperature: Floats
     loss: Floats
     heat_to_ambient: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatteryLimits:
-    """Limits at a state: energy [kWh] and terminal powers [kW] that a step may use."""
-
-    energy_min: Floats
-    energy_max: Floats
-    charge_max: Floats
-    discharge_max: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatteryExcess:
-    """By how much a plan leaves the limits; 0 where it keeps them.
-
-    Attributes
-    ----------
-    below, above
-        Energy below and above the usable range at the N+1 instants. [kWh]
-    charge, discharge
-        Power above its limit in the N periods. [kW]
-    both
-        Power that is charged and discharged at once. [kW]
-    """
-
-    below: Floats
-    above: Floats
-    charge: Floats
-    discharge: Floats
-    both: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +209,7 @@ class BatterySystem:
         initial: BatteryState,
         ambient: npt.ArrayLike = 20.0,
     ) -> BatteryPath:
-        """Return the path of the states; limits are not enforced, see :meth:`excess`.
+        """Return the path of the states; limits are not enforced.
 
         Parameters
         ----------
@@ -252,11 +221,6 @@ class BatterySystem:
             State at the first instant.
         ambient
             Temperature around the cells, one number or shape as above. [degC]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit, a power is below 0 or a value is not finite.
         """
         if not (np.ndim(charge) or np.ndim(discharge)):
             raise ParameterError("charge and discharge are numbers; give one of them as a series")
@@ -329,35 +293,6 @@ class BatterySystem:
         stored = np.where(np.isinf(capacity), 0.0, capacity) * np.diff(temperature, axis=0)
         return temperature, warmth - stored / hours
 
-    def limits(self, state: BatteryState, step_hours: npt.ArrayLike) -> BatteryLimits:
-        """Return what a step from a state may use: rated, derated and left by the energy.
-
-        A power limit is the least of the rated power times its factors and the power that
-        reaches the limit of the energy at the end of the step.
-
-        Parameters
-        ----------
-        state
-            State at the start of the step; arrays of any shape that broadcasts with the units.
-        step_hours
-            Length of the step. [h]
-        """
-        hours = within(step_hours, "the step", "h", low=0.0, above=True)
-        energy = numbers(state.energy, "the energy")
-        low, high = self.energy_range(state.temperature)
-        decay, gain = self.coefficients(hours + 0.0 * energy)
-        rest = decay * energy
-        room, content = (high - rest) / gain, (rest - low) / gain
-        charge, discharge = self.power_limits(state)
-        by_room = self.charge_loss.terminal_power(np.maximum(room, 0.0), "charge")
-        by_content = self.discharge_loss.terminal_power(np.maximum(content, 0.0), "discharge")
-        return BatteryLimits(
-            energy_min=low,
-            energy_max=high,
-            charge_max=np.where(room > 0, np.minimum(charge, by_room), 0.0),
-            discharge_max=np.where(content > 0, np.minimum(discharge, by_content), 0.0),
-        )
-
     def energy_range(self, temperature: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return the least and the greatest usable energy at a cell temperature. [kWh]."""
         full = np.asarray(self.energy_capacity, dtype=np.float64)
@@ -379,31 +314,3 @@ class BatterySystem:
             into = np.where(factor_in > 0, np.asarray(self.charge_power_max) * factor_in, 0.0)
             out = np.where(factor_out > 0, np.asarray(self.discharge_power_max) * factor_out, 0.0)
         return into, out
-
-    def excess(
-        self, path: BatteryPath, charge: npt.ArrayLike, discharge: npt.ArrayLike
-    ) -> BatteryExcess:
-        """Return by how much a simulated plan leaves the limits.
-
-        A power is held to the limit at the start of its period.
-
-        Parameters
-        ----------
-        path
-            What :meth:`simulate` returned.
-        charge, discharge
-            The powers that it was given. [kW]
-        """
-        shape = path.loss.shape
-        into = over_time(charge, shape, "the charge power")
-        out = over_time(discharge, shape, "the discharge power")
-        low, high = self.energy_range(path.temperature)
-        before = BatteryState(energy=path.energy[:-1], temperature=path.temperature[:-1])
-        most_in, most_out = self.power_limits(before)
-        return BatteryExcess(
-            below=np.maximum(low - path.energy, 0.0),
-            above=np.maximum(path.energy - high, 0.0),
-            charge=np.maximum(into - most_in, 0.0),
-            discharge=np.maximum(out - most_out, 0.0),
-            both=np.minimum(into, out),
-        )

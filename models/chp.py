@@ -107,7 +107,7 @@ class PartLoadChp:
     def output(self, power: npt.ArrayLike) -> ChpOutput:
         """Return fuel, heat and loss at powers between the minimum and the rated one.
 
-        Outside them the efficiencies of the nearest end hold, which :meth:`valid` tells; at no
+        Outside them the efficiencies of the nearest end hold; at no
         power the unit stands and takes nothing.
 
         Parameters
@@ -120,30 +120,6 @@ class PartLoadChp:
         fuel = at / np.interp(load, self.load, self.electric_efficiency)
         heat = fuel * np.interp(load, self.load, self.thermal_efficiency)
         return ChpOutput(fuel=fuel, heat=heat, loss=fuel - at - heat)
-
-    def power_of_fuel(self, fuel: npt.ArrayLike) -> Floats:
-        """Return the power for a fuel between minimum and full load, the inverse of :meth:`output`.
-
-        Between two loads the efficiency is :math:`e_0 + e_1 x`, so that the fuel gives the load at
-        once. Below and above the nearest efficiency holds. [kW]
-        """
-        burnt = within(fuel, "the fuel", "kW", low=0.0) / self.rated_power
-        load, ratio = np.array(self.load), np.array(self.electric_efficiency)
-        knots = load / ratio
-        if len(load) == 1:
-            return np.asarray(burnt * ratio[0] * self.rated_power)
-        left = np.clip(np.searchsorted(knots, burnt, side="right") - 1, 0, len(load) - 2)
-        slope = (ratio[left + 1] - ratio[left]) / (load[left + 1] - load[left])
-        constant = ratio[left] - slope * load[left]
-        inside = burnt * constant / (1.0 - slope * burnt)
-        low, high = burnt < knots[0], burnt > knots[-1]
-        found = np.where(low, burnt * ratio[0], np.where(high, burnt * ratio[-1], inside))
-        return np.asarray(found * self.rated_power)
-
-    def valid(self, power: npt.ArrayLike) -> Booleans:
-        """Return where the power is 0 or between the minimum and the rated power."""
-        at = np.asarray(power, dtype=np.float64)
-        return np.asarray((at == 0.0) | ((at >= self.minimum_power) & (at <= self.rated_power)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +149,8 @@ class ExtractionChp:
     ...                     power_to_heat=0.6, fuel_slope=2.5)
     >>> chp.polygon().round(3).tolist()
     [[0.0, 40.0], [53.333, 32.0], [133.333, 80.0], [0.0, 100.0]]
-    >>> float(chp.fuel(85.0, 100.0)), bool(chp.valid(85.0, 100.0)), bool(chp.valid(50.0, 100.0))
-    (250.0, True, False)
+    >>> float(chp.fuel(85.0, 100.0)), round(float(chp.excess(50.0, 100.0).max()), 9)
+    (250.0, 10.0)
     """
 
     condensing_power_max: float
@@ -236,11 +212,6 @@ class ExtractionChp:
         """Return the corners ``[heat, power]`` of the operating region, counter-clockwise. [kW].
 
         The first corner is that of no heat and least power.
-
-        Raises
-        ------
-        ParameterError
-            When the limits leave no region.
         """
         matrix, limit = self.halfplanes()
         first, second = np.triu_indices(len(limit), 1)
@@ -266,7 +237,7 @@ class ExtractionChp:
     def fuel(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
         """Return the fuel of a running unit for power and heat of any shape. [kW].
 
-        The formula holds outside the operating region too, which :meth:`valid` tells.
+        The formula holds outside the operating region too, which :meth:`excess` tells.
         """
         equivalent = self.condensing_power(power, heat)
         return np.asarray(
@@ -286,14 +257,6 @@ class ExtractionChp:
         compatible(power=electric, heat=thermal)
         return np.asarray(electric + self.power_loss * thermal)
 
-    def power_of_fuel(self, fuel: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
-        """Return the power for fuel and heat, below 0 for too little fuel: inverse of `fuel`."""
-        compatible(fuel=fuel, heat=heat)
-        rest = numbers(fuel, "the fuel") - self.fuel_no_load
-        inner = np.maximum(self.fuel_slope**2 + 4.0 * self.fuel_quadratic * rest, 0.0)
-        equivalent = 2.0 * rest / (self.fuel_slope + np.sqrt(inner))
-        return np.asarray(equivalent - self.power_loss * np.asarray(heat))
-
     def excess(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
         """Return by how much each row of :meth:`halfplanes` is left, shape (…, rows). [kW]."""
         matrix, limit = self.halfplanes()
@@ -303,7 +266,3 @@ class ExtractionChp:
         )
         points = np.stack((thermal, electric), axis=-1)
         return np.maximum(points @ matrix.T - limit, 0.0)
-
-    def valid(self, power: npt.ArrayLike, heat: npt.ArrayLike, tolerance: float = 1e-9) -> Booleans:
-        """Return where power and heat lie in the operating region, within a tolerance. [kW]."""
-        return np.asarray((self.excess(power, heat) <= tolerance).all(axis=-1))

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import linear_recursion, numbers, over_time, within
+from engiagent.models.parameters import numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.recursion import linear_recursion
 
 Ints = npt.NDArray[np.int64]
 
@@ -97,13 +98,7 @@ class Sessions:
         return np.asarray(self.vehicle), np.asarray(self.arrival), np.asarray(self.departure)
 
     def availability(self, count: int, vehicles: int, step_hours: float) -> Floats:
-        """Return the plugged-in part of each period, shape (count, vehicles). 0 to 1.
-
-        Raises
-        ------
-        ParameterError
-            When a session names a vehicle that the fleet has not.
-        """
+        """Return the plugged-in part of each period, shape (count, vehicles). 0 to 1."""
         vehicle, arrival, departure = self._arrays()
         if len(vehicle) and vehicle.max() >= vehicles:
             raise ParameterError(
@@ -254,11 +249,6 @@ class EvFleet:
             Mean powers at the plug, shape (N, vehicles); one of them may be 0. At least 0. [kW]
         step_hours
             Length of every period. [h]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit, or two sessions of a vehicle share a period.
         """
         into, out, hours = self._powers(charge, discharge, step_hours)
         count = len(into)
@@ -324,17 +314,6 @@ class EvFleet:
         )
         return np.asarray(self.drive(into, out, driven, step_hours, energy)[1])
 
-    def deliverable(self, sessions: Sessions) -> Floats:
-        """Return the energy that full power can give each session by its departure. [kWh]."""
-        vehicle = np.asarray(sessions.vehicle)
-        power = np.broadcast_to(
-            np.asarray(self.charge_power_max) * np.asarray(self.charge_efficiency), (self.vehicles,)
-        )[vehicle]
-        duration = np.asarray(sessions.departure) - np.maximum(sessions.arrival, 0.0)
-        full = np.asarray(self.energy_capacity, dtype=np.float64)[vehicle]
-        arrived = np.asarray(sessions.arrival_energy)
-        return np.asarray(np.minimum(arrived + power * duration, np.maximum(full, arrived)))
-
     def excess(
         self, sessions: Sessions, charge: npt.ArrayLike, discharge: npt.ArrayLike, step_hours: float
     ) -> EvExcess:
@@ -387,11 +366,6 @@ class EvFleet:
         begin, end
             First period and the one after the last, shape (sessions,); they may lie outside the
             horizon.
-
-        Raises
-        ------
-        ParameterError
-            When two sessions of a vehicle share a period, or a vehicle does not exist.
         """
         vehicle = np.asarray(sessions.vehicle)
         if len(vehicle) and vehicle.max() >= self.vehicles:

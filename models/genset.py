@@ -16,14 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import (
-    compatible,
-    hours_of_steps,
-    increasing,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Booleans = npt.NDArray[np.bool_]
@@ -125,8 +118,6 @@ class Genset:
     >>> genset = Genset(rated_power=100.0, fuel_no_load=4.0, fuel_slope=0.24, heating_value=9.96)
     >>> genset.fuel_rate([0.0, 50.0, 100.0], True).tolist()
     [4.0, 16.0, 28.0]
-    >>> round(float(genset.efficiency(100.0)), 4)
-    0.3586
     """
 
     rated_power: npt.ArrayLike
@@ -182,38 +173,6 @@ class Genset:
             **inputs,
         )
 
-    @staticmethod
-    def fuel_curve(
-        power: npt.ArrayLike, fuel_rate: npt.ArrayLike, quadratic: bool = False
-    ) -> tuple[float, float, float]:
-        """Return ``(no_load, slope, quadratic)`` that fit a consumption table best, all at least 0.
-
-        Parameters
-        ----------
-        power, fuel_rate
-            At least two points, three for a quadratic, shape (n,). [kW], [unit/h]
-        quadratic
-            Whether the curve may bend.
-
-        Examples
-        --------
-        >>> [round(value, 6) for value in Genset.fuel_curve([25.0, 50.0, 100.0], [6.0, 9.0, 15.0])]
-        [3.0, 0.12, 0.0]
-        """
-        from scipy.optimize import nnls
-
-        at = increasing(power, "the powers of the table", least=3 if quadratic else 2)
-        rate = within(fuel_rate, "a consumption of the table", "unit/h", low=0.0)
-        if rate.shape != at.shape:
-            raise ParameterError(
-                f"the table has {at.size} powers and {rate.size} consumptions; give one for each"
-            )
-        scale = float(at[-1])
-        columns = [np.ones_like(at), at / scale, (at / scale) ** 2]
-        fitted = nnls(np.column_stack(columns[: 3 if quadratic else 2]), rate)[0]
-        square = float(fitted[2]) / scale**2 if quadratic else 0.0
-        return float(fitted[0]), float(fitted[1]) / scale, float(square)
-
     def fuel_rate(self, power: npt.ArrayLike, running: npt.ArrayLike) -> Floats:
         """Return the fuel per hour, starts apart from it; 0 while the set stands. [unit/h].
 
@@ -228,26 +187,6 @@ class Genset:
         self._units(power=at, running=running)
         none, slope, square = self._curve()
         return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
-
-    def power(self, fuel_rate: npt.ArrayLike) -> Floats:
-        """Return the power of a running set, the inverse of :meth:`fuel_rate`. [kW].
-
-        It is 0 below the fuel without load.
-        """
-        rate = within(fuel_rate, "the fuel rate", "unit/h", low=0.0)
-        none, slope, square = self._curve()
-        rest = np.maximum(rate - none, 0.0)
-        # The root in the form that does not subtract near-equal numbers, right also without bend.
-        below = slope + np.sqrt(slope**2 + 4.0 * square * rest)
-        power = np.divide(2.0 * rest, below, out=np.zeros(np.shape(rest + below)), where=below > 0)
-        return np.asarray(power, dtype=np.float64)
-
-    def efficiency(self, power: npt.ArrayLike) -> Floats:
-        """Return power over heating value of the fuel; 0 at no power. [-]."""
-        at = np.asarray(power, dtype=np.float64)
-        heat = self.fuel_rate(at, True) * np.asarray(self.heating_value)
-        ratio = np.divide(at, heat, out=np.zeros(np.shape(heat)), where=heat > 0)
-        return np.asarray(ratio, dtype=np.float64)
 
     def _curve(self) -> tuple[Floats, Floats, Floats]:
         none, slope, square = (

@@ -9,13 +9,7 @@ from engiagent.models.ranges import Floats, ParameterError
 
 
 def numbers(values: npt.ArrayLike, what: str, *, finite: bool = True) -> Floats:
-    """Return ``values`` as an array of floats; NaN never passes.
-
-    Raises
-    ------
-    ParameterError
-        When a value is no number, or infinite where ``finite`` is asked.
-    """
+    """Return ``values`` as an array of floats; NaN never passes."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -51,11 +45,6 @@ def within(
         Whether the value must lie strictly above ``low`` or strictly below ``high``.
     finite
         Whether infinity is refused.
-
-    Raises
-    ------
-    ParameterError
-        Naming the first value outside, the range and the unit.
     """
     array = numbers(values, what, finite=finite)
     fits = (array > low if above else array >= low) & (array < high if below else array <= high)
@@ -75,11 +64,6 @@ def within(
 def compatible(**arrays: npt.ArrayLike) -> tuple[int, ...]:
     """Return the shape that arrays broadcast to.
 
-    Raises
-    ------
-    ParameterError
-        Naming the shapes when they do not fit.
-
     Examples
     --------
     >>> compatible(power=[[1.0], [2.0]], rated_power=[5.0, 6.0, 7.0])
@@ -97,13 +81,7 @@ def compatible(**arrays: npt.ArrayLike) -> tuple[int, ...]:
 
 
 def increasing(values: npt.ArrayLike, what: str, *, least: int = 2) -> Floats:
-    """Return ``values`` as floats of shape (n,) after checking that they rise strictly.
-
-    Raises
-    ------
-    ParameterError
-        When there are fewer than ``least`` or one is not above the one before it.
-    """
+    """Return ``values`` as floats of shape (n,) after checking that they rise strictly."""
     array = numbers(values, what)
     if array.ndim != 1 or len(array) < least:
         raise ParameterError(f"{what} has the shape {array.shape}; give at least {least} numbers")
@@ -121,11 +99,6 @@ def over_time(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Float
     """Return ``values`` broadcast to ``shape`` = (N,) or (N, units).
 
     One number stands for all periods; shape (N,) stands for all units.
-
-    Raises
-    ------
-    ParameterError
-        When the shape does not fit or a value is not finite.
     """
     array = numbers(values, what)
     if len(shape) == 2 and array.ndim == 1 and array.shape[0] == shape[0]:
@@ -140,38 +113,8 @@ def over_time(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Float
 
 
 def hours_of_steps(step_hours: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return step lengths broadcast to ``shape`` = (N,) or (N, units). [h].
-
-    Raises
-    ------
-    ParameterError
-        When one is not above zero or the shape does not fit.
-    """
+    """Return step lengths broadcast to ``shape`` = (N,) or (N, units). [h]."""
     array = over_time(step_hours, shape, "the step")
     if not (array > 0).all():
         raise ParameterError(f"a step is {array.min():g} h; give lengths above 0, as 0.25")
     return array
-
-
-def linear_recursion(factor: Floats, driven: Floats, initial: npt.ArrayLike) -> Floats:
-    """Return ``x`` of shape (N+1, …) with ``x[n+1] = factor[n] * x[n] + driven[n]``.
-
-    The pairwise composition of :func:`engiagent.models.recursion.scalar_recursion`, for any
-    number of units side by side.
-
-    Examples
-    --------
-    >>> linear_recursion(np.full((2, 2), 0.5), np.ones((2, 2)), [4.0, 0.0]).tolist()
-    [[4.0, 0.0], [3.0, 1.0], [2.5, 1.5]]
-    """
-    start = np.broadcast_to(np.asarray(initial, dtype=np.float64), driven.shape[1:])
-    total = np.concatenate((start[None], driven))
-    if (factor == 1.0).all():
-        return np.asarray(np.cumsum(total, axis=0))
-    product = np.concatenate((np.zeros_like(driven[:1]), factor))
-    shift = 1
-    while shift < len(total):
-        total[shift:] = total[shift:] + product[shift:] * total[:-shift]
-        product[shift:] = product[shift:] * product[:-shift]
-        shift *= 2
-    return total

@@ -15,37 +15,19 @@ class ParameterError(EngiagentError):
 
 
 def positive(value: float, what: str, unit: str, example: str) -> None:
-    """Refuse a value that is not finite and above zero.
-
-    Raises
-    ------
-    ParameterError
-        Naming the value, the range and an example.
-    """
+    """Refuse a value that is not finite and above zero."""
     if not (math.isfinite(value) and value > 0):
         raise ParameterError(f"{what} is {value} {unit}; give a number above 0, as {example}")
 
 
 def not_negative(value: float, what: str, unit: str, finite: bool = True) -> None:
-    """Refuse a value below zero or not a number; infinity passes only when ``finite`` is false.
-
-    Raises
-    ------
-    ParameterError
-        Naming the value and the range.
-    """
+    """Refuse a value below zero or not a number; infinity passes only when ``finite`` is false."""
     if math.isnan(value) or value < 0 or (finite and math.isinf(value)):
         raise ParameterError(f"{what} is {value} {unit}; give 0 or a number above it")
 
 
 def fraction(value: float, what: str) -> None:
-    """Refuse a value that is not above 0 and at most 1.
-
-    Raises
-    ------
-    ParameterError
-        Naming the value, the range and the usual mistake.
-    """
+    """Refuse a value that is not above 0 and at most 1."""
     if not 0 < value <= 1:
         hint = f"; {value} % is {value / 100:g}" if 1 < value <= 100 else ""
         raise ParameterError(
@@ -54,13 +36,7 @@ def fraction(value: float, what: str) -> None:
 
 
 def series(values: npt.ArrayLike, length: int, what: str) -> Floats:
-    """Return ``values`` as an array of shape (length,); one number stands for all periods.
-
-    Raises
-    ------
-    ParameterError
-        When the length differs or a value is not finite.
-    """
+    """Return ``values`` as an array of shape (length,); one number stands for all periods."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0:
         array = np.full(length, float(array))
@@ -76,13 +52,7 @@ def series(values: npt.ArrayLike, length: int, what: str) -> Floats:
 
 
 def steps(step_hours: npt.ArrayLike, length: int) -> Floats:
-    """Return step lengths of shape (length,) in hours.
-
-    Raises
-    ------
-    ParameterError
-        When one is not above zero.
-    """
+    """Return step lengths of shape (length,) in hours."""
     array = series(step_hours, length, "the step")
     if not (array > 0).all():
         raise ParameterError(f"a step is {array.min()} h; give lengths above 0, as 0.25")

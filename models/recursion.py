@@ -11,18 +11,21 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def scalar_recursion(factor: Floats, input_: Floats, initial: float) -> Floats:
-    """Return ``x`` of shape (N+1,) with ``x[n+1] = factor[n] * x[n] + input_[n]``.
+def linear_recursion(factor: Floats, driven: Floats, initial: npt.ArrayLike) -> Floats:
+    """Return ``x`` of shape (N+1, …) with ``x[n+1] = factor[n] * x[n] + driven[n]``.
+
+    ``factor`` has the shape (N, …) of ``driven``, or broadcasts to it.
 
     Examples
     --------
-    >>> scalar_recursion(np.array([0.5, 0.5]), np.array([1.0, 1.0]), 4.0).tolist()
-    [4.0, 3.0, 2.5]
+    >>> linear_recursion(np.full((2, 2), 0.5), np.ones((2, 2)), [4.0, 0.0]).tolist()
+    [[4.0, 0.0], [3.0, 1.0], [2.5, 1.5]]
     """
-    total = np.concatenate(([initial], input_))
+    start = np.broadcast_to(np.asarray(initial, dtype=np.float64), driven.shape[1:])
+    total = np.concatenate((start[None], driven))
     if (factor == 1.0).all():
-        return np.asarray(np.cumsum(total))
-    product = np.concatenate(([0.0], factor))
+        return np.asarray(np.cumsum(total, axis=0))
+    product = np.concatenate((np.zeros_like(driven[:1]), np.broadcast_to(factor, driven.shape)))
     shift = 1
     while shift < len(total):
         # The sum on the right is complete before the assignment, so no value is used twice.
@@ -35,49 +38,13 @@ def scalar_recursion(factor: Floats, input_: Floats, initial: float) -> Floats:
 def matrix_recursion(matrix: Floats, input_: Floats, initial: Floats) -> Floats:
     """Return ``x`` of shape (N+1, n) with ``x[k+1] = matrix @ x[k] + input_[k]``.
 
-    ``matrix`` has shape (n, n) for equal steps or (N, n, n); ``input_`` has shape (N, n).
+    ``matrix`` has shape (n, n), ``input_`` has shape (N, n).
     """
     total = np.concatenate((initial[None, :], input_))
     shift = 1
-    if matrix.ndim == 2:
-        power = matrix
-        while shift < len(total):
-            total[shift:] = total[shift:] + total[:-shift] @ power.T
-            power = power @ power
-            shift *= 2
-        return total
-    product = np.concatenate((np.zeros_like(matrix[:1]), matrix))
     while shift < len(total):
-        carried = np.einsum("kij,kj->ki", product[shift:], total[:-shift])
-        total[shift:] = total[shift:] + carried
-        product[shift:] = product[shift:] @ product[:-shift]
-        shift *= 2
-    return total
-
-
-def diagonal_recursion(factor: Floats, input_: Floats, initial: Floats) -> Floats:
-    """Return ``x`` of shape (N+1, n) with ``x[k+1] = factor * x[k] + input_[k]``, entry by entry.
-
-    ``factor`` has shape (n,) for equal steps or (N, n).
-
-    Examples
-    --------
-    >>> diagonal_recursion(np.array([0.5]), np.array([[1.0], [1.0]]), np.array([4.0])).tolist()
-    [[4.0], [3.0], [2.5]]
-    """
-    total = np.concatenate((initial[None, :], input_))
-    shift = 1
-    if factor.ndim == 1:
-        power = factor.copy()
-        while shift < len(total):
-            total[shift:] = total[shift:] + power * total[:-shift]
-            power *= power
-            shift *= 2
-        return total
-    product = np.concatenate((np.zeros_like(factor[:1]), factor))
-    while shift < len(total):
-        total[shift:] = total[shift:] + product[shift:] * total[:-shift]
-        product[shift:] = product[shift:] * product[:-shift]
+        total[shift:] = total[shift:] + total[:-shift] @ matrix.T
+        matrix = matrix @ matrix
         shift *= 2
     return total
 

@@ -7,9 +7,8 @@ r"""Rooms as capacities joined by resistances.
 With inputs held over a step the exact solution is a matrix exponential; the explicit and the
 implicit Euler scheme are there because problems are stated with them.
 
-Nodes without capacity, streams of air, several given temperatures and thousands of nodes are the
-business of :mod:`engiagent.models.buildings.network`; :meth:`ThermalNetwork.heat_network` leads
-there.
+Nodes without capacity, streams of air and several given temperatures are the business of
+:mod:`engiagent.models.buildings.network`.
 
 Source: lumped-capacity (RC) networks as in ISO 13790 and EN ISO 52016-1; discretisation by the
 matrix exponential of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978.1101743.
@@ -23,13 +22,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.ranges import Floats, ParameterError, positive, series, steps
 from engiagent.models.recursion import matrix_recursion, switched_recursion
 
 ThermalScheme = Literal["exact", "euler", "implicit"]
-
-_PAIRED = 8  # zones up to which products of changing steps cost less than going step by step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,40 +123,10 @@ class ThermalNetwork:
         capacitance = np.array([zone.capacitance for zone in self.zones])
         return np.column_stack((outer / capacitance, np.diag(1.0 / capacitance)))
 
-    def heat_network(self) -> HeatNetwork:
-        """Return the same zones as a network of nodes with the boundary ``ambient``."""
-        names = [zone.name for zone in self.zones]
-        return HeatNetwork(
-            nodes=tuple(
-                Node(
-                    name=zone.name,
-                    capacity=zone.capacitance,
-                    initial_temperature=zone.initial_temperature,
-                )
-                for zone in self.zones
-            ),
-            links=(
-                *(
-                    Link(one="ambient", other=zone.name, conductance=1.0 / zone.resistance)
-                    for zone in self.zones
-                ),
-                *(
-                    Link(one=names[i], other=names[j], conductance=1.0 / resistance)
-                    for (i, j), resistance in self._walls().items()
-                ),
-            ),
-        )
-
     def discretise(
         self, step_hours: float, scheme: ThermalScheme = "exact"
     ) -> tuple[Floats, Floats]:
-        """Return ``(A, B)`` of ``T[n+1] = A T[n] + B [ambient, net heat per zone]``.
-
-        Raises
-        ------
-        ParameterError
-            When the scheme is unknown, or the explicit scheme is unstable at this step.
-        """
+        """Return ``(A, B)`` of ``T[n+1] = A T[n] + B [ambient, net heat per zone]``."""
         matrix, count = self.state_matrix, len(self.zones)
         if scheme == "exact":
             from scipy.linalg import expm
@@ -212,11 +178,6 @@ class ThermalNetwork:
             Temperatures at the first instant, shape (n,); those of the zones when None. [degC]
         scheme
             ``exact``, ``euler`` (explicit) or ``implicit``.
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit, values are not finite, or an initial temperature is missing.
         """
         heat = self._powers(heating, None, "the heating")
         length = len(heat)
@@ -234,9 +195,7 @@ class ThermalNetwork:
         driven = np.empty((length, len(self.zones)))
         for number, (_, response) in enumerate(pairs):
             driven[which == number] = inputs[which == number] @ response.T
-        if len(self.zones) > _PAIRED:
-            return switched_recursion(transition, which, driven, start)
-        return matrix_recursion(transition[which], driven, start)
+        return switched_recursion(transition, which, driven, start)
 
     def _start(self, initial: npt.ArrayLike | None) -> Floats:
         if initial is None:

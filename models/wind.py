@@ -1,15 +1,12 @@
-r"""A wind turbine by its power curve: hub height, density, cut-out with restart.
+r"""A wind turbine by its power curve: density, cut-out with restart.
 
-.. math::
-   v_h = v_r \frac{\ln[(h - d) / z_0]}{\ln[(h_r - d) / z_0]} \quad\text{or}\quad
-   v_h = v_r \left(\frac{h}{h_r}\right)^\alpha, \qquad
-   P = f\left(v_h \left(\rho / \rho_0\right)^{1/3}\right) (1 - L)
+.. math:: P = f\left(v_h \left(\rho / \rho_0\right)^{1/3}\right) (1 - L)
 
-with roughness length :math:`z_0` and displacement :math:`d` [m]. A turbine with pitch control
-corrects the speed by density, one with stall control the power: :math:`P = f(v_h) \rho / \rho_0`.
+A turbine with pitch control corrects the speed by density, one with stall control the power:
+:math:`P = f(v_h) \rho / \rho_0`. Wind at hub height and density of the air: library windpowerlib
+(``wind_speed``, ``density``).
 
-Sources: IEC 61400-12-1 (2017), section 9.1.5, for density; E. Hau, Wind Turbines (2013), chapter
-13, for the height; ISO 2533 for the pressure at a height.
+Source: IEC 61400-12-1 (2017), section 9.1.5, for density.
 """
 
 from dataclasses import dataclass
@@ -22,94 +19,6 @@ from engiagent.models.parameters import compatible, increasing, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Booleans = npt.NDArray[np.bool_]
-
-KELVIN = 273.15
-GAS_CONSTANT_OF_AIR = 287.05  # J/(kg K)
-GRAVITY = 9.80665  # m/s²
-
-
-def logarithmic_profile(
-    speed: npt.ArrayLike,
-    measured_height: float,
-    hub_height: npt.ArrayLike,
-    roughness_length: npt.ArrayLike,
-    displacement: float = 0.0,
-) -> Floats:
-    """Return the wind speed at the hub by the logarithmic law. [m/s].
-
-    Parameters
-    ----------
-    speed
-        At the measured height. At least 0. [m/s]
-    measured_height, hub_height
-        Above the ground, more than displacement and roughness length. [m]
-    roughness_length, displacement
-        Above 0 and at least 0. [m]
-
-    Examples
-    --------
-    >>> round(float(logarithmic_profile(6.0, 10.0, 100.0, 0.1)), 6)
-    9.0
-    """
-    wind = within(speed, "the wind speed", "m/s", low=0.0)
-    rough = within(roughness_length, "the roughness length", "m", low=0.0, above=True)
-    compatible(speed=wind, hub_height=hub_height, roughness_length=rough)
-    least = displacement + float(np.max(rough))
-    for height in (measured_height, hub_height):
-        within(height, "a height", "m", low=least, above=True)
-    high = np.log((np.asarray(hub_height) - displacement) / rough)
-    return np.asarray(wind * high / np.log((measured_height - displacement) / rough))
-
-
-def power_law_profile(
-    speed: npt.ArrayLike,
-    measured_height: float,
-    hub_height: npt.ArrayLike,
-    exponent: npt.ArrayLike = 1.0 / 7.0,
-) -> Floats:
-    """Return the wind speed at the hub by the power law. [m/s].
-
-    Parameters
-    ----------
-    speed
-        At the measured height. At least 0. [m/s]
-    measured_height, hub_height
-        Above the ground. Above 0. [m]
-    exponent
-        -0.5 to 1; about 1/7 over open land. [-]
-    """
-    wind = within(speed, "the wind speed", "m/s", low=0.0)
-    for height in (measured_height, hub_height):
-        within(height, "a height", "m", low=0.0, above=True)
-    shear = within(exponent, "the exponent of the wind", "-", low=-0.5, high=1.0)
-    compatible(speed=wind, hub_height=hub_height, exponent=shear)
-    return np.asarray(wind * (np.asarray(hub_height) / measured_height) ** shear)
-
-
-def air_density(
-    temperature: npt.ArrayLike, pressure: npt.ArrayLike = 101_325.0, height: npt.ArrayLike = 0.0
-) -> Floats:
-    """Return the density of dry air at a height above where the pressure is measured. [kg/m³].
-
-    Parameters
-    ----------
-    temperature
-        Mean of the layer. -90 to 70. [degC]
-    pressure
-        At height 0. Above 0. [Pa]
-    height
-        [m]
-
-    Examples
-    --------
-    >>> round(float(air_density(15.0)), 4)
-    1.225
-    """
-    kelvin = KELVIN + within(temperature, "the air temperature", "degC", low=-90.0, high=70.0)
-    base = within(pressure, "the air pressure", "Pa", low=0.0, above=True)
-    compatible(temperature=kelvin, pressure=base, height=height)
-    there = base * np.exp(-GRAVITY * np.asarray(height) / (GAS_CONSTANT_OF_AIR * kelvin))
-    return np.asarray(there / (GAS_CONSTANT_OF_AIR * kelvin))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,11 +131,6 @@ class Radiator:
             Of water. At least 0. [kg/s]
         supply, room
             [degC]
-
-        Raises
-        ------
-        ParameterError
-            When a value is not finite or the flow is below 0.
         """
         stream, hot, cold, _, _ = np.broadcast_arrays(
             WATER * within(flow, "the flow", "kg/s", low=0.0),
@@ -158,41 +153,3 @@ class Radiator:
         # Nothing flows: what stands in the radiator has the temperature of the room.
         leaving = np.where(stream > 0, cold + np.where(moves, share, 1.0) * (hot - cold), cold)
         return Emission(heat, leaving)
-
-    def flow_for(self, heat: npt.ArrayLike, supply: npt.ArrayLike, room: npt.ArrayLike) -> Floats:
-        """Return the flow that gives a heat at a supply temperature. [kg/s].
-
-        Parameters
-        ----------
-        heat
-            At least 0. [kW]
-        supply, room
-            The supply above the room where heat is wanted. [degC]
-
-        Raises
-        ------
-        ParameterError
-            When no flow gives so much heat, with the most that it could give.
-        """
-        wanted, hot, cold = np.broadcast_arrays(
-            within(heat, "the heat", "kW", low=0.0),
-            numbers(supply, "the supply temperature"),
-            numbers(room, "the room temperature"),
-        )
-        gap = np.maximum(hot - cold, 0.0)
-        most = self.characteristic(gap)
-        wanted, gap, most = np.broadcast_arrays(wanted, gap, most)
-        if (wanted > 0).any() and not (wanted < most)[wanted > 0].all():
-            worst = int(np.argmax(wanted - most))
-            raise ParameterError(
-                f"the radiator cannot give {wanted.flat[worst]:g} kW; with endless flow it gives "
-                f"{most.flat[worst]:g} kW: raise the supply temperature or take a larger one"
-            )
-        works = wanted > 0
-        share = np.where(works, wanted, 0.5 * most) / np.where(most > 0, most, 1.0)
-        # The mean difference as a share of the first, then the share of the return.
-        target = np.where(most > 0, share, 0.5) ** (1.0 / np.asarray(self.exponent))
-        low, high = np.zeros(target.shape), np.ones(target.shape)
-        back = bracketed_root(lambda x: log_mean(1.0, x) - target, low, high, "the return")
-        drop = np.where(works, gap * (1.0 - back), 1.0)
-        return np.where(works, wanted / (WATER * drop), 0.0)

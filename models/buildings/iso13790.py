@@ -174,11 +174,6 @@ class Zone5R1C:
             Added to the opaque conductance. [W/K]
         heating_power_max, cooling_power_max
             Limits. [kW]
-
-        Raises
-        ------
-        ParameterError
-            When the class is unknown or a number is outside its range.
         """
         if mass_class not in MASS_CLASSES:
             raise ParameterError(
@@ -220,11 +215,6 @@ class Zone5R1C:
         ----------
         ventilation
             From the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
-
-        Raises
-        ------
-        ParameterError
-            When there are several zones side by side.
         """
         if np.broadcast(self.mass_capacity, self.opaque_conductance, self.surface_area).size != 1:
             raise ParameterError("a network is of one zone; give each its own Zone5R1C")
@@ -283,12 +273,6 @@ class Zone5R1C:
             Whether set points are of the air (as the standard says) or the operative temperature.
         scheme
             ``standard`` (Crank–Nicolson) or ``exact``.
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit, values are not finite, or a set point for heating lies above
-            the one for cooling.
         """
         outside = numbers(ambient, "the ambient temperature")
         first = numbers(initial_mass, "the initial temperature of the mass")

@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engiagent.models.buildings.constructions import KWH
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.parameters import within
 from engiagent.models.ranges import ParameterError
@@ -48,6 +47,7 @@ GROUND_SHARES: dict[str, tuple[float, ...]] = {
     "D": (0.0, 0.0, 0.25, 0.5, 0.25),
     "M": (0.0, 0.0, 0.0, 1.0, 0.0),
 }
+KWH = 3.6e6  # J
 H_CI = {"up": 5.0, "horizontal": 2.5, "down": 0.7}  # W/(m2 K), convection inside
 H_RI, H_CE, H_RE = 5.13, 20.0, 4.14  # W/(m2 K), radiation inside, both outside
 R_GROUND, CAPACITY_GROUND = 0.25, 1.0e6  # half a metre of ground: m2 K/W, J/(m2 K)
@@ -266,11 +266,6 @@ class Zone:
 
 def network(zones: Sequence[Zone], boundaries: Sequence[str]) -> HeatNetwork:
     """Return the network of zones; elements between them end at ``other.air``.
-
-    Raises
-    ------
-    ParameterError
-        When names clash, or an element ends at what is neither a boundary nor a node.
 
     Examples
     --------

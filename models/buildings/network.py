@@ -226,13 +226,7 @@ class HeatNetwork:
             nodes without mass are not read); None for those of the nodes. [degC]
         method
             ``eigen`` by eigenvectors, where no node settles within a millionth of a step;
-            ``dense`` by the matrix exponential (streams need it);
-            ``krylov`` for many thousands of nodes; ``auto`` chooses.
-
-        Raises
-        ------
-        ParameterError
-            When a name is unknown or missing, shapes do not fit, or values are not finite.
+            ``dense`` by the matrix exponential (streams need it); ``auto`` chooses.
         """
         heat = heat or {}
         inputs, active = self._inputs(boundary, heat, step_hours)
@@ -260,11 +254,6 @@ class HeatNetwork:
             As of :meth:`simulate`; numbers, or shape (units,).
         step_hours
             Length of the period. [h]
-
-        Raises
-        ------
-        ParameterError
-            As of :meth:`simulate`.
         """
         state = numbers(mass, "the temperature of the masses")
         heavy = int((self.capacities > 0).sum())
@@ -283,13 +272,7 @@ class HeatNetwork:
         return HeatStep(*(part[0] if state.ndim == 1 else part for part in parts))
 
     def discretise(self, step_hours: float) -> Discretised:
-        """Return the exact step as dense matrices, for control and optimisation.
-
-        Raises
-        ------
-        ParameterError
-            When the step is not above 0.
-        """
+        """Return the exact step as dense matrices, for control and optimisation."""
         if step_hours not in self._discretised:
             self._discretised[step_hours] = discretise(self, step_hours)
         return self._discretised[step_hours]
@@ -310,13 +293,7 @@ class HeatNetwork:
         heat: Mapping[str, npt.ArrayLike],
         step_hours: npt.ArrayLike,
     ) -> Floats:
-        """Return boundary temperatures and heat into every node, shape (N, boundaries + nodes).
-
-        Raises
-        ------
-        ParameterError
-            As of :meth:`simulate`.
-        """
+        """Return boundary temperatures and heat into every node, shape (N, boundaries + nodes)."""
         given, active = self._inputs(boundary, heat, step_hours)
         count = len(self.boundaries)
         wide = np.zeros((len(given), count + len(self.nodes)))
@@ -350,13 +327,7 @@ class HeatNetwork:
         return inputs, np.array([self.index[n] for n in heat], dtype=np.int64)
 
     def initial_mass(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
-        """Return the first temperatures of the nodes with mass. [degC].
-
-        Raises
-        ------
-        ParameterError
-            When one is missing, not finite, or of an unknown node.
-        """
+        """Return the first temperatures of the nodes with mass. [degC]."""
         heavy = self.capacities > 0
         if initial is None or isinstance(initial, Mapping):
             given = initial or {}

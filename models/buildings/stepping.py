@@ -17,19 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.exponential import krylov_step, phi1, phi2
+from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import diagonal_recursion, switched_recursion
+from engiagent.models.recursion import linear_recursion, switched_recursion
 
 if TYPE_CHECKING:
     from engiagent.models.buildings.network import HeatNetwork
 
-Method = Literal["auto", "eigen", "dense", "krylov"]
+Method = Literal["auto", "eigen", "dense"]
 Ints = npt.NDArray[np.int64]
 
 _STIFF = 1e6  # step over the fastest lag, beyond which eigenvectors lose the tenth digit
-_DENSE_STIFF = 400  # nodes with mass up to which the exponential of such a network is quick
-_DENSE = 2500  # nodes with mass up to which all eigenvectors are found in some ten seconds
 
 
 @dataclass(frozen=True)
@@ -82,13 +80,7 @@ def _conductance_matrix(network: "HeatNetwork") -> tuple[Any, Any]:
 
 
 def _reduced(network: "HeatNetwork", active: Ints) -> _Reduced:
-    """Eliminate the nodes without mass; inputs are boundaries and heat into ``active`` nodes.
-
-    Raises
-    ------
-    ParameterError
-        When a massless node hangs on nothing that gives it a temperature.
-    """
+    """Eliminate the nodes without mass; inputs are boundaries and heat into ``active`` nodes."""
     from scipy import sparse
 
     matrix, coupling = _conductance_matrix(network)
@@ -163,23 +155,20 @@ def run(
     route = _route(network, method, reduced, float(hours.max(initial=0.0)))
     if route == "eigen":
         states, means = _by_eigenvectors(reduced, initial, inputs, hours)
-    elif route == "dense":
-        states, means = _by_exponential(reduced, initial, inputs, hours)
     else:
-        states, means = _by_krylov(reduced, initial, inputs, hours)
+        states, means = _by_exponential(reduced, initial, inputs, hours)
     ends = inputs[np.r_[0, : len(inputs)]]
     return _spread(reduced, states, ends), _spread(reduced, means, inputs)
 
 
 def _route(network: "HeatNetwork", method: str, reduced: _Reduced, longest: float) -> str:
-    known = ("auto", "eigen", "dense", "krylov")
+    known = ("auto", "eigen", "dense")
     if method not in known:
         raise ParameterError(f"the method is {method!r}; a network knows {', '.join(known)}")
-    if method in ("eigen", "krylov") and not network.symmetric:
+    if method == "eigen" and not network.symmetric:
         raise ParameterError(
             f"the method {method!r} needs a network without streams; use 'dense' or 'auto'"
         )
-    size = len(reduced.heavy)
     # Gershgorin: the fastest lag. Eigenvalues carry its rounding, which slow masses would feel.
     fastest = 2.0 * float((reduced.matrix.diagonal() / reduced.capacity).max())
     stiff = fastest * longest > _STIFF
@@ -190,9 +179,7 @@ def _route(network: "HeatNetwork", method: str, reduced: _Reduced, longest: floa
         )
     if method != "auto":
         return method
-    if not network.symmetric or (stiff and size <= _DENSE_STIFF):
-        return "dense"
-    return "krylov" if stiff or size > _DENSE else "eigen"
+    return "dense" if stiff or not network.symmetric else "eigen"
 
 
 def _spread(reduced: _Reduced, states: Floats, inputs: Floats) -> Floats:
@@ -219,7 +206,7 @@ def _by_eigenvectors(
     exponent = exponent * hours[0] if exponent.ndim == 1 else exponent
     first, second = phi1(exponent), phi2(exponent)
     driven = hours[:, None] * drive
-    modes = diagonal_recursion(np.exp(-exponent), first * driven, (root * initial) @ vectors)
+    modes = linear_recursion(np.exp(-exponent), first * driven, (root * initial) @ vectors)
     means = first * modes[:-1] + second * driven
     states = modes @ back
     states[0] = initial
@@ -256,32 +243,8 @@ def _by_exponential(
     return states, means
 
 
-def _by_krylov(
-    reduced: _Reduced, initial: Floats, inputs: Floats, hours: Floats
-) -> tuple[Floats, Floats]:
-    from scipy import sparse
-
-    root = np.sqrt(reduced.capacity)
-    scale = sparse.diags_array(1.0 / root)
-    symmetric = sparse.csr_array(scale @ reduced.matrix @ scale)
-    drive = (reduced.feed @ inputs.T).T / root
-    states, means = np.empty((len(hours) + 1, len(root))), np.empty((len(hours), len(root)))
-    states[0] = initial
-    state = root * initial
-    for k, step in enumerate(hours):
-        state, mean = krylov_step(lambda v: symmetric @ v, state, drive[k], float(step))
-        states[k + 1], means[k] = state / root, mean / root
-    return states, means
-
-
 def discretise(network: "HeatNetwork", step_hours: float) -> Discretised:
-    """Return the exact step of a network as dense matrices.
-
-    Raises
-    ------
-    ParameterError
-        When the step is not above 0.
-    """
+    """Return the exact step of a network as dense matrices."""
     if not (np.isfinite(step_hours) and step_hours > 0):
         raise ParameterError(f"the step is {step_hours} h; give a length above 0, as 0.25")
     count = len(network.nodes)

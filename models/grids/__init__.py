@@ -6,18 +6,8 @@ it is radial, by Newton's method with the library power-grid-model (extra ``grid
 """
 
 from engiagent.models.grids.feeder import Feeder
-from engiagent.models.grids.flow import Flow, FlowViolations
+from engiagent.models.grids.flow import Flow
 from engiagent.models.grids.lindistflow import lindistflow, sensitivities
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
 
-__all__ = [
-    "Bus",
-    "Feeder",
-    "Flow",
-    "FlowViolations",
-    "Line",
-    "Shunt",
-    "Transformer",
-    "lindistflow",
-    "sensitivities",
-]
+__all__ = ["Bus", "Feeder", "Flow", "Line", "Shunt", "Transformer", "lindistflow", "sensitivities"]

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.grids.flow import Flow, evaluate, mismatch
+from engiagent.models.grids.flow import Flow, evaluate
 from engiagent.models.grids.network import Network
 from engiagent.models.grids.newton import newton
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
-from engiagent.models.grids.series import by_bus, demand_of, held_voltage
+from engiagent.models.grids.series import demand_of, held_voltage
 from engiagent.models.grids.sweep import sweep
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -96,13 +96,7 @@ class Feeder:
         return Network.of(self)
 
     def demands(self, demand: Mapping[str, npt.ArrayLike]) -> Floats:
-        """Return series by bus as one array, shape (time, buses); other buses have 0.
-
-        Raises
-        ------
-        ParameterError
-            When a bus is unknown or lengths differ.
-        """
+        """Return series by bus as one array, shape (time, buses); other buses have 0."""
         for bus in demand:
             _known(bus, self.bus_names, "a demand")
         values = [np.atleast_1d(np.asarray(series, dtype=np.float64)) for series in demand.values()]
@@ -141,12 +135,6 @@ class Feeder:
         -------
         Flow
             Periods without a solution have ``converged`` False and NaN in every other series.
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit, a value is not finite, a sweep is asked for a meshed feeder, or
-            Newton's method without the extra ``grid``.
         """
         power = demand_of(self.bus_names, p_kw, q_kvar)
         held = held_voltage(
@@ -168,46 +156,6 @@ class Feeder:
                 f"the method is {method!r}; a feeder knows 'auto', 'sweep' and 'newton'"
             )
         return evaluate(self.network, power, voltage, iterations)
-
-    def mismatch(
-        self,
-        voltage: npt.ArrayLike,
-        angle: npt.ArrayLike,
-        p_kw: npt.ArrayLike,
-        q_kvar: npt.ArrayLike | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Return the power that each bus lacks under claimed voltages.
-
-        Zero everywhere but at the source, where it is the import: so that the voltages of any
-        other tool can be checked without trust in it.
-
-        Parameters
-        ----------
-        voltage, angle
-            Magnitudes [p.u.] and angles [rad], shape (time, buses) or (buses,).
-        p_kw, q_kvar
-            As of :meth:`flow`.
-
-        Returns
-        -------
-        tuple
-            Active [kW] and reactive [kvar] power, shape (time, buses).
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit or a value is not finite.
-        """
-        power = demand_of(self.bus_names, p_kw, q_kvar)
-        size = by_bus(self.bus_names, voltage, "the voltage")
-        turn = by_bus(self.bus_names, angle, "the angle")
-        if not size.shape == turn.shape == power.shape:
-            raise ParameterError(
-                f"the voltage has the shape {size.shape}, the angle {turn.shape}, the power "
-                f"{power.shape}; give all for the same periods"
-            )
-        left = mismatch(self.network, power, (size * np.exp(1j * turn)).astype(np.complex128))
-        return 1000.0 * left.real, 1000.0 * left.imag
 
     def _all_fed(self) -> None:
         neighbours: dict[str, list[str]] = {bus.name: [] for bus in self.buses}

@@ -17,32 +17,6 @@ MISMATCH = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlowViolations:
-    """By how much a flow leaves its limits; 0 where it keeps them.
-
-    Attributes
-    ----------
-    undervoltage, overvoltage
-        Shape (time, buses). [p.u.]
-    overload
-        Loading above the limit, shape (time, branches). [-]
-    unsolved
-        Periods without a solution, shape (time,); their other entries are infinite.
-    """
-
-    undervoltage: Floats
-    overvoltage: Floats
-    overload: Floats
-    unsolved: npt.NDArray[np.bool_]
-
-    @property
-    def any(self) -> bool:
-        """Whether anything is broken in any period."""
-        parts = (self.undervoltage, self.overvoltage, self.overload)
-        return bool(self.unsolved.any()) or any(bool((part > 0).any()) for part in parts)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Flow:
     """Series of a solved feeder; buses and branches in the feeder's order.
 
@@ -90,13 +64,7 @@ class Flow:
     mismatch: Floats
 
     def require_converged(self) -> "Flow":
-        """Return the flow itself when every period has a solution.
-
-        Raises
-        ------
-        ParameterError
-            Naming the first period without one and their number.
-        """
+        """Return the flow itself when every period has a solution."""
         if not self.converged.all():
             missing = np.flatnonzero(~self.converged)
             raise ParameterError(
@@ -105,32 +73,6 @@ class Flow:
                 "carry, or close to it"
             )
         return self
-
-    def violations(
-        self,
-        minimum_voltage: npt.ArrayLike = 0.9,
-        maximum_voltage: npt.ArrayLike = 1.1,
-        maximum_loading: npt.ArrayLike = 1.0,
-    ) -> FlowViolations:
-        """Return by how much limits are broken; nothing is changed or clipped.
-
-        Parameters
-        ----------
-        minimum_voltage, maximum_voltage
-            One number or one per bus; the default is the band of EN 50160. [p.u.]
-        maximum_loading
-            One number or one per branch. [-]
-        """
-
-        def above(excess: Floats) -> Floats:
-            return np.where(self.converged[:, None], np.maximum(excess, 0.0), np.inf)
-
-        return FlowViolations(
-            undervoltage=above(np.asarray(minimum_voltage) - self.voltage),
-            overvoltage=above(self.voltage - np.asarray(maximum_voltage)),
-            overload=above(self.loading - np.asarray(maximum_loading)),
-            unsolved=~self.converged,
-        )
 
 
 def mismatch(network: Network, power: Complexes, voltage: Complexes) -> Complexes:

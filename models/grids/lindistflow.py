@@ -28,12 +28,6 @@ def lindistflow(
 ) -> Floats:
     """Return the voltages, shape (time, buses); arguments as of ``Feeder.flow``. [p.u.].
 
-    Raises
-    ------
-    ParameterError
-        When the feeder is meshed, shapes do not fit, a value is not finite, or the demand drives
-        the linear form below zero, where it means nothing.
-
     Examples
     --------
     >>> from engiagent.models.grids import Bus, Feeder, Line
@@ -64,11 +58,6 @@ def sensitivities(feeder: Feeder) -> tuple[Floats, Floats, Floats, Floats]:
         R and X of shape (buses, buses) [1/kW], [1/kvar]; c of shape (buses,), from line charging
         and shunts at nominal voltage; k of shape (buses,), the square of the ratios on the way from
         the source.
-
-    Raises
-    ------
-    ParameterError
-        When the feeder is meshed.
     """
     if not feeder.radial:
         raise ParameterError("LinDistFlow needs a radial feeder; open the tie lines")

@@ -34,11 +34,6 @@ def newton(
         Net demand, shape (time, buses). [MVA]
     source_voltage
         Shape (time,). [p.u.]
-
-    Raises
-    ------
-    ParameterError
-        When the library is not installed.
     """
     try:
         import power_grid_model as library

@@ -5,7 +5,6 @@ Source: J. J. Grainger and W. D. Stevenson, Power System Analysis (1994), chapte
 
 import math
 from dataclasses import dataclass
-from typing import Self
 
 from engiagent.models.ranges import ParameterError, fraction, not_negative, positive
 
@@ -45,15 +44,6 @@ class Line:
         Highest permitted current. Above 0; infinite when there is none. [A]
     closed
         False for an open tie line: it carries nothing.
-
-    Examples
-    --------
-    >>> line = Line.per_kilometre(
-    ...     name="L1", from_bus="a", to_bus="b", length=0.5, resistance=0.642, reactance=0.083,
-    ...     susceptance=66.0, ampacity=142.0,
-    ... )
-    >>> line.resistance, line.susceptance
-    (0.321, 33.0)
     """
 
     name: str
@@ -75,39 +65,6 @@ class Line:
                 f"{self.to_bus} to one bus, or give an impedance above 0 ohm, as 0.001"
             )
         _rating(self.ampacity, f"the ampacity of {self.name}", "A")
-
-    @classmethod
-    def per_kilometre(
-        cls,
-        *,
-        name: str,
-        from_bus: str,
-        to_bus: str,
-        length: float,
-        resistance: float,
-        reactance: float,
-        susceptance: float = 0.0,
-        ampacity: float = math.inf,
-        closed: bool = True,
-    ) -> Self:
-        """Return a line of a length [km] from values per length [ohm/km], [uS/km].
-
-        Raises
-        ------
-        ParameterError
-            When the length is not above 0, or as for the line itself.
-        """
-        positive(length, f"the length of {name}", "km", "0.5")
-        return cls(
-            name=name,
-            from_bus=from_bus,
-            to_bus=to_bus,
-            resistance=resistance * length,
-            reactance=reactance * length,
-            susceptance=susceptance * length,
-            ampacity=ampacity,
-            closed=closed,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

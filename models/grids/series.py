@@ -8,13 +8,7 @@ from engiagent.models.ranges import Floats, ParameterError
 
 
 def by_bus(buses: tuple[str, ...], values: npt.ArrayLike, what: str) -> Floats:
-    """Return values as an array of shape (time, buses); one row may come without its axis.
-
-    Raises
-    ------
-    ParameterError
-        When the shape does not fit or a value is not finite.
-    """
+    """Return values as an array of shape (time, buses); one row may come without its axis."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 1:
         array = array[None, :]
@@ -36,13 +30,7 @@ def by_bus(buses: tuple[str, ...], values: npt.ArrayLike, what: str) -> Floats:
 def demand_of(
     buses: tuple[str, ...], p_kw: npt.ArrayLike, q_kvar: npt.ArrayLike | None
 ) -> Complexes:
-    """Return the complex demand, shape (time, buses). [MVA].
-
-    Raises
-    ------
-    ParameterError
-        When the shapes differ, or as :func:`by_bus`.
-    """
+    """Return the complex demand, shape (time, buses). [MVA]."""
     active = by_bus(buses, p_kw, "the active power")
     reactive = np.zeros_like(active)
     if q_kvar is not None:
@@ -56,13 +44,7 @@ def demand_of(
 
 
 def held_voltage(values: npt.ArrayLike, length: int) -> Floats:
-    """Return the voltage of the source, shape (length,). [p.u.].
-
-    Raises
-    ------
-    ParameterError
-        When the shape does not fit or a value is not between 0.5 and 1.5.
-    """
+    """Return the voltage of the source, shape (length,). [p.u.]."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (1,), (length,)):
         raise ParameterError(

@@ -9,7 +9,7 @@ are what every process here keeps but for what it says it adds or takes away.
 Source: ASHRAE Handbook Fundamentals (SI), 2017, chapter 1, typical air-conditioning processes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -85,11 +85,6 @@ def mix(*streams: AirStream) -> AirStream:
 
     Two streams may mix to fog, see :meth:`AirStream.in_fog`; no water leaves the box.
 
-    Raises
-    ------
-    ParameterError
-        When there is no stream or no flow.
-
     Examples
     --------
     >>> cold = AirStream(flow=1.0, temperature=0.0, humidity_ratio=0.003)
@@ -109,13 +104,7 @@ def mix(*streams: AirStream) -> AirStream:
 
 
 def heated(stream: AirStream, heat: npt.ArrayLike) -> AirStream:
-    """Return a stream after sensible heat [kW] is added; negative heat cools it without condensing.
-
-    Raises
-    ------
-    ParameterError
-        When heat meets no flow.
-    """
+    """Return a stream after sensible heat [kW]; negative heat cools it without condensing."""
     power = numbers(heat, "the heat")
     rate = stream.heat_rate
     if ((rate == 0) & (power != 0)).any():
@@ -126,82 +115,3 @@ def heated(stream: AirStream, heat: npt.ArrayLike) -> AirStream:
         temperature=np.asarray(stream.temperature) + rise,
         humidity_ratio=stream.humidity_ratio,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Humidified:
-    """Air after a humidifier, the water it took up [kg/s] and the power that took [kW]."""
-
-    air: AirStream
-    water: Floats
-    power: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class Humidifier:
-    r"""Water into air, with its enthalpy.
-
-    .. math:: \dot m_w = \dot m_a (W_2 - W_1), \quad h_2 = h_1 + (W_2 - W_1) h_w
-
-    With the enthalpy of steam :math:`h_w` of about 2676 kJ/kg the air keeps nearly its temperature;
-    with that of liquid water (4.186 times its temperature) it cools as its wet bulb allows.
-
-    Attributes
-    ----------
-    water_enthalpy
-        What a kilogram of water brings into the air; 2676 for steam of 100 degC. [kJ/kg]
-    feed_enthalpy
-        What it has in the pipe; the difference is heated by the humidifier. [kJ/kg]
-    efficiency
-        Heat into the water over power. Above 0, at most 1. [-]
-    water_max
-        Capacity; infinite when there is none. [kg/s]
-
-    Examples
-    --------
-    >>> air = AirStream(flow=1.0, temperature=20.0, humidity_ratio=0.004)
-    >>> wet = Humidifier().humidify(air, 0.008)
-    >>> round(float(wet.water), 9), round(float(wet.power), 3), round(float(wet.air.temperature), 2)
-    (0.004, 10.536, 20.54)
-    """
-
-    water_enthalpy: npt.ArrayLike = 2676.0
-    feed_enthalpy: npt.ArrayLike = 42.0
-    efficiency: npt.ArrayLike = 1.0
-    water_max: npt.ArrayLike = field(default=np.inf)
-
-    def __post_init__(self) -> None:
-        within(self.water_enthalpy, "the enthalpy of the water", "kJ/kg", low=0.0, high=3000.0)
-        within(self.feed_enthalpy, "the enthalpy of the feed", "kJ/kg", low=0.0, high=420.0)
-        if (np.asarray(self.feed_enthalpy) > np.asarray(self.water_enthalpy)).any():
-            raise ParameterError(
-                "the feed has more enthalpy than what goes into the air; swap them"
-            )
-        within(self.efficiency, "the efficiency", "-", low=0.0, high=1.0, above=True)
-        within(self.water_max, "the capacity", "kg/s", low=0.0, finite=False)
-
-    def humidify(self, air: AirStream, humidity_ratio: npt.ArrayLike) -> Humidified:
-        """Return air with at least a humidity ratio [kg/kg]; wetter air passes unchanged.
-
-        Whether that is more than the capacity or than the air can hold, say
-        :meth:`violations` and :meth:`AirStream.in_fog`.
-        """
-        wanted = within(humidity_ratio, "the humidity ratio", "kg/kg", low=0.0)
-        ratio = np.maximum(wanted, np.asarray(air.humidity_ratio))
-        rise = ratio - np.asarray(air.humidity_ratio)
-        heat = air.enthalpy + rise * np.asarray(self.water_enthalpy)
-        water = np.asarray(air.flow) * rise
-        added = np.asarray(self.water_enthalpy) - np.asarray(self.feed_enthalpy)
-        return Humidified(
-            air=AirStream(
-                flow=air.flow,
-                temperature=moist_air.temperature_of_enthalpy(heat, ratio),
-                humidity_ratio=ratio,
-            ),
-            water=np.asarray(water),
-            power=np.asarray(water * added / np.asarray(self.efficiency)),
-        )
-
-    def violations(self, water: npt.ArrayLike) -> Floats:
-        """Return by how much a flow of water is above the capacity. [kg/s]."""
-        return np.asarray(np.maximum(numbers(water, "the water") - np.asarray(self.water_max), 0.0))

@@ -76,8 +76,6 @@ class Boiler:
         Fuel lost while the burner of a boiler in use pauses. At least 0. [kW]
     flue_dew_point
         About 55 for natural gas, 47 for oil. [degC]
-    efficiency_max
-        1 by gross, 1.11 by net heating value: what :meth:`valid` accepts. [-]
 
     Examples
     --------
@@ -94,7 +92,6 @@ class Boiler:
     minimum_part_load: npt.ArrayLike = 0.0
     standby_loss: npt.ArrayLike = 0.0
     flue_dew_point: npt.ArrayLike = 55.0
-    efficiency_max: npt.ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
@@ -102,16 +99,9 @@ class Boiler:
         within(self.minimum_part_load, "the minimum part load", "-", low=0.0, high=1.0)
         within(self.standby_loss, "the standby loss", "kW", low=0.0)
         within(self.flue_dew_point, "the dew point of the flue gas", "degC", low=0.0, high=100.0)
-        within(self.efficiency_max, "the largest efficiency", "-", low=0.0, high=1.2, above=True)
 
     def efficiency(self, part_load_ratio: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
-        """Return the efficiency of the burning boiler. [-].
-
-        Raises
-        ------
-        ParameterError
-            When the curve gives none: the point is far outside its range.
-        """
+        """Return the efficiency of the burning boiler. [-]."""
         ratio, warm = numbers(part_load_ratio, "the part load"), numbers(temperature, "the water")
         factor = 1.0 if self.efficiency_curve is None else self.efficiency_curve.at(ratio, warm)
         value = np.asarray(self.rated_efficiency) * factor + 0.0 * ratio + 0.0 * warm
@@ -149,13 +139,7 @@ class Boiler:
         )
 
     def heat(self, fuel: npt.ArrayLike, *, temperature: npt.ArrayLike) -> Floats:
-        """Return the heat that a fuel power gives: the inverse of :meth:`operate`. [kW].
-
-        Raises
-        ------
-        ParameterError
-            When the fuel is more than at full load.
-        """
+        """Return the heat that a fuel power gives: the inverse of :meth:`operate`. [kW]."""
         given = within(fuel, "the fuel", "kW", low=0.0)
 
         def excess(load: Floats) -> Floats:
@@ -163,12 +147,3 @@ class Boiler:
 
         most = np.asarray(self.rated_capacity, dtype=np.float64) + 0.0 * given
         return bracketed_root(excess, 0.0, most, "the heat of this fuel")
-
-    def valid(self, load: npt.ArrayLike, *, temperature: npt.ArrayLike) -> Mask:
-        """Return where load and water lie in the ranges, and the efficiency is a possible one."""
-        done = self.operate(load, temperature=temperature)
-        value = self.efficiency(done.part_load_ratio, temperature)
-        fits = (done.unmet == 0) & (value <= np.asarray(self.efficiency_max))
-        if self.efficiency_curve is not None:
-            fits = fits & self.efficiency_curve.valid(done.part_load_ratio, temperature)
-        return np.asarray(fits)

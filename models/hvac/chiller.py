@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Mask, Polynomial, Surface
-from engiagent.models.hvac.roots import bracketed_root
+from engiagent.models.hvac.curves import Polynomial, Surface
 from engiagent.models.parameters import within
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -120,24 +119,12 @@ class Chiller:
         return self.minimum_part_load if self.minimum_unloading is None else self.minimum_unloading
 
     def capacity(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
-        """Return the capacity at these temperatures. [kW].
-
-        Raises
-        ------
-        ParameterError
-            When the curve gives none: the temperatures are far outside its range.
-        """
+        """Return the capacity at these temperatures. [kW]."""
         available = np.asarray(self.rated_capacity) * self.capacity_curve.at(leaving, entering)
         return within(available, "the capacity by its curve", "kW", low=0.0, above=True)
 
     def full_load_power(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
-        """Return the power at a part-load ratio of 1, where the curve of part load is 1. [kW].
-
-        Raises
-        ------
-        ParameterError
-            When a curve gives none: the temperatures are far outside its range.
-        """
+        """Return the power at a part-load ratio of 1, where the curve of part load is 1. [kW]."""
         ratio = self.eir_curve.at(leaving, entering) / np.asarray(self.rated_cop)
         power = self.capacity(leaving, entering) * ratio
         return within(power, "the power by its curve", "kW", low=0.0, above=True)
@@ -182,42 +169,3 @@ class Chiller:
             part_load_ratio=np.asarray(running + 0.0 * power),
             cycling_ratio=np.asarray(cycling + 0.0 * power),
         )
-
-    def cooling(
-        self, power: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
-    ) -> Floats:
-        """Return the largest cooling that an electric power gives. [kW].
-
-        The inverse of :meth:`operate`, which between minimum part load and minimum unloading draws
-        one power for many loads. It supposes that the curve of part load rises.
-
-        Raises
-        ------
-        ParameterError
-            When the power is above that at the maximum part load.
-        """
-        given = within(power, "the power", "kW", low=0.0)
-        available = self.capacity(leaving, entering) + 0.0 * given
-        unloaded = available * np.asarray(self._unloading)
-        least = available * np.asarray(self.minimum_part_load)
-        floor = self.full_load_power(leaving, entering) * self.part_load_curve.at(self._unloading)
-        above = given >= floor
-
-        def excess(load: Floats) -> Floats:
-            drawn = self.operate(load, leaving=leaving, entering=entering).power - given
-            return np.where(above, np.where(load > unloaded, drawn, floor - given), 0.0)
-
-        most = available * np.asarray(self.maximum_part_load)
-        root = bracketed_root(excess, unloaded, most, "the cooling of this power")
-        return np.where(above, root, given / np.where(floor > 0, floor, 1.0) * least)
-
-    def valid(
-        self, load: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
-    ) -> Mask:
-        """Return where load and temperatures lie in the ranges of capacity and curves."""
-        fits = self.capacity_curve.valid(leaving, entering)
-        fits = fits & self.eir_curve.valid(leaving, entering)
-        most = self.capacity(leaving, entering) * np.asarray(self.maximum_part_load)
-        running = self.operate(load, leaving=leaving, entering=entering).part_load_ratio
-        served = np.asarray(load, dtype=np.float64) <= most * (1.0 + 1e-12)
-        return np.asarray(fits & served & self.part_load_curve.valid(running))

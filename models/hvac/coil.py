@@ -148,11 +148,6 @@ class Coil:
             billionth of a rated flow nothing condenses. [degC]
         pressure
             Of the air. [Pa]
-
-        Raises
-        ------
-        ParameterError
-            When a flow is negative or a value is not finite.
         """
         flow = within(water_flow, "the flow of water", "kg/s", low=0.0)
         inlet = numbers(water_in, "the temperature of the water")

@@ -169,13 +169,7 @@ class TableMap:
             raise ParameterError(f"outside is {self.outside!r}; a table knows 'raise' and 'hold'")
 
     def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
-        """Return the interpolated value.
-
-        Raises
-        ------
-        ParameterError
-            When a point lies beyond the grid and the table does not hold its edges.
-        """
+        """Return the interpolated value."""
         if self.outside == "raise" and not self.valid(x, y).all():
             raise ParameterError(
                 f"a point lies outside the table, which spans {self.x[0]:g} to {self.x[-1]:g} and "

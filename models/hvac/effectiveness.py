@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.roots import bracketed_root
 from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -38,11 +37,6 @@ def effectiveness(
     arrangement
         ``counter``, ``parallel``, ``cross`` (both unmixed), ``cross_max_mixed`` (the fluid with
         the larger capacity rate mixed) or ``cross_min_mixed``.
-
-    Raises
-    ------
-    ParameterError
-        When a number lies outside its range or the arrangement is unknown.
 
     Examples
     --------
@@ -77,36 +71,6 @@ def _counter(units: Floats, share: Floats) -> Floats:
     # Written so that nothing is lost where both rates are nearly equal.
     grown = np.where(rest > 0, -np.expm1(-units * rest) / np.where(rest > 0, rest, 1.0), units)
     return np.asarray(grown / (1.0 + share * grown))
-
-
-def transfer_units(
-    effectiveness_: npt.ArrayLike, ratio: npt.ArrayLike, arrangement: Arrangement = "counter"
-) -> Floats:
-    """Return the number of transfer units that reach an effectiveness. [-].
-
-    Raises
-    ------
-    ParameterError
-        When no exchanger of up to 1000 transfer units reaches it.
-
-    Examples
-    --------
-    >>> round(float(transfer_units(0.5, 1.0)), 12)
-    1.0
-    """
-    wanted = within(effectiveness_, "the effectiveness", "-", low=0.0, high=1.0, below=True)
-    share = numbers(ratio, "the ratio of capacity rates")
-
-    def excess(logarithm: Floats) -> Floats:
-        return effectiveness(np.expm1(logarithm), share, arrangement) - wanted
-
-    root = bracketed_root(
-        excess,
-        0.0,
-        np.log1p(1000.0),
-        f"the size of a {arrangement} exchanger of this effectiveness",
-    )
-    return np.asarray(np.expm1(root))
 
 
 @dataclass(frozen=True, kw_only=True)

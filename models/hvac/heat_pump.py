@@ -76,39 +76,6 @@ class CarnotCop:
         if self.duty not in ("heating", "cooling"):
             raise ParameterError(f"the duty is {self.duty!r}; give 'heating' or 'cooling'")
 
-    @classmethod
-    def from_rating(
-        cls,
-        *,
-        cop: float,
-        source: float,
-        sink: float,
-        sink_approach: float = 0.0,
-        source_approach: float = 0.0,
-        duty: Literal["heating", "cooling"] = "heating",
-    ) -> "CarnotCop":
-        """Return the model that has a coefficient of performance at a rating point [degC].
-
-        Raises
-        ------
-        ParameterError
-            When the rating is above Carnot's own.
-
-        Examples
-        --------
-        >>> round(float(CarnotCop.from_rating(cop=4.5, source=0.0, sink=35.0).fraction), 4)
-        0.5111
-        """
-        whole = cls(
-            fraction=1.0, sink_approach=sink_approach, source_approach=source_approach, duty=duty
-        )
-        return cls(
-            fraction=float(cop / whole.at(source, sink)),
-            sink_approach=sink_approach,
-            source_approach=source_approach,
-            duty=duty,
-        )
-
     def lift(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
         """Return condensation less evaporation, for source and sink in degC. [K]."""
         warm, cold = self._refrigerant(source, sink)
@@ -175,41 +142,6 @@ class Cycling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Defrost:
-    """Factors on capacity and performance in a band of source temperatures, as somebody states.
-
-    Attributes
-    ----------
-    low, high
-        The band, both ends in it. [degC]
-    capacity_factor, cop_factor
-        Above 0, at most 1. [-]
-    """
-
-    low: float
-    high: float
-    capacity_factor: float
-    cop_factor: float
-
-    def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ParameterError(
-                f"defrosting goes from {self.low} to {self.high} degC; give two numbers that rise"
-            )
-        within(self.capacity_factor, "the factor on the capacity", "-", low=0, high=1, above=True)
-        within(self.cop_factor, "the factor on the performance", "-", low=0, high=1, above=True)
-
-    def factors(self, source: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return the factors on capacity and performance at source temperatures [degC]."""
-        cold = numbers(source, "the source")
-        within_band = (cold >= self.low) & (cold <= self.high)
-        return (
-            np.where(within_band, self.capacity_factor, 1.0),
-            np.where(within_band, self.cop_factor, 1.0),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class HeatPumpOperation:
     """What a heat pump does for a load; power and source heat are heat and loss.
 
@@ -260,8 +192,6 @@ class HeatPump:
         Below it the machine cycles: 1 for one of fixed speed. 0 to 1. [-]
     cycling
         How much that costs.
-    defrost
-        A stated penalty; None for none.
     standby_power
         Drawn while the machine is on or off. At least 0. [kW]
 
@@ -280,7 +210,6 @@ class HeatPump:
     modulation: Polynomial = field(default=Polynomial((1.0,)))
     minimum_part_load: npt.ArrayLike = 0.0
     cycling: Cycling = field(default=Cycling())
-    defrost: Defrost | None = None
     standby_power: npt.ArrayLike = 0.0
 
     def __post_init__(self) -> None:
@@ -290,34 +219,18 @@ class HeatPump:
         within(self.standby_power, "the standby power", "kW", low=0.0)
 
     def capacity(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
-        """Return the capacity, less for defrosting. [kW].
-
-        Raises
-        ------
-        ParameterError
-            When the map gives none: the temperatures are far outside its range.
-        """
+        """Return the capacity. [kW]."""
         available = np.asarray(self.rated_capacity, dtype=np.float64)
         available = (
             available + 0.0 * numbers(source, "the source") + 0.0 * numbers(sink, "the sink")
         )
         if self.capacity_map is not None:
             available = available * self.capacity_map.at(source, sink)
-        if self.defrost is not None:
-            available = available * self.defrost.factors(source)[0]
         return within(available, "the capacity by its map", "kW", low=0.0, above=True)
 
     def full_load_cop(self, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
-        """Return the coefficient of performance at full load, less for defrosting. [-].
-
-        Raises
-        ------
-        ParameterError
-            When the map gives none: the temperatures are far outside its range.
-        """
+        """Return the coefficient of performance at full load. [-]."""
         value = np.asarray(self.rated_cop) * self.cop_map.at(source, sink)
-        if self.defrost is not None:
-            value = value * self.defrost.factors(source)[1]
         return within(value, "the COP by its map", "-", low=0.0, above=True)
 
     def operate(
@@ -363,11 +276,6 @@ class HeatPump:
         """Return the heat that an electric power gives: the inverse of :meth:`operate`. [kW].
 
         A power too small to make a cycling machine heat at all gives 0.
-
-        Raises
-        ------
-        ParameterError
-            When the power is above that at full load, or below the standby power.
         """
         given = within(power, "the power", "kW", low=0.0)
 
@@ -376,11 +284,3 @@ class HeatPump:
 
         most = self.capacity(source, sink) + 0.0 * given
         return bracketed_root(excess, 0.0, most, "the heat of this power")
-
-    def valid(self, load: npt.ArrayLike, *, source: npt.ArrayLike, sink: npt.ArrayLike) -> Mask:
-        """Return where load and temperatures lie in the ranges of capacity and maps."""
-        fits = self.cop_map.valid(source, sink)
-        if self.capacity_map is not None:
-            fits = fits & self.capacity_map.valid(source, sink)
-        most = self.capacity(source, sink) * (1.0 + 1e-12)
-        return np.asarray(fits & (within(load, "the heating load", "kW", low=0.0) <= most))

@@ -6,10 +6,12 @@ of dry air, enthalpies in kJ per kg of dry air with 0 for dry air and for liquid
 .. math:: W = 0.621945 \frac{p_w}{p - p_w}, \quad h = 1.006\,t + W (2501 + 1.86\,t)
 
 Source: ASHRAE Handbook Fundamentals (SI), 2017, chapter 1: equations 3, 5, 6, 20, 22, 30, 33, 35.
-Saturation pressures hold from -100 to 200 degC. From -40 to 50 degC the enthalpy at a temperature
-and a humidity ratio is within 0.1 % (at most 0.3 kJ/kg) of that of real moist air at sea level, and
-within 0.4 kJ/kg down to 60 kPa, 4 200 m. Real air holds some more vapour than the mixture of ideal
-gases: at a relative humidity the enthalpy is up to 1.2 kJ/kg too low at sea level, 1.9 at 60 kPa.
+The library psychrolib has them too, equal to 1e-9, number by number; these take arrays and find the
+wet bulb near 0 degC exactly. Saturation pressures hold from -100 to 200 degC. From -40 to 50 degC
+the enthalpy at a temperature and a humidity ratio is within 0.1 % (at most 0.3 kJ/kg) of that of
+real moist air at sea level, and within 0.4 kJ/kg down to 60 kPa, 4 200 m. Real air holds some more
+vapour than the mixture of ideal gases: at a relative humidity the enthalpy is up to 1.2 kJ/kg too
+low at sea level, 1.9 at 60 kPa.
 """
 
 import numpy as np
@@ -21,7 +23,6 @@ from engiagent.models.ranges import Floats, ParameterError
 
 STANDARD_PRESSURE = 101_325.0  # [Pa]
 RATIO_OF_MASSES = 0.621945  # water to dry air [-]
-GAS_CONSTANT_DRY_AIR = 287.042  # [J/(kg K)]
 DRY_AIR_HEAT = 1.006  # [kJ/(kg K)]
 VAPOUR_HEAT = 1.86  # [kJ/(kg K)]
 EVAPORATION = 2501.0  # vapour at 0 degC over liquid at 0 degC [kJ/kg]
@@ -41,30 +42,8 @@ _OVER_ICE = (
 _OVER_WATER = (-5.8002206e3, 1.3914993, -4.8640239e-2, 4.1764768e-5, -1.4452093e-8, 0.0, 6.5459673)
 
 
-def standard_pressure(altitude: npt.ArrayLike) -> Floats:
-    """Return the standard pressure at an altitude from -5000 to 11 000 m. [Pa].
-
-    Raises
-    ------
-    ParameterError
-        When an altitude lies outside.
-
-    Examples
-    --------
-    >>> round(float(standard_pressure(1600.0)), 1)
-    83523.5
-    """
-    height = within(altitude, "the altitude", "m", low=-5000.0, high=11_000.0)
-    return np.asarray(STANDARD_PRESSURE * (1.0 - 2.25577e-5 * height) ** 5.2559)
-
-
 def saturation_pressure(temperature: npt.ArrayLike) -> Floats:
     """Return the pressure of saturated vapour over water, below 0.01 degC over ice. [Pa].
-
-    Raises
-    ------
-    ParameterError
-        When a temperature lies outside -100 to 200 degC.
 
     Examples
     --------
@@ -86,13 +65,7 @@ def _log(kelvin: Floats, c: tuple[float, ...]) -> Floats:
 def humidity_ratio_of_vapour(
     vapour_pressure: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
 ) -> Floats:
-    """Return the humidity ratio for a partial pressure of vapour [Pa]. [kg/kg].
-
-    Raises
-    ------
-    ParameterError
-        When the vapour has no pressure of its own kind: below 0, or not below the total.
-    """
+    """Return the humidity ratio for a partial pressure of vapour [Pa]. [kg/kg]."""
     total = numbers(pressure, "the pressure")
     vapour = within(vapour_pressure, "the vapour pressure", "Pa", low=0.0)
     if not (vapour < total).all():
@@ -176,55 +149,6 @@ def humidity_ratio_of_enthalpy(enthalpy: npt.ArrayLike, temperature: npt.ArrayLi
     return np.asarray(dry / (EVAPORATION + VAPOUR_HEAT * degrees))
 
 
-def specific_volume(
-    temperature: npt.ArrayLike,
-    humidity_ratio: npt.ArrayLike,
-    pressure: npt.ArrayLike = STANDARD_PRESSURE,
-) -> Floats:
-    """Return the volume that one kg of dry air takes up with its vapour. [m3/kg dry air]."""
-    kelvin = numbers(temperature, "the temperature") + ZERO_CELSIUS
-    ratio = numbers(humidity_ratio, "the humidity ratio")
-    return np.asarray(
-        GAS_CONSTANT_DRY_AIR * kelvin * (1.0 + 1.607858 * ratio) / numbers(pressure, "the pressure")
-    )
-
-
-def density(
-    temperature: npt.ArrayLike,
-    humidity_ratio: npt.ArrayLike,
-    pressure: npt.ArrayLike = STANDARD_PRESSURE,
-) -> Floats:
-    """Return the density of moist air, dry air and vapour together. [kg/m3]."""
-    ratio = numbers(humidity_ratio, "the humidity ratio")
-    return np.asarray((1.0 + ratio) / specific_volume(temperature, ratio, pressure))
-
-
-def dew_point(humidity_ratio: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE) -> Floats:
-    """Return the temperature at which vapour begins to condense, below 0.01 degC to frost. [degC].
-
-    Raises
-    ------
-    ParameterError
-        When it lies outside -100 to 200 degC: dry air has none.
-
-    Examples
-    --------
-    >>> round(float(dew_point(0.007262)), 3)
-    9.273
-    """
-    vapour = vapour_pressure(humidity_ratio, pressure)
-
-    def excess(temperature: Floats) -> Floats:
-        # The quotient is nearly linear, so that few steps are needed; it rises as the pressure.
-        return np.asarray(saturation_pressure(temperature) / vapour - 1.0)
-
-    if not (vapour > 0).all():
-        raise ParameterError(
-            "the humidity ratio is 0 kg/kg; dry air has no dew point: give a number above 0"
-        )
-    return bracketed_root(excess, -100.0, 200.0, "the dew point")
-
-
 def wet_bulb_humidity_ratio(
     wet_bulb: npt.ArrayLike, temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
 ) -> Floats:
@@ -248,11 +172,6 @@ def wet_bulb(
     """Return the thermodynamic wet-bulb temperature. [degC].
 
     Around 0 degC a liquid and a frozen wick may both be in balance; the liquid one comes back.
-
-    Raises
-    ------
-    ParameterError
-        When the air is in fog, or too dry and cold for a wet bulb above -100 degC.
 
     Examples
     --------
@@ -299,13 +218,7 @@ def saturation_temperature_of_enthalpy(
     low: float = -60.0,
     high: float = 75.0,
 ) -> Floats:
-    """Return the temperature of saturated air with an enthalpy [kJ/kg dry air]. [degC].
-
-    Raises
-    ------
-    ParameterError
-        When it does not lie between ``low`` and ``high``.
-    """
+    """Return the temperature of saturated air with an enthalpy [kJ/kg dry air]. [degC]."""
     wanted = numbers(enthalpy, "the enthalpy") + 0.0 * numbers(pressure, "the pressure")
 
     def excess(temperature: Floats) -> Floats:

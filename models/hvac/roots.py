@@ -29,11 +29,6 @@ def bracketed_root(
     what
         What is sought, for the message.
 
-    Raises
-    ------
-    ParameterError
-        When the function has the same sign at both ends of a bracket, or is not a number there.
-
     Examples
     --------
     >>> bracketed_root(lambda x: x**2 - np.array([4.0, 9.0]), 0.0, 5.0, "a root").round(12).tolist()

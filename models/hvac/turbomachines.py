@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Mask, Polynomial
+from engiagent.models.hvac.curves import Polynomial
 from engiagent.models.hvac.roots import bracketed_root
 from engiagent.models.parameters import within
 from engiagent.models.ranges import Floats, ParameterError
@@ -54,13 +54,7 @@ class SystemCurve:
     def through(
         cls, *, flow: float, pressure: float, static: float = 0.0, exponent: float = 2.0
     ) -> "SystemCurve":
-        """Return the curve through a flow [m3/s], above 0, and its pressure [kPa].
-
-        Raises
-        ------
-        ParameterError
-            When the pressure is below the static one.
-        """
+        """Return the curve through a flow [m3/s], above 0, and its pressure [kPa]."""
         amount = float(within(flow, "the flow", "m3/s", low=0.0, above=True))
         rise = float(within(pressure, "the pressure", "kPa", low=static))
         return cls(static=static, resistance=(rise - static) / amount**exponent, exponent=exponent)
@@ -174,26 +168,10 @@ class Turbomachine:
         )
         return np.asarray(shaft / motor / drive)
 
-    def heat(
-        self, flow: npt.ArrayLike, speed: npt.ArrayLike, *, motor_in_stream: bool = False
-    ) -> Floats:
-        """Return the heat into the stream: all of the shaft's power in the end. [kW].
-
-        With the motor in the stream that of motor and drive comes to it.
-        """
-        if motor_in_stream:
-            return self.electric_power(flow, speed)
-        return self.shaft_power(flow, speed)
-
     def operating_flow(self, system: SystemCurve, speed: npt.ArrayLike) -> Floats:
         """Return the flow at which machine and system agree, at a relative speed. [m3/s].
 
         Where the machine cannot lift the static pressure it is 0.
-
-        Raises
-        ------
-        ParameterError
-            When the flow would be beyond the machine's curves.
         """
         turns = self._speed(speed) + 0.0 * np.asarray(system.static, dtype=np.float64)
         lifts = self.pressure_rise(0.0, turns) > np.asarray(system.static)
@@ -204,32 +182,6 @@ class Turbomachine:
 
         most = self.flow_max * turns
         return bracketed_root(excess, 0.0, most, "the flow of machine and system")
-
-    def speed(self, flow: npt.ArrayLike, pressure: npt.ArrayLike) -> Floats:
-        """Return the relative speed that gives a flow [m3/s] at a pressure rise [kPa]. [-].
-
-        Raises
-        ------
-        ParameterError
-            When full speed does not, or the flow is beyond the curves at the speed that would.
-        """
-        amount = within(flow, "the flow", "m3/s", low=0.0)
-        wanted = within(pressure, "the pressure", "kPa", low=0.0)
-        least = np.maximum(amount / self.flow_max, self.minimum_speed)
-        # A wanted rise below that of the least speed has no speed of its own.
-        return bracketed_root(
-            lambda turns: self.pressure_rise(amount, turns) - wanted,
-            np.minimum(least, 1.0),
-            1.0,
-            "the speed for this flow and pressure",
-        )
-
-    def valid(self, flow: npt.ArrayLike, speed: npt.ArrayLike) -> Mask:
-        """Return where the point lies on the curves, in the speeds and in the motor's power."""
-        amount, turns = self._point(flow, speed)
-        on_curve = (amount <= self.flow_max * turns) & (turns <= 1.0)
-        slow = turns < self.minimum_speed
-        return np.asarray(on_curve & ~slow & (self.shaft_power(flow, speed) <= self.motor_power))
 
     def _speed(self, speed: npt.ArrayLike) -> Floats:
         return within(speed, "the relative speed", "-", low=0.0, above=True)
@@ -279,8 +231,3 @@ class PartLoadFan:
     def heat(self, flow: npt.ArrayLike) -> Floats:
         """Return the heat into the air. [kW]."""
         return np.asarray(np.asarray(self.heat_fraction) * self.power(flow))
-
-    def valid(self, flow: npt.ArrayLike) -> Mask:
-        """Return where the flow is at most the rated one."""
-        share = within(flow, "the flow", "kg/s", low=0.0) / np.asarray(self.rated_flow)
-        return np.asarray(share <= 1.0)

@@ -6,7 +6,6 @@ The errors are the largest against IAPWS-95 (as CoolProp 8 evaluates it) over th
 |---|---|---|
 | density | G. S. Kell, J. Chem. Eng. Data 20 (1975) 97-105 | 1.6e-5 |
 | specific heat | polynomial fitted here to IAPWS-95 | 4.4e-5 |
-| viscosity, conductivity | IAPWS SR6-08, liquid water at 0.1 MPa | 3.1e-5 |
 
 Balances of tanks and loops take one constant specific heat: that of :data:`SPECIFIC_HEAT` is
 within 0.8 % of the true one over the whole range.
@@ -40,11 +39,6 @@ def _degrees(temperature: npt.ArrayLike) -> Floats:
 
 def density(temperature: npt.ArrayLike) -> Floats:
     """Return the density. [kg/m3].
-
-    Raises
-    ------
-    ParameterError
-        When a temperature lies outside 0 to 100 degC, as for every function here.
 
     Examples
     --------
@@ -80,34 +74,3 @@ def enthalpy(temperature: npt.ArrayLike) -> Floats:
     """
     integral = np.polynomial.polynomial.polyint(np.asarray(_HEAT))
     return np.asarray(np.polynomial.polynomial.polyval(_degrees(temperature), integral))
-
-
-def viscosity(temperature: npt.ArrayLike) -> Floats:
-    """Return the dynamic viscosity. [Pa s].
-
-    Examples
-    --------
-    >>> round(float(viscosity(20.0)), 7)
-    0.0010016
-    """
-    return np.asarray(
-        1e-6 * _powers(temperature, (280.68, 511.45, 61.131, 0.45903), (-1.9, -7.7, -19.6, -40.0))
-    )
-
-
-def conductivity(temperature: npt.ArrayLike) -> Floats:
-    """Return the thermal conductivity. [W/(m K)].
-
-    Examples
-    --------
-    >>> round(float(conductivity(20.0)), 4)
-    0.598
-    """
-    return _powers(temperature, (1.6630, -1.7781, 1.1567, -0.432115), (-1.15, -3.4, -6.0, -7.6))
-
-
-def _powers(
-    temperature: npt.ArrayLike, factors: tuple[float, ...], exponents: tuple[float, ...]
-) -> Floats:
-    reduced = (_degrees(temperature) + 273.15)[..., None] / 300.0
-    return np.asarray((np.asarray(factors) * reduced ** np.asarray(exponents)).sum(axis=-1))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Mask
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats
@@ -130,31 +129,6 @@ class YorkCalcTower:
         """Return the power of the fan at a speed of 0 to 1. [kW]."""
         turns = within(speed, "the speed of the fan", "-", low=0.0, high=1.0)
         return np.asarray(np.asarray(self.rated_fan_power) * turns ** np.asarray(self.fan_exponent))
-
-    def valid(
-        self,
-        heat: npt.ArrayLike,
-        *,
-        wet_bulb: npt.ArrayLike,
-        water_flow: npt.ArrayLike,
-        speed: npt.ArrayLike,
-    ) -> Mask:
-        """Return where the point lies in the published bounds of the correlation."""
-        cooled, ratio = self._point(heat, water_flow, speed)
-        wet = numbers(wet_bulb, "the wet bulb")
-        near = approach(wet, cooled, ratio)
-        flow = np.asarray(water_flow, dtype=np.float64) / np.asarray(self.rated_water_flow)
-        return np.asarray(
-            (wet >= -34.4)
-            & (wet <= 29.4444)
-            & (cooled >= 1.1111)
-            & (cooled <= 22.2222)
-            & (near >= 1.1111)
-            & (near <= 40.0)
-            & (flow >= 0.75)
-            & (flow <= 1.25)
-            & (ratio <= 8.0)
-        )
 
     def _point(
         self, heat: npt.ArrayLike, water_flow: npt.ArrayLike, speed: npt.ArrayLike

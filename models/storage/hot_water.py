@@ -1,4 +1,4 @@
-r"""Domestic hot water: draws at a temperature of use, and a report on Legionella.
+r"""Domestic hot water: draws at a temperature of use.
 
 What people draw is tank water mixed with cold water to the temperature of use,
 
@@ -6,9 +6,7 @@ What people draw is tank water mixed with cold water to the temperature of use,
 
 and all tank water where the tank is colder than that; the heat that is then missing is reported.
 
-Source: EN 15450:2007, annex E, for draws; thresholds of the report: DVGW W 551 (2004): 60 degC at
-the outlet of the heater; World Health Organization, Legionella and the prevention of legionellosis,
-2007, chapter 2: growth from 20 to 45 degC, none above 50, death within minutes above 60 degC.
+Source: EN 15450:2007, annex E.
 """
 
 from dataclasses import dataclass
@@ -47,11 +45,6 @@ def draw(
         Flow at the tap. At least 0. [kg/s]
     use_temperature, tank_temperature, cold_temperature
         Wanted, at the outlet of the tank, of the mains. [degC]
-
-    Raises
-    ------
-    ParameterError
-        When use is wanted colder than the mains.
 
     Examples
     --------
@@ -269,88 +262,3 @@ class HotWaterTank:
             exchanger_heat=np.stack([one.tank.exchanger_heat for one in done]),
             loss=np.stack([one.tank.loss for one in done]),
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LegionellaReport:
-    """How a path of temperatures stands against thresholds; a report, not a limit of the model.
-
-    Attributes
-    ----------
-    hours_below_outlet_limit
-        In which the outlet is below its threshold. [h]
-    longest_growth_hours
-        Longest time without break in which any layer is in the range of growth. [h]
-    longest_hours_without_disinfection
-        Longest time until every layer has been hot for long enough, or to the end. [h]
-    disinfections
-        How often that was. [-]
-    """
-
-    hours_below_outlet_limit: float
-    longest_growth_hours: float
-    longest_hours_without_disinfection: float
-    disinfections: int
-
-
-def legionella_report(
-    temperature: npt.ArrayLike,
-    step_hours: npt.ArrayLike,
-    *,
-    outlet: int = 0,
-    outlet_limit: float = 60.0,
-    growth: tuple[float, float] = (20.0, 45.0),
-    disinfection: float = 60.0,
-    disinfection_hours: float = 0.5,
-) -> LegionellaReport:
-    """Return how the layers of one tank stand against thresholds.
-
-    Between two instants a temperature counts as the lower of both for the outlet and for
-    disinfection, and as in the range of growth where either end is.
-
-    Parameters
-    ----------
-    temperature
-        At N+1 instants, shape (N+1, layers) or (N+1,). [degC]
-    step_hours
-        Of the periods. [h]
-    outlet, outlet_limit
-        Layer of the outlet, and the least temperature there. [degC]
-    growth
-        Range in which the bacteria multiply. [degC]
-    disinfection, disinfection_hours
-        All layers at least so warm [degC], for at least so long. [h]
-
-    Examples
-    --------
-    >>> report = legionella_report([[62.0, 40.0], [62.0, 61.0], [61.0, 61.0], [55.0, 50.0]], 1.0)
-    >>> report.hours_below_outlet_limit, report.longest_growth_hours, report.disinfections
-    (1.0, 1.0, 1)
-    """
-    layers = numbers(temperature, "the temperature of a layer")
-    layers = layers[:, None] if layers.ndim == 1 else layers
-    if layers.ndim != 2 or len(layers) < 2:
-        raise ParameterError(
-            f"the temperatures have the shape {layers.shape}; give (N+1, layers) of one tank"
-        )
-    hours = hours_of_steps(step_hours, (len(layers) - 1,))
-    lower = np.minimum(layers[1:], layers[:-1])
-    grows = np.asarray(((layers >= growth[0]) & (layers <= growth[1])).any(axis=1))
-    hot = np.asarray((lower >= disinfection).all(axis=1))
-    ends, lengths = _runs(hot, hours)
-    done = lengths >= disinfection_hours
-    # A run that is long enough disinfects at its end at the latest; time counts from there.
-    marks = np.concatenate(([0.0], ends[done], [hours.sum()]))
-    return LegionellaReport(
-        hours_below_outlet_limit=float(hours[lower[:, outlet] < outlet_limit].sum()),
-        longest_growth_hours=float(max(_runs(grows[1:] | grows[:-1], hours)[1], default=0.0)),
-        longest_hours_without_disinfection=float(np.diff(marks).max()),
-        disinfections=int(done.sum()),
-    )
-
-
-def _runs(mask: npt.NDArray[np.bool_], hours: Floats) -> tuple[Floats, Floats]:
-    """Return the times at which runs of true periods end, and how long they lasted. [h]."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
-    clock = np.concatenate(([0.0], np.cumsum(hours)))
-    return clock[edges[1::2]], clock[edges[1::2]] - clock[edges[0::2]]

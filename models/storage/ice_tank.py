@@ -14,28 +14,14 @@ energy analysis calculations, ASHRAE Transactions 100(1), 1994, 1230-1244.
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.decay import decay_factors
-from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
+from engiagent.models.buildings.exponential import phi1, phi2
+from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
-
-HEAT_OF_FUSION: Final = 333.55
-"""Of ice at 0 degC. [kJ/kg]"""
-
-
-def energy_of_ice(mass: npt.ArrayLike) -> Floats:
-    """Return the cold in a mass of ice [kg]. [kWh].
-
-    Examples
-    --------
-    >>> round(float(energy_of_ice(1000.0)), 3)
-    92.653
-    """
-    return np.asarray(within(mass, "the mass of ice", "kg", low=0.0) * HEAT_OF_FUSION / 3600.0)
+from engiagent.models.recursion import linear_recursion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +33,14 @@ class IceStep:
     energy
         Cold in the store at its end. [kWh]
     rate
-        Mean heat between brine and store, as asked for or as the coil gave it. [kW]
+        Mean heat between brine and store. [kW]
     gain
         Mean heat from the surroundings, which melts ice. [kW]
-    brine_out
-        Mean temperature of the brine as it leaves; NaN where no brine is modelled. [degC]
     """
 
     energy: Floats
     rate: Floats
     gain: Floats
-    brine_out: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +50,6 @@ class IcePath:
     energy: Floats
     rate: Floats
     gain: Floats
-    brine_out: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +116,7 @@ class IceTankCurves:
             discharge=np.asarray(discharge)[None],
             step_hours=np.asarray(step_hours)[None],
         )
-        return IceStep(
-            energy=path.energy[1], rate=path.rate[0], gain=path.gain[0], brine_out=path.brine_out[0]
-        )
+        return IceStep(energy=path.energy[1], rate=path.rate[0], gain=path.gain[0])
 
     def simulate(
         self,
@@ -170,13 +150,12 @@ class IceTankCurves:
         hours = hours_of_steps(step_hours, shape)
         rate = np.asarray(self.loss_rate, dtype=np.float64)
         span = rate * hours
-        phi1, phi2 = decay_factors(span)
-        energy = linear_recursion(np.exp(-span), phi1 * hours * net, start)
+        first, second = phi1(span), phi2(span)
+        energy = linear_recursion(np.exp(-span), first * hours * net, start)
         return IcePath(
             energy=energy,
             rate=net,
-            gain=np.asarray(rate * (phi1 * energy[:-1] + phi2 * hours * net)),
-            brine_out=np.full(shape, np.nan),
+            gain=np.asarray(rate * (first * energy[:-1] + second * hours * net)),
         )
 
     def violations(
@@ -217,32 +196,3 @@ class IceTankCurves:
         star = c[0] + x * (c[1] + x * c[2]) + (c[3] + x * (c[4] + x * c[5])) * share
         whole = np.asarray(self.energy_capacity) / np.asarray(self.curve_hours)
         return np.asarray(np.maximum(star, 0.0) * whole)
-
-
-def mean_difference(
-    inlet: npt.ArrayLike, outlet: npt.ArrayLike, freezing: npt.ArrayLike = 0.0
-) -> Floats:
-    r"""Return the logarithmic mean difference between brine and ice; 0 where they touch. [K].
-
-    .. math:: \Delta T_{lm} = \frac{T_{in} - T_{out}}{\ln((T_{in} - T_f) / (T_{out} - T_f))}
-
-    Raises
-    ------
-    ParameterError
-        When inlet and outlet lie on different sides of freezing.
-
-    Examples
-    --------
-    >>> round(float(mean_difference(10.0, 5.0)), 4)
-    7.2135
-    """
-    base = numbers(freezing, "the freezing point")
-    first = numbers(inlet, "the inlet of the brine") - base
-    last = numbers(outlet, "the outlet of the brine") - base
-    if not (first * last >= 0).all():
-        raise ParameterError("the brine passes the freezing point; it can only approach it")
-    a, b = np.abs(first), np.abs(last)
-    both = (a > 0) & (b > 0)
-    log = np.log1p(np.where(both, (a - b) / np.where(both, b, 1.0), 0.0))
-    near = np.abs(log) < 1e-8
-    return np.where(both, np.where(near, 0.5 * (a + b), (a - b) / np.where(near, 1.0, log)), 0.0)

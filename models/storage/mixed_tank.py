@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.decay import decay_factors
+from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, linear_recursion, numbers, over_time, within
+from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.recursion import linear_recursion
 
 SECONDS = 3600.0
 
@@ -140,11 +141,6 @@ class MixedTank:
             Around the tank. [degC]
         inflows
             Of water, each with one number, shape (N,) or (N, units).
-
-        Raises
-        ------
-        ParameterError
-            When shapes do not fit or a flow is negative.
         """
         start = numbers(initial, "the initial temperature")
         shape = _shape(
@@ -168,10 +164,10 @@ class MixedTank:
         drive = over_time(heat, shape, "the heat") + loss * around
         drive = drive + sum((r * t for r, t in zip(rates, entering, strict=True)), np.zeros(shape))
         span = total * hours / self.capacity
-        phi1, phi2 = decay_factors(span)
+        first, second = phi1(span), phi2(span)
         gain = drive * hours / self.capacity
-        path = linear_recursion(np.exp(-span), phi1 * gain, start)
-        mean = phi1 * path[:-1] + phi2 * gain
+        path = linear_recursion(np.exp(-span), first * gain, start)
+        mean = first * path[:-1] + second * gain
         return TankPath(
             temperature=path,
             mean_temperature=mean,

@@ -187,11 +187,6 @@ class StratifiedTank:
             none. [kW]
         ambient
             Around the tank. [degC]
-
-        Raises
-        ------
-        ParameterError
-            When there is not one flow and inlet for each port, or a number is outside its range.
         """
         start = numbers(temperature, "the temperature of a layer")
         if start.ndim == 0 or start.shape[-1] != self.layers:
@@ -245,11 +240,6 @@ class StratifiedTank:
             0, shape (layers,) for all periods, (N, layers) or (N, units, layers). [kW]
         ambient
             One number, shape (N,) or (N, units). [degC]
-
-        Raises
-        ------
-        ParameterError
-            When a shape does not fit.
         """
         state = numbers(initial, "the initial temperature")
         shape = (periods, *state.shape[:-1])

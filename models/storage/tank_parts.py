@@ -86,13 +86,7 @@ def between(matrix: Floats, down: Floats, up: Floats) -> None:
 def pairs(
     flows: Sequence[npt.ArrayLike], inlets: Sequence[npt.ArrayLike], count: int, what: str
 ) -> list[tuple[Floats, Floats]]:
-    """Return flows [kg/s] and inlet temperatures [degC] in pairs.
-
-    Raises
-    ------
-    ParameterError
-        When there are not ``count`` of each, or a flow is negative.
-    """
+    """Return flows [kg/s] and inlet temperatures [degC] in pairs."""
     if len(flows) != count or len(inlets) != count:
         raise ParameterError(
             f"{count} {what}s have {len(flows)} flows and {len(inlets)} inlet temperatures; give "

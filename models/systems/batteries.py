@@ -65,13 +65,7 @@ class BatterySystemModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the state after the period; heat of cells and converter leaves.
-
-        Raises
-        ------
-        ParameterError
-            When a power is below 0.
-        """
+        """Return the state after the period; heat of cells and converter leaves."""
         before = _state(state)
         charge, discharge = inputs["charge"], inputs["discharge"]
         done = self.battery.step(before, charge, discharge, step_hours, inputs["ambient"])

@@ -244,13 +244,7 @@ class FeederModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the power flow of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the feeder cannot carry the demand.
-        """
+        """Return the power flow of the period."""
         names = self.feeder.bus_names
         active = np.array([float(inputs[f"{name}.supply"]) for name in names])
         reactive = np.array([float(inputs[f"{name}.reactive"]) for name in names])

@@ -45,13 +45,7 @@ class GensetModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return fuel, emissions and starts of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the power is below 0 or the state is neither 0 nor 1.
-        """
+        """Return fuel, emissions and starts of the period."""
         before = GensetState(
             running=state["was_running"] > 0.5, power=state["last_power"], hours=state["hours"]
         )
@@ -93,13 +87,7 @@ class PartLoadChpModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return heat and fuel of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the power is below 0.
-        """
+        """Return heat and fuel of the period."""
         power = inputs["power"]
         done = self.chp.output(power)
         stands = power == 0.0
@@ -133,13 +121,7 @@ class ExtractionChpModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the fuel of the period.
-
-        Raises
-        ------
-        ParameterError
-            When power or heat is below 0.
-        """
+        """Return the fuel of the period."""
         power, heat = inputs["power"], inputs["heat"]
         done = self.chp.output(power, heat)
         runs = bool((power > 0.0) | (heat > 0.0))

@@ -95,13 +95,7 @@ class RoomsModule(Module):
         )
 
     def initialize(self, step_hours: float) -> "RoomsModule":
-        """Discretise the network for this step.
-
-        Raises
-        ------
-        ParameterError
-            When the explicit scheme is unstable at this step.
-        """
+        """Discretise the network for this step."""
         transition, drive = self.network.discretise(step_hours, self.scheme)
         count = len(self.network.zones)
         unit, nothing = np.eye(count), np.zeros_like(drive)

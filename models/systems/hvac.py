@@ -51,13 +51,7 @@ class HeatPumpModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return heat and power of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the load is below 0 or the temperatures are far outside the maps.
-        """
+        """Return heat and power of the period."""
         load, source, sink = inputs["load"], inputs["source"], inputs["sink"]
         done = self.pump.operate(load, source=source, sink=sink)
         return Outcome(
@@ -110,13 +104,7 @@ class ChillerModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return cooling and power of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the load is below 0 or the temperatures are far outside the curves.
-        """
+        """Return cooling and power of the period."""
         load, leaving, entering = inputs["load"], inputs["leaving"], inputs["entering"]
         done = self.chiller.operate(load, leaving=leaving, entering=entering)
         fits = self.chiller.capacity_curve.valid(leaving, entering)
@@ -155,13 +143,7 @@ class BoilerModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return heat and fuel of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the load is below 0 or the water is far outside the curve.
-        """
+        """Return heat and fuel of the period."""
         done = self.boiler.operate(inputs["load"], temperature=inputs["water"])
         return Outcome(
             outputs={"heat": done.heat, "fuel": done.fuel, "efficiency": done.efficiency},

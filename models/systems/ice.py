@@ -5,18 +5,9 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from engiagent.models.storage.ice_coil import InternalMeltTank
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.systems.module import Module, Outcome, units_of
-from engiagent.models.systems.ports import (
-    Port,
-    State,
-    Values,
-    action,
-    disturbance,
-    observation,
-    output,
-)
+from engiagent.models.systems.ports import Port, State, Values, action, disturbance, observation
 
 
 @dataclass(frozen=True)
@@ -57,13 +48,7 @@ class IceTankModule(Module):
         return (State(name="energy", unit="kWh", shape=shape, initial=self.initial),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the cold after the period; what melts by itself takes heat from outside.
-
-        Raises
-        ------
-        ParameterError
-            When a rate is below 0.
-        """
+        """Return the cold after the period; what melts by itself takes heat from outside."""
         charge, discharge = inputs["charge"], inputs["discharge"]
         energy = state["energy"]
         done = self.tank.step(energy, charge=charge, discharge=discharge, step_hours=step_hours)
@@ -82,68 +67,6 @@ class IceTankModule(Module):
             state={"energy": done.energy},
             entered={"energy": float(done.gain.sum())},
             violations={**beyond, "energy": after["energy"]},
-        )
-
-    def stored(self, state: Values) -> Mapping[str, float]:
-        """Return the heat, below 0 by the cold. [kWh]."""
-        return {"energy": -float(state["energy"].sum())}
-
-
-@dataclass(frozen=True)
-class IceCoilModule(Module):
-    """Ice on coils: ``brine_rate`` [kW/K] and ``brine_in`` say whether it freezes or melts.
-
-    ``heat`` goes to a thermal bus, below 0 while the ice melts.
-
-    Attributes
-    ----------
-    tank
-        The parameters.
-    initial
-        Cold after a reset that says nothing else; None when a reset must say it. [kWh]
-    """
-
-    tank: InternalMeltTank
-    initial: npt.ArrayLike | None = None
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """Brine, ambient, heat, and the cold at the start of the period."""
-        shape = units_of(self.tank)
-        return (
-            action("brine_rate", "kW/K", shape=shape),
-            disturbance("brine_in", "degC", "thermal", shape=shape),
-            disturbance("ambient", "degC", "thermal", default=20.0),
-            output("heat", "thermal", way="gives", shape=shape),
-            observation("brine_out", "degC", "thermal", shape=shape),
-            observation("energy", "kWh", "thermal", instant=True, shape=shape),
-        )
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        """The cold."""
-        shape = units_of(self.tank)
-        return (State(name="energy", unit="kWh", shape=shape, initial=self.initial),)
-
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the cold after the period.
-
-        Raises
-        ------
-        ParameterError
-            When the rate of the brine is below 0 or the cold is more than the capacity.
-        """
-        done = self.tank.step(
-            state["energy"],
-            brine_rate=inputs["brine_rate"],
-            brine_in=inputs["brine_in"],
-            step_hours=step_hours,
-            ambient=inputs["ambient"],
-        )
-        return Outcome(
-            state={"energy": done.energy},
-            outputs={"heat": done.rate, "brine_out": done.brine_out},
-            entered={"energy": float(done.gain.sum())},
         )
 
     def stored(self, state: Values) -> Mapping[str, float]:

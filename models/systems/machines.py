@@ -26,13 +26,7 @@ class FanModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return power and heat of the period; the rest of the power leaves.
-
-        Raises
-        ------
-        ParameterError
-            When the flow is below 0.
-        """
+        """Return power and heat of the period; the rest of the power leaves."""
         flow = inputs["flow"]
         power, heat = self.fan.power(flow), self.fan.heat(flow)
         return Outcome(
@@ -60,13 +54,7 @@ class PumpModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the operating point of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the speed is below 0 or the point is beyond the curves.
-        """
+        """Return the operating point of the period."""
         speed = inputs["speed"]
         if speed == 0.0:
             nothing = np.zeros(())

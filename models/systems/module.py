@@ -79,11 +79,6 @@ class Module(ABC):
             Values that replace the initial ones of the states.
         random
             For modules with chance in them.
-
-        Raises
-        ------
-        ParameterError
-            When a state has no initial value, or one of a wrong shape.
         """
         start: dict[str, Floats] = {}
         for state in self.states:

@@ -176,13 +176,7 @@ def total(value: Floats) -> float:
 
 
 def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Floats:
-    """Return a value as an array of a shape; one number stands for all units.
-
-    Raises
-    ------
-    ParameterError
-        When the shape differs or a value is not finite.
-    """
+    """Return a value as an array of a shape; one number stands for all units."""
     array = np.asarray(value, dtype=np.float64)
     if array.ndim == 0 and shape:
         array = np.full(shape, float(array))

@@ -44,13 +44,7 @@ class PvModule(Module):
         )
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the power of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the weather is out of range.
-        """
+        """Return the power of the period."""
         done = self.array.output(
             inputs["irradiance"], inputs["air_temperature"], inputs["wind_speed"]
         )
@@ -97,13 +91,7 @@ class WindModule(Module):
         return (State(name="running", unit="1", initial=1.0),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the power of the period.
-
-        Raises
-        ------
-        ParameterError
-            When the weather is out of range.
-        """
+        """Return the power of the period."""
         runs, available = self.turbine.step(
             state["running"] > 0.5, inputs["speed"], inputs["density"]
         )

@@ -29,13 +29,7 @@ class Schedule:
         return (State(name=PERIOD, unit="1", initial=0.0),)
 
     def at(self, state: Values) -> dict[str, Floats]:
-        """Return the values of the period.
-
-        Raises
-        ------
-        ParameterError
-            When a series has ended.
-        """
+        """Return the values of the period."""
         found = {}
         for name, values in self.values.items():
             array = np.asarray(values, dtype=np.float64)

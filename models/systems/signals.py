@@ -62,13 +62,7 @@ class ProfileModule(Module):
         return {"value": np.asarray(array[min(round(float(state[PERIOD])), len(array) - 1)])}
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Go on to the next period.
-
-        Raises
-        ------
-        ParameterError
-            When the series has ended.
-        """
+        """Go on to the next period."""
         schedule = Schedule({"value": self.values})
         schedule.at(state)
         return Outcome(state=schedule.next(state))

@@ -40,7 +40,9 @@ class Simulation:
     Examples
     --------
     >>> from engiagent.models import Battery, Load
-    >>> from engiagent.models.systems import BatteryModule, Bus, GridModule, LoadModule, System
+    >>> from engiagent.models.systems.electrical import BatteryModule, GridModule, LoadModule
+    >>> from engiagent.models.systems.system import System
+    >>> from engiagent.models.systems.wiring import Bus
     >>> home = System(
     ...     modules={
     ...         "battery": BatteryModule(Battery(energy_capacity=10.0, initial_energy=5.0)),
@@ -103,11 +105,6 @@ class Simulation:
             Values of states by full name; the others keep their own initial values.
         seed
             Of all chance; the same seed gives the same run.
-
-        Raises
-        ------
-        ParameterError
-            When a state is unknown or has no initial value.
         """
         given = dict(initial or {})
         states = self.system.states
@@ -148,12 +145,6 @@ class Simulation:
         action, disturbance
             Values of the system's own open inputs by full name; those with a default may be left
             out.
-
-        Raises
-        ------
-        ParameterError
-            When a name is unknown, a value is missing or not finite, or a module refuses its
-            inputs; the state is then unchanged.
         """
         before = self._current()
         values = self._observed()
@@ -208,11 +199,6 @@ class Simulation:
             N, when no series says it.
         initial, seed
             As of :meth:`reset`.
-
-        Raises
-        ------
-        ParameterError
-            When lengths differ, or as :meth:`step`, naming the period.
         """
         given = [
             {name: np.asarray(v, dtype=np.float64) for name, v in (series or {}).items()}

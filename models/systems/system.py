@@ -40,7 +40,7 @@ class System:
     Examples
     --------
     >>> from engiagent.models import Battery, Load
-    >>> from engiagent.models.systems import BatteryModule, GridModule, LoadModule
+    >>> from engiagent.models.systems.electrical import BatteryModule, GridModule, LoadModule
     >>> home = System(
     ...     modules={
     ...         "battery": BatteryModule(Battery(energy_capacity=10.0, initial_energy=5.0)),

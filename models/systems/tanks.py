@@ -59,13 +59,7 @@ class MixedTankModule(Module):
         return (State(name="temperature", unit="degC", shape=shape, initial=self.initial),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the temperature after the period; draw and losses leave.
-
-        Raises
-        ------
-        ParameterError
-            When the draw is below 0.
-        """
+        """Return the temperature after the period; draw and losses leave."""
         shape = units_of(self.tank)
         draw = inputs["draw"]
         done = self.tank.step(
@@ -162,13 +156,7 @@ class StratifiedTankModule(Module):
         return (State(name="temperature", unit="degC", shape=shape, initial=self.initial),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the layers after the period; the loss leaves.
-
-        Raises
-        ------
-        ParameterError
-            When a flow is below 0.
-        """
+        """Return the layers after the period; the loss leaves."""
         heat = np.zeros(self.tank.layers)
         heat[self.heated_layer] = float(inputs["heating"])
         done = self.tank.step(

@@ -48,13 +48,7 @@ class EvFleetModule(Module):
         return (State(name="energy", unit="kWh", shape=shape, initial=self.initial_energy),)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the energy after the period; losses and driving leave.
-
-        Raises
-        ------
-        ParameterError
-            When a power or a distance is below 0.
-        """
+        """Return the energy after the period; losses and driving leave."""
         fleet, charge, discharge = self.fleet, inputs["charge"], inputs["discharge"]
         after = fleet.step(state["energy"], charge, discharge, step_hours, inputs["distance"])
         lost = (1.0 - np.asarray(fleet.charge_efficiency)) * charge

@@ -59,13 +59,7 @@ class Bill:
         return float(self.by_month.sum())
 
     def of(self, name: str) -> float:
-        """Return the sum of one component over the horizon. [currency].
-
-        Raises
-        ------
-        ParameterError
-            When the bill has no such component.
-        """
+        """Return the sum of one component over the horizon. [currency]."""
         if name not in self.components:
             raise ParameterError(
                 f"the bill has no line {name!r}; it has {', '.join(self.components) or 'none'}"
@@ -92,11 +86,6 @@ def bill(
         Mean powers of the periods, shape (N,). At least 0. [kW]
     history
         What happened before the horizon.
-
-    Raises
-    ------
-    ParameterError
-        When a power is below 0 or not finite, or the tariff has parts that exclude one another.
 
     Examples
     --------

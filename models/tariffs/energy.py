@@ -78,11 +78,6 @@ def net_metering(
     """Return cost, paid surplus and carried energy of each billing month, shape (months,).
 
     The cost may be below 0 only when money is carried. [currency], [currency], [kWh]
-
-    Raises
-    ------
-    ParameterError
-        When tiers fill in the order of time or by day, for which netting has no meaning here.
     """
     if charge.tiers_by == "total" or charge.tiers_reset != "month":
         raise ParameterError(

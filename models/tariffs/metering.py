@@ -69,13 +69,7 @@ class Metered:
 def measure(
     tariff: Tariff, times: MeterTimes, import_power: npt.ArrayLike, export_power: npt.ArrayLike
 ) -> Metered:
-    """Return what the meter measured under the windows of a tariff.
-
-    Raises
-    ------
-    ParameterError
-        When a power is below 0, not finite, or not one for each period.
-    """
+    """Return what the meter measured under the windows of a tariff."""
     power_in = _power(import_power, times, "the import")
     power_out = _power(export_power, times, "the export")
     second = times.common_second(*_boundaries(tariff))

@@ -99,13 +99,7 @@ class Schedule:
 
     @staticmethod
     def of(*rules: Rule, default: int = 0, holidays: Iterable[date] = ()) -> "Schedule":
-        """Return the schedule that holds ``default`` but where rules say otherwise.
-
-        Raises
-        ------
-        ParameterError
-            When a rule names an hour off the quarters, or a month that is none.
-        """
+        """Return the schedule that holds ``default`` but where rules say otherwise."""
         slots = 96
         grids = {kind: np.full((12, slots), default, dtype=np.int64) for kind in _KINDS}
         for rule in rules:

@@ -94,11 +94,6 @@ class Tariff:
 
         A period that several prices share has their mean by time, which is exact for power held
         over it. Taxes are not included.
-
-        Raises
-        ------
-        ParameterError
-            When a charge has tiers, so that the price depends on the energy of the month.
         """
         total = np.zeros(times.count)
         for charge in self.energy:
@@ -109,11 +104,6 @@ class Tariff:
         """Return the credit for export in each period, shape (N,). [per kWh].
 
         Under net metering that is the import price, as long as the month nets to an import.
-
-        Raises
-        ------
-        ParameterError
-            When the credit has tiers.
         """
         if self.export is None:
             return np.zeros(times.count)
@@ -171,13 +161,7 @@ class BillHistory:
             within(list(so_far.values()), f"the energy so far of {name!r}", "kWh", low=0.0)
 
     def energy_before(self, charge: EnergyCharge) -> Floats:
-        """Return the energy so far of a charge by period, shape (periods,). [kWh].
-
-        Raises
-        ------
-        ParameterError
-            When it names a period that the charge has not.
-        """
+        """Return the energy so far of a charge by period, shape (periods,). [kWh]."""
         before = np.zeros(len(charge.periods))
         for number, energy in self.energy_so_far.get(charge.name, {}).items():
             if number not in range(len(before)):

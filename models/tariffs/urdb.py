@@ -130,11 +130,6 @@ def from_urdb(rate: Mapping[str, Any]) -> Tariff:
         One rate as JSON gives it, or an answer of the database with one rate in ``items``.
         Rates are in USD.
 
-    Raises
-    ------
-    ParameterError
-        When a field is missing, wrong, or says what no tariff here can.
-
     Examples
     --------
     >>> rate = {"energyratestructure": [[{"rate": 0.1, "adj": 0.02, "unit": "kWh"}]],

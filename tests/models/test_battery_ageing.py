@@ -1,24 +1,12 @@
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-import rainflow as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.battery_ageing import (
-    BatteryAgeing,
-    CalendarAgeing,
-    CycleLifeTable,
-    WoehlerCurve,
-)
-from engiagent.models.rainflow import Cycles, rainflow, turning_points
+from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
 from engiagent.models.ranges import ParameterError
-
-# ASTM E1049-85, figure 6: peaks and valleys A to I, and its table of counted ranges.
-STANDARD = [-2, 1, -3, 5, -1, 3, -4, 4, -2]
-STANDARD_COUNTS = {3.0: 0.5, 4.0: 1.5, 6.0: 0.5, 8.0: 1.0, 9.0: 0.5}
 
 # PySAM BatteryStateful 7.1.1.post1, default LFP cell at rest for a year of hourly steps: room
 # temperature, then state of charge and relative capacity after 1, 1460, 2920 … 8760 hours. The
@@ -42,74 +30,6 @@ SAM_REST = [
 ]
 
 
-def counted(cycles: Cycles) -> Counter[float]:
-    totals: Counter[float] = Counter()
-    for size, count in zip(cycles.range.tolist(), cycles.count.tolist(), strict=True):
-        totals[size] += count
-    return totals
-
-
-def test_the_example_of_the_standard() -> None:
-    assert counted(rainflow(STANDARD)) == STANDARD_COUNTS
-
-
-@settings(deadline=None, max_examples=150)
-@given(st.lists(st.integers(-9, 9), min_size=3, max_size=80))  # of two points it counts nothing
-def test_counts_equal_those_of_the_rainflow_package(values: list[int]) -> None:
-    theirs: Counter[float] = Counter()
-    for size, _, count, _, _ in reference.extract_cycles(values):
-        theirs[float(size)] += count
-    theirs.pop(0.0, None)
-    assert counted(rainflow(values)) == theirs
-
-
-@pytest.mark.parametrize("shape", ["walk", "noise", "spiral out", "spiral in", "nested"])
-def test_long_series_of_every_kind_equal_the_package(shape: str) -> None:
-    rng = np.random.default_rng(7)
-    n = 4001
-    sign = (-1.0) ** np.arange(n)
-    values = {
-        "walk": rng.normal(size=n).cumsum(),
-        "noise": rng.normal(size=n),
-        "spiral out": sign * np.arange(n),
-        "spiral in": sign * np.arange(n)[::-1],
-        "nested": sign * np.abs(np.arange(n) - n // 2),
-    }[shape]
-    cycles = rainflow(values)
-    theirs = np.array(
-        [(size, mean, count) for size, mean, count, _, _ in reference.extract_cycles(values)]
-    )
-    ours = np.column_stack((cycles.range, cycles.mean, cycles.count))
-    assert ours[np.lexsort(ours.T)] == pytest.approx(theirs[np.lexsort(theirs.T)], abs=1e-9)
-
-
-def test_fifteen_years_of_hours_are_counted_in_a_second() -> None:
-    from time import process_time
-
-    soc = np.random.default_rng(1).uniform(size=131_401)
-    begin = process_time()
-    cycles = rainflow(soc)
-    assert process_time() - begin < 1.0
-    # Every turning point but the ends of the residue closes: ranges hold the whole travel.
-    assert 2 * (cycles.count * cycles.range).sum() == pytest.approx(
-        2 * np.abs(np.diff(soc)).sum() / 2, rel=1e-9
-    )
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
-def test_cycles_hold_the_whole_travel(values: list[float]) -> None:
-    cycles = rainflow(values)
-    assert 2 * (cycles.count * cycles.range).sum() == pytest.approx(
-        np.abs(np.diff(values)).sum(), abs=1e-9
-    )
-
-
-def test_a_plateau_turns_once_and_a_constant_never() -> None:
-    assert turning_points([0, 1, 1, 1, 0]).tolist() == [0, 1, 4]
-    assert len(rainflow([3.0, 3.0, 3.0]).range) == 0
-
-
 def test_a_year_of_full_cycles_uses_the_life_that_the_curve_promises() -> None:
     soc = np.tile([0.1, 0.9], 365)
     ageing = BatteryAgeing(cycle_life=WoehlerCurve(cycles_at_full_depth=2000.0, exponent=1.2))
@@ -123,15 +43,6 @@ def test_a_half_cycle_counts_when_it_ends() -> None:
     ageing = BatteryAgeing(cycle_life=WoehlerCurve(cycles_at_full_depth=100.0))
     report = ageing.assess([0.0, 1.0, 1.0, 0.0], 25.0, 1.0)
     assert report.cycle_loss == pytest.approx([0.0, 0.001, 0.001, 0.002])
-
-
-def test_the_table_gives_its_points_and_a_straight_line_in_logarithms() -> None:
-    curve = WoehlerCurve(cycles_at_full_depth=3000.0, exponent=1.7)
-    depth = (0.1, 0.3, 1.0)
-    table = CycleLifeTable(depth=depth, cycles=tuple(curve.cycles_to_end(depth)))
-    wide = np.geomspace(0.01, 1.0, 30)
-    assert table.cycles_to_end(wide) == pytest.approx(curve.cycles_to_end(wide), rel=1e-12)
-    assert np.isinf(table.cycles_to_end(0.0))
 
 
 @pytest.mark.parametrize(("temperature", "charge", "capacity"), SAM_REST)
@@ -193,13 +104,10 @@ def test_a_battery_that_does_nothing_and_does_not_age_lives_for_ever() -> None:
     ("build", "words"),
     [
         (lambda: WoehlerCurve(cycles_at_full_depth=0.0), "above 0"),
-        (lambda: CycleLifeTable(depth=(0.5, 0.2), cycles=(1.0, 2.0)), "numbers that rise"),
-        (lambda: CycleLifeTable(depth=(0.2, 0.5), cycles=(1.0, 2.0)), "numbers that fall"),
         (lambda: CalendarAgeing(rate=float("nan")), "nan"),
         (lambda: BatteryAgeing(end_of_life_loss=20.0), "at most 1"),
         (lambda: BatteryAgeing().assess([0.5, 1.5], 20.0, 1.0), "1.5"),
         (lambda: BatteryAgeing().assess([0.5], 20.0, 1.0), "one for each instant"),
-        (lambda: rainflow([0.0, float("nan")]), "nan at place 1"),
     ],
 )
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:

@@ -5,11 +5,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from engiagent.models.battery import Battery
 from engiagent.models.ev import EvFleet, Sessions
-from engiagent.models.ev_flexibility import flexibility
 from engiagent.models.ranges import ParameterError
 
 
@@ -91,66 +89,6 @@ def test_every_session_is_a_battery_of_its_own(seed: int) -> None:
     assert np.isnan(path.energy[away]).all()
 
 
-def highest_and_lowest(
-    cars: EvFleet, session: Sessions, n: int, step: float, at: int
-) -> list[float]:
-    """A second route: the linear programme of one session, its energy at one instant."""
-    part = session.availability(n, 1, step)[:, 0]
-    up, down = 0.93 * step, step / 0.9
-    rise = np.concatenate((np.tril(np.ones((n, n))) * up, -np.tril(np.ones((n, n))) * down), axis=1)
-    start = float(np.asarray(session.arrival_energy)[0])
-    full, least = 50.0, 5.0
-    wanted = float(np.asarray(session.required_energy)[0])
-    most_in, most_out = (
-        float(np.asarray(limit)) for limit in (cars.charge_power_max, cars.discharge_power_max)
-    )
-    upper, lower = np.full(n, full - start), np.full(n, least - start)
-    lower[-1] = max(lower[-1], wanted - start)
-    bounds = [(0, p * most_in) for p in part] + [(0, p * most_out) for p in part]
-    found = []
-    for sign in (1.0, -1.0):
-        result = linprog(
-            sign * rise[at - 1],
-            A_ub=np.concatenate((rise, -rise)),
-            b_ub=np.concatenate((upper, -lower)),
-            bounds=bounds,
-        )
-        assert result.status == 0
-        found.append(start + sign * float(result.fun))
-    return found
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1))
-def test_flexibility_is_what_a_linear_programme_can_reach(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n, step = 8, 0.5
-    back = float(rng.choice([0.0, 6.0]))
-    cars = EvFleet(
-        energy_capacity=[50.0],
-        charge_power_max=11.0,
-        discharge_power_max=back,
-        charge_efficiency=0.93,
-        discharge_efficiency=0.9,
-        minimum_energy=5.0,
-    )
-    session = Sessions(
-        vehicle=[0],
-        arrival=[rng.uniform(0, 0.4)],
-        departure=[rng.uniform(3.6, 4.0)],
-        arrival_energy=[rng.uniform(6, 45)],
-        required_energy=[rng.uniform(0, 50)],
-    )
-    bounds = flexibility(cars, session, n, step)
-    reachable = float(cars.deliverable(session)[0]) >= float(np.asarray(session.required_energy)[0])
-    assert bool((bounds.lowest <= bounds.highest + 1e-9).all()) == reachable
-    if reachable:
-        for at in (1, 4, 8):
-            low, high = highest_and_lowest(cars, session, n, step, at)
-            assert bounds.lowest[at, 0] == pytest.approx(low, abs=1e-6)
-            assert bounds.highest[at, 0] == pytest.approx(high, abs=1e-6)
-
-
 def test_excess_says_who_leaves_too_empty_and_who_charges_while_away() -> None:
     cars = EvFleet(energy_capacity=[50.0, 40.0], charge_power_max=10.0)
     sessions = Sessions(
@@ -166,15 +104,6 @@ def test_excess_says_who_leaves_too_empty_and_who_charges_while_away() -> None:
     assert excess.charge.tolist() == [[0.0, 4.0], [2.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     assert excess.above[:, 1].tolist() == [0.0, 0.0, 1.0, 6.0, 6.0]
     assert not excess.both.any()
-
-
-def test_a_vehicle_that_arrives_above_its_range_may_stay_there() -> None:
-    cars = EvFleet(energy_capacity=[50.0], charge_power_max=10.0, minimum_energy=5.0)
-    for arrived in (52.0, 3.0):
-        session = Sessions(vehicle=[0], arrival=[0.0], departure=[2.0], arrival_energy=[arrived])
-        bounds = flexibility(cars, session, 2, 1.0)
-        assert bounds.lowest[:, 0].tolist() == [arrived] * 3
-        assert bounds.highest[:, 0].tolist() == ([52.0] * 3 if arrived > 50 else [3.0, 13.0, 23.0])
 
 
 @settings(deadline=None)

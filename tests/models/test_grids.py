@@ -1,6 +1,7 @@
 """Feeders against figures published or computed elsewhere, and against laws of the circuit."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,80 +24,24 @@ BRANCHES = """
 """
 TIES = "21 8 2 2; 9 15 2 2; 12 22 2 2; 18 33 .5 .5; 25 29 .5 .5"
 # Demand of the buses 1 to 33. [kW], [kvar]
-ACTIVE = np.array(
-    [
-        0,
-        100,
-        90,
-        120,
-        60,
-        60,
-        200,
-        200,
-        60,
-        60,
-        45,
-        60,
-        60,
-        120,
-        60,
-        60,
-        60,
-        90,
-        90,
-        90,
-        90,
-        90,
-        90,
-        420,
-        420,
-        60,
-        60,
-        60,
-        120,
-        200,
-        150,
-        210,
-        60,
-    ]
-)
-REACTIVE = np.array(
-    [
-        0,
-        60,
-        40,
-        80,
-        30,
-        20,
-        100,
-        100,
-        20,
-        20,
-        30,
-        35,
-        35,
-        80,
-        10,
-        20,
-        20,
-        40,
-        40,
-        40,
-        40,
-        40,
-        50,
-        200,
-        200,
-        25,
-        25,
-        20,
-        70,
-        600,
-        70,
-        100,
-        40,
-    ]
-)
+ACTIVE_TEXT = """
+0 100 90 120 60 60 200 200 60 60 45 60 60 120 60 60 60 90 90 90 90 90 90 420 420 60 60 60 120
+200 150 210 60
+"""
+ACTIVE = np.array(ACTIVE_TEXT.split(), dtype=int)
+REACTIVE_TEXT = """
+0 60 40 80 30 20 100 100 20 20 30 35 35 80 10 20 20 40 40 40 40 40 50 200 200 25 25 20 70 600 70
+100 40
+"""
+REACTIVE = np.array(REACTIVE_TEXT.split(), dtype=int)
+
+
+def per_kilometre(name: str, length: float, ampacity: float = np.inf, **values: Any) -> Line:
+    """Return a line from values per kilometre, as data sheets have them."""
+    electric = {key: values.pop(key) for key in ("resistance", "reactance")}
+    charging = length * values.pop("susceptance", 0.0)
+    total = {key: length * value for key, value in electric.items()}
+    return Line(name=name, susceptance=charging, ampacity=ampacity, **total, **values)
 
 
 def baran_wu(ties_closed: bool = False) -> Feeder:
@@ -124,7 +69,7 @@ def village() -> Feeder:
     return Feeder(
         buses=tuple(Bus(name=name, nominal_voltage=level) for name, level in levels.items()),
         lines=(
-            Line.per_kilometre(
+            per_kilometre(
                 name="cable",
                 from_bus="hv",
                 to_bus="mv",
@@ -134,7 +79,7 @@ def village() -> Feeder:
                 susceptance=2 * np.pi * 50 * 0.273,
                 ampacity=360.0,
             ),
-            Line.per_kilometre(
+            per_kilometre(
                 name="feeder",
                 from_bus="board",
                 to_bus="street",
@@ -144,7 +89,7 @@ def village() -> Feeder:
                 ampacity=270.0,
             ),
             # Given against the flow of supply, which must not matter.
-            Line.per_kilometre(
+            per_kilometre(
                 name="branch",
                 from_bus="farm",
                 to_bus="street",
@@ -246,37 +191,8 @@ def test_beyond_the_limit_there_is_no_solution_and_it_is_said(method: str) -> No
         assert np.isfinite(values[[0, 3]]).all()
     with pytest.raises(ParameterError, match="no solution in 2 of 4 periods, first in period 1"):
         flow.require_converged()
-    broken = flow.violations(0.9, 1.1)
-    assert broken.any
-    assert broken.unsolved.tolist() == [False, True, True, False]
-    assert np.isinf(broken.undervoltage[1]).all()
     alone = feeder.flow(demand[:1], method=method)  # type: ignore[arg-type]
     assert alone.voltage[0] == pytest.approx(flow.voltage[0], abs=1e-12)
-
-
-def test_claimed_voltages_can_be_checked() -> None:
-    # Those of pandapower again; a claim that is 0.1 % off at one bus is found.
-    voltage = np.array([1.02, 1.0188413569, 1.0407532401, 1.0240914081, 1.0691403105])
-    degrees = [0.0, -0.0440563287, -150.4958081877, -150.6253944856, -149.9253840200]
-    active, reactive = village().mismatch(voltage, np.radians(degrees), *VILLAGE_DEMAND)
-    assert active[0] == pytest.approx([563.9097012, 0, 0, 0, 0], abs=1e-3)
-    assert reactive[0] == pytest.approx([-62.6479109, 0, 0, 0, 0], abs=1e-3)
-    voltage[4] *= 1.001
-    active, _ = village().mismatch(voltage, np.radians(degrees), *VILLAGE_DEMAND)
-    assert abs(active[0, 4]) > 0.5
-    with pytest.raises(ParameterError, match="the voltage is nan at farm in period 0"):
-        village().mismatch([1, 1, 1, 1, np.nan], np.zeros(5), *VILLAGE_DEMAND)
-    with pytest.raises(ParameterError, match="give all for the same periods"):
-        village().mismatch(np.ones((2, 5)), np.zeros(5), *VILLAGE_DEMAND)
-
-
-def test_violations_are_amounts() -> None:
-    flow = village().flow(*VILLAGE_DEMAND)
-    broken = flow.violations(1.03, 1.05, 0.3)
-    assert broken.undervoltage[0] == pytest.approx(np.maximum(1.03 - flow.voltage[0], 0), abs=1e-15)
-    assert broken.overvoltage[0, 4] == pytest.approx(0.0191403105, abs=1e-8)
-    assert broken.overload[0] == pytest.approx([0, 0.025597813, 0.036133145, 0], abs=1e-8)
-    assert not flow.violations(0.9, 1.1).any
 
 
 @st.composite
@@ -312,7 +228,7 @@ def feeders(draw: st.DrawFn) -> tuple[Feeder, Floats, Floats]:
         levels.append(levels[parent])
         length = rng.uniform(0.05, 3.0) if levels[parent] == 10.0 else rng.uniform(0.01, 0.1)
         lines.append(
-            Line.per_kilometre(
+            per_kilometre(
                 name=f"l{child}",
                 from_bus=begin,
                 to_bus=end,

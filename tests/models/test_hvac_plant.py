@@ -7,15 +7,11 @@ import pytest
 from CoolProp.CoolProp import PropsSI
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 
-from engiagent.models.hvac import moist_air
-from engiagent.models.hvac.air_streams import AirStream
 from engiagent.models.hvac.boiler import CONDENSING_CURVE, Boiler
 from engiagent.models.hvac.chiller import Chiller
-from engiagent.models.hvac.cooling_tower import CoolingTower
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, TableMap
-from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, Defrost, HeatPump
+from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
 from engiagent.models.hvac.york_calc import YorkCalcTower, approach
 from engiagent.models.ranges import ParameterError
@@ -91,13 +87,6 @@ def test_a_chiller_is_energyplus_and_keeps_energy(
     assert done.heat_rejected + done.loss == pytest.approx(
         float(done.cooling + done.power), rel=1e-12
     )
-    if float(done.unmet) == 0:
-        back = MCQUAY.cooling(done.power, leaving=leaving, entering=entering)
-        one_power = 0.1 <= load / float(MCQUAY.capacity(leaving, entering)) < 0.25
-        largest = 0.25 * float(MCQUAY.capacity(leaving, entering)) if one_power else load
-        assert back == pytest.approx(largest, rel=1e-9, abs=1e-9)
-    fits = MCQUAY.valid(load, leaving=leaving, entering=entering)
-    assert bool(fits) == (float(done.unmet) == 0)
 
 
 def test_chillers_side_by_side_over_hours() -> None:
@@ -120,7 +109,7 @@ def test_a_fraction_of_carnot_follows_an_ideal_cycle(fluid: str) -> None:
         liquid = PropsSI("H", "P", high, "Q", 0, fluid)
         return float((hot - liquid) / (hot - start["H"]))
 
-    model = CarnotCop.from_rating(cop=cycle(0.0, 40.0), source=0.0, sink=40.0)
+    model = CarnotCop(fraction=cycle(0.0, 40.0) / float(CarnotCop(fraction=1.0).at(0.0, 40.0)))
     assert 0.7 < model.fraction < 1.0  # type: ignore[operator]
     for cold, warm in ((-10.0, 40.0), (0.0, 30.0), (10.0, 50.0), (-10.0, 55.0)):
         assert float(model.at(cold, warm)) == pytest.approx(cycle(cold, warm), rel=0.14)
@@ -152,7 +141,6 @@ PUMP = HeatPump(
     ),
     modulation=Polynomial((1.1, -0.1)),
     minimum_part_load=0.3,
-    defrost=Defrost(low=-3.0, high=5.0, capacity_factor=0.93, cop_factor=0.9),
     standby_power=0.02,
 )
 
@@ -164,15 +152,14 @@ def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, si
     assert done.power + done.source_heat == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.power * done.cop == pytest.approx(float(done.heat), rel=1e-12, abs=1e-15)
     assert done.loss >= 0.02 - 1e-12
-    assert bool(PUMP.valid(load, source=source, sink=sink)) == (float(done.unmet) <= 1e-9)
     if float(done.unmet) == 0 and load > 0.01:
         assert PUMP.heat(done.power, source=source, sink=sink) == pytest.approx(load, rel=1e-7)
 
 
 def test_part_load_is_the_product_of_its_factors() -> None:
-    capacity = 8.0 * 0.85 * 0.93
+    capacity = 8.0 * 0.85
     full = float(PUMP.full_load_cop(0.0, 42.5))
-    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2 * 0.9)
+    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2)
     assert full == pytest.approx(at, rel=1e-12)
     assert PUMP.capacity(0.0, 42.5) == pytest.approx(capacity, rel=1e-12)
     load = 0.15 * capacity
@@ -249,7 +236,6 @@ def test_a_boiler_keeps_energy_and_its_inverse(load: float, temperature: float) 
     assert done.fuel == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
     assert bool(done.condensing) == (temperature < 55.0 and load > 0)
-    assert bool(BOILER.valid(load, temperature=temperature)) == (load <= 100.0)
     if 1e-6 < load <= 100.0:
         assert BOILER.heat(done.fuel, temperature=temperature) == pytest.approx(load, rel=1e-7)
 
@@ -258,80 +244,6 @@ def test_a_condensing_boiler_likes_cold_water_and_low_fire_but_not_cycling() -> 
     efficiency = BOILER.operate([100.0, 50.0, 20.0, 2.0], temperature=30.0).efficiency
     assert efficiency[0] < efficiency[1] < efficiency[2] > efficiency[3]
     assert (np.diff(BOILER.efficiency(0.5, np.linspace(30, 85, 12))) < 0).all()
-    assert not Boiler(rated_capacity=1.0, rated_efficiency=1.05).valid(1.0, temperature=30.0)
-    by_net = Boiler(rated_capacity=1.0, rated_efficiency=1.05, efficiency_max=1.11)
-    assert by_net.valid(1.0, temperature=30.0)
-
-
-TOWER = CoolingTower(coefficient=2.0, rated_air_flow=20.0, rated_fan_power=15.0, natural_flow=0.1)
-
-
-@given(
-    st.floats(0.0, 1.0),
-    st.floats(2.0, 60.0),
-    st.floats(15.0, 60.0),
-    st.floats(-20.0, 40.0),
-    st.floats(0.05, 1.0),
-    st.floats(8e4, 1.05e5),
-)
-def test_a_tower_keeps_air_water_and_energy(
-    speed: float, flow: float, hot: float, t: float, rh: float, p: float
-) -> None:
-    air = AirStream(flow=1.0, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh, p))
-    done = TOWER.operate(air, water_flow=flow, water_in=hot, speed=speed, pressure=p)
-    moved = 20.0 * max(speed, 0.1)
-    entering = air.with_flow(moved)
-    into = flow * 4.186 * hot + entering.power
-    out = done.water_flow_out * 4.186 * done.water_out + done.air.power
-    assert into - out == pytest.approx(0.0, abs=1e-9 * (abs(float(into)) + 100.0))
-    assert done.air.water - entering.water == pytest.approx(
-        float(flow - done.water_flow_out), abs=1e-12 * flow
-    )
-    if hot > t:
-        assert float(moist_air.wet_bulb(t, air.humidity_ratio, p)) <= done.water_out <= hot
-
-
-def test_a_tower_is_near_the_integral_of_merkels_equation() -> None:
-    air = AirStream(flow=1.0, temperature=28.0, humidity_ratio=moist_air.humidity_ratio(28.0, 0.5))
-    for water, speed, hot in ((20.0, 1.0, 35.0), (15.0, 0.6, 38.0), (25.0, 0.9, 32.0)):
-        flow = 20.0 * speed
-        ntu = float(TOWER.transfer_units(water, flow))
-
-        def merkel(out: float, hot: float = hot, water: float = water, flow: float = flow) -> float:
-            t = np.linspace(out, hot, 401)
-            heat = float(air.enthalpy) + water * 4.186 * (t - out) / flow
-            drive = moist_air.saturated_enthalpy(t) - heat
-            return float(np.trapezoid(4.186 / drive, t)) if drive.min() > 0 else 1e3
-
-        wanted = ntu * flow / water
-        exact = brentq(lambda out, w=wanted: merkel(out) - w, 21.0, hot - 0.1)
-        done = TOWER.operate(air, water_flow=water, water_in=hot, speed=speed)
-        # The linear saturation line of Braun against Merkel's integral over the curved one.
-        assert hot - done.water_out == pytest.approx(hot - exact, rel=0.04)
-
-
-def test_limits_of_a_tower() -> None:
-    air = AirStream(flow=1.0, temperature=30.0, humidity_ratio=0.014)
-    wet = float(moist_air.wet_bulb(30.0, 0.014))
-    huge = CoolingTower(coefficient=60.0, rated_air_flow=200.0, rated_fan_power=15.0)
-    done = huge.operate(air, water_flow=20.0, water_in=35.0, speed=1.0)
-    assert done.water_out == pytest.approx(wet, abs=0.1)
-    calm = CoolingTower(coefficient=2.0, rated_air_flow=20.0, rated_fan_power=15.0)
-    still = calm.operate(air, water_flow=20.0, water_in=35.0, speed=0.0)
-    assert np.stack((still.heat, still.evaporation, still.fan_power)).max() == 0.0
-    assert still.water_out == 35.0
-
-
-def test_the_speed_of_a_tower_reaches_its_set_point_or_says_that_it_cannot() -> None:
-    air = AirStream(flow=1.0, temperature=25.0, humidity_ratio=0.01)
-    speed = TOWER.speed(air, water_flow=20.0, water_in=35.0, water_out=[20.0, 26.0, 34.0])
-    assert (speed[0], speed[2]) == (1.0, 0.0)
-    done = TOWER.operate(air, water_flow=20.0, water_in=35.0, speed=speed)
-    assert done.water_out[1] == pytest.approx(26.0, abs=1e-9)
-    assert done.water_out[0] > 20.0
-    assert done.water_out[2] < 34.0
-    makeup = CoolingTower.makeup(0.3, 20.0, cycles_of_concentration=4.0, drift=2e-5)
-    assert makeup == pytest.approx(0.4, rel=1e-12)
 
 
 def test_york_calc_is_its_published_sum_and_design_point() -> None:
@@ -371,7 +283,6 @@ def test_york_calc_is_its_published_sum_and_design_point() -> None:
     tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=8.0)
     at = {"wet_bulb": 25.56, "water_flow": 20.0}
     assert tower.water_out(465.0, **at, speed=0.5) > tower.water_out(465.0, **at, speed=1.0)
-    assert tower.valid(465.0, **at, speed=[1.0, 0.1]).tolist() == [True, False]
     assert tower.fan_power(0.5) == pytest.approx(1.0)
 
 
@@ -416,7 +327,6 @@ def test_machine_and_system_meet_where_the_quadratics_say(
         return
     flow = MACHINE.operating_flow(system, speed)
     assert flow == pytest.approx(root, rel=1e-9)
-    assert MACHINE.speed(flow, system.pressure(flow)) == pytest.approx(speed, rel=1e-9)
 
 
 def test_motor_drive_and_what_warms_the_stream() -> None:
@@ -425,10 +335,7 @@ def test_motor_drive_and_what_warms_the_stream() -> None:
     motor, drive = 0.80 + 0.25 * share - 0.13 * share**2, 0.90 + 0.07 * 0.8
     electric = MACHINE.electric_power(0.02, 0.8)
     assert electric == pytest.approx(shaft / motor / drive, rel=1e-12)
-    assert MACHINE.heat(0.02, 0.8, motor_in_stream=True) == pytest.approx(float(electric))
-    assert MACHINE.heat(0.02, 0.8) == pytest.approx(shaft)
     assert MACHINE.operating_flow(SystemCurve(static=200.0, resistance=1e5), 0.5) == 0.0
-    assert MACHINE.valid([0.02, 0.034, 0.02], [1.0, 0.5, 0.01]).tolist() == [True, False, False]
 
 
 def test_a_fan_by_flow_stops_with_it() -> None:
@@ -436,7 +343,6 @@ def test_a_fan_by_flow_stops_with_it() -> None:
     assert fan.power(0.0).tolist() == [0.0, 0.0]
     assert fan.power(2.0)[0] == pytest.approx(3.0, rel=1e-3)
     assert fan.heat(2.0) == pytest.approx(0.9 * fan.power(2.0))
-    assert fan.valid(3.0).tolist() == [False, True]
 
 
 def test_bad_plant_says_what_to_give() -> None:

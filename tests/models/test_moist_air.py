@@ -3,8 +3,6 @@ import psychrolib
 import pytest
 from CoolProp.CoolProp import PropsSI
 from CoolProp.HumidAirProp import HAPropsSI
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engiagent.models.hvac import moist_air, water
 from engiagent.models.ranges import Floats, ParameterError
@@ -33,25 +31,17 @@ def test_air_is_as_psychrolib_says() -> None:
         (moist_air.saturation_pressure(t), by_psychrolib("GetSatVapPres", t)),
         (ratio, by_psychrolib("GetHumRatioFromRelHum", t, relative, p)),
         (moist_air.relative_humidity(t, ratio, p), relative),
-        (moist_air.specific_volume(t, ratio, p), by_psychrolib("GetMoistAirVolume", t, ratio, p)),
-        (moist_air.density(t, ratio, p), by_psychrolib("GetMoistAirDensity", t, ratio, p)),
         (moist_air.saturated_enthalpy(t, p), by_psychrolib("GetSatAirEnthalpy", t, p) / 1e3),
         (moist_air.vapour_pressure(ratio, p), by_psychrolib("GetVapPresFromHumRatio", ratio, p)),
     ):
         assert ours == pytest.approx(theirs, rel=1e-9)
     heat = by_psychrolib("GetMoistAirEnthalpy", t, ratio) / 1e3
     assert moist_air.enthalpy(t, ratio) == pytest.approx(heat, rel=1e-12, abs=1e-12)
-    height = np.linspace(-4000.0, 11_000.0, 30)
-    assert moist_air.standard_pressure(height) == pytest.approx(
-        by_psychrolib("GetStandardAtmPressure", height), rel=1e-12
-    )
 
 
-def test_dew_point_and_wet_bulb_are_psychrolibs_but_closer() -> None:
+def test_wet_bulb_is_psychrolibs_but_closer() -> None:
     t, relative, p = some_air()
     ratio = moist_air.humidity_ratio(t, relative, p)
-    dew = by_psychrolib("GetTDewPointFromHumRatio", t, ratio, p)
-    assert moist_air.dew_point(ratio, p) == pytest.approx(dew, abs=1e-6)
     ours = moist_air.wet_bulb(t, ratio, p)
     assert moist_air.wet_bulb_humidity_ratio(ours, t, p) == pytest.approx(ratio, abs=1e-14)
     theirs = by_psychrolib("GetTWetBulbFromHumRatio", t, ratio, p)
@@ -66,19 +56,6 @@ def test_air_that_could_freeze_or_melt_the_wick_answers_with_the_liquid_one() ->
     liquid = float(moist_air.wet_bulb(dry, frozen))
     assert liquid >= 0.0
     assert moist_air.wet_bulb_humidity_ratio(liquid, dry) == pytest.approx(frozen, abs=1e-14)
-
-
-@given(st.floats(-60.0, 80.0), st.floats(0.001, 0.999), st.floats(5e4, 1.1e5))
-def test_wet_bulb_lies_between_dew_point_and_dry_bulb(t: float, rh: float, p: float) -> None:
-    ratio = moist_air.humidity_ratio(t, rh, p)
-    try:
-        dew = float(moist_air.dew_point(ratio, p))
-    except ParameterError:
-        return  # below -100 degC there are no properties
-    wet = float(moist_air.wet_bulb(t, ratio, p))
-    assert dew - 0.6 <= wet <= t + 1e-9  # ice and water disagree by less than that around 0 degC
-    if wet > 0:
-        assert dew <= wet + 1e-9
 
 
 def test_inverses_return_what_went_in() -> None:
@@ -98,8 +75,6 @@ def test_fog_boiling_and_nan_are_refused() -> None:
         moist_air.saturation_humidity_ratio(105.0)
     with pytest.raises(ParameterError, match="temperature of the air is nan"):
         moist_air.saturation_pressure([20.0, float("nan")])
-    with pytest.raises(ParameterError, match="dry air has no dew point"):
-        moist_air.dew_point(0.0)
     with pytest.raises(
         ParameterError, match=r"relative humidity is 50; give a number .* at most 1"
     ):
@@ -111,8 +86,6 @@ def test_water_is_as_iapws_says_within_the_stated_errors() -> None:
     for ours, key, scale, error in (
         (water.density, "D", 1.0, 1.6e-5),
         (water.specific_heat, "C", 1e-3, 4.4e-5),
-        (water.viscosity, "V", 1.0, 3.1e-5),
-        (water.conductivity, "L", 1.0, 3.1e-5),
     ):
         theirs = PropsSI(key, "T", t + 273.15, "P", np.full_like(t, 101_325.0), "Water") * scale
         assert ours(t) == pytest.approx(theirs, rel=error)

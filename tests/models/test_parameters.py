@@ -12,10 +12,11 @@ from engiagent.models.battery_system import BatteryState, BatterySystem
 from engiagent.models.chp import ExtractionChp
 from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
-from engiagent.models.parameters import increasing, linear_recursion, over_time, within
+from engiagent.models.parameters import increasing, over_time, within
 from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError
-from engiagent.models.wind import WindTurbine, power_law_profile
+from engiagent.models.recursion import linear_recursion
+from engiagent.models.wind import WindTurbine
 
 LOSS = QuadraticLoss(rated_power=50.0)
 PAIR = BatterySystem(energy_capacity=[10.0, 20.0], charge_loss=LOSS, discharge_loss=LOSS)
@@ -39,7 +40,6 @@ THREE, FOUR = np.ones(3), np.ones((4, 3))
         lambda: TURBINE.power(THREE, [1.1, 1.2]),
         lambda: TURBINE.running(FOUR, [True, False]),
         lambda: TURBINE.running(5.0),
-        lambda: power_law_profile(THREE, 10.0, [80.0, 90.0]),
         lambda: SETS.simulate(FOUR, np.ones((4, 3)), 1.0),
         lambda: SETS.simulate(np.ones(4), np.ones(4), 1.0),
         lambda: SETS.fuel_rate(THREE, True),

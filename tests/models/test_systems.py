@@ -18,23 +18,22 @@ from engiagent.models import (
     ThermalZone,
 )
 from engiagent.models.ranges import ParameterError
-from engiagent.models.systems import (
+from engiagent.models.systems.electrical import (
     BatteryModule,
-    Bus,
-    ControllerModule,
-    CoolerModule,
     GeneratorModule,
     GridModule,
-    HeaterModule,
-    Link,
     LoadModule,
+)
+from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
+from engiagent.models.systems.signals import (
+    ControllerModule,
     ProfileModule,
     ProportionalIntegralModule,
-    RoomsModule,
     SensorModule,
-    System,
     ThermostatModule,
 )
+from engiagent.models.systems.system import System
+from engiagent.models.systems.wiring import Bus, Link
 
 PERIODS = 24
 HOURS = np.arange(PERIODS)

@@ -6,19 +6,16 @@ import pytest
 from engiagent.models import Heater
 from engiagent.models.grids import Bus as FeederBus
 from engiagent.models.grids import Feeder, Line
-from engiagent.models.systems import (
-    Bus,
-    FeederModule,
-    GridModule,
-    HeaterModule,
-    MeterModule,
-    RoomsModule,
+from engiagent.models.systems.electrical import FeederModule, GridModule, MeterModule
+from engiagent.models.systems.heating import HeaterModule, RoomsModule
+from engiagent.models.systems.junctions import (
     SplitterModule,
-    System,
     WaterStoreModule,
     WaterSupplyModule,
     WaterUseModule,
 )
+from engiagent.models.systems.system import System
+from engiagent.models.systems.wiring import Bus
 from tests.models.test_systems import PERIODS, ROOMS, house, random_plan
 
 

@@ -12,19 +12,13 @@ from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.models.ranges import ParameterError
-from engiagent.models.systems import (
-    BoilerModule,
-    Bus,
-    ChillerModule,
-    GridModule,
-    HeatNetworkModule,
-    HeatPumpModule,
-    Link,
-    Module,
-    ProfileModule,
-    ProportionalIntegralModule,
-    System,
-)
+from engiagent.models.systems.buildings import HeatNetworkModule
+from engiagent.models.systems.electrical import GridModule
+from engiagent.models.systems.hvac import BoilerModule, ChillerModule, HeatPumpModule
+from engiagent.models.systems.module import Module
+from engiagent.models.systems.signals import ProfileModule, ProportionalIntegralModule
+from engiagent.models.systems.system import System
+from engiagent.models.systems.wiring import Bus, Link
 
 BUILDING = HeatNetwork(
     nodes=(

@@ -11,21 +11,16 @@ from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
 from engiagent.models.pv import PvArray
-from engiagent.models.systems import (
-    BatterySystemModule,
-    Bus,
-    EvFleetModule,
-    ExtractionChpModule,
-    GensetModule,
-    GridModule,
-    Module,
-    PartLoadChpModule,
-    PvModule,
-    Record,
-    SurroundingsModule,
-    System,
-    WindModule,
-)
+from engiagent.models.systems.batteries import BatterySystemModule
+from engiagent.models.systems.electrical import GridModule
+from engiagent.models.systems.generation import ExtractionChpModule, GensetModule, PartLoadChpModule
+from engiagent.models.systems.junctions import SurroundingsModule
+from engiagent.models.systems.module import Module
+from engiagent.models.systems.record import Record
+from engiagent.models.systems.renewables import PvModule, WindModule
+from engiagent.models.systems.system import System
+from engiagent.models.systems.vehicles import EvFleetModule
+from engiagent.models.systems.wiring import Bus
 from engiagent.models.wind import WindTurbine
 
 

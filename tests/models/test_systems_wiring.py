@@ -8,30 +8,34 @@ import pytest
 
 from engiagent.models import Battery, GeneratorProfile, Grid, Heater, Load
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.systems import (
+from engiagent.models.systems.electrical import (
     BatteryModule,
-    Bus,
-    ControllerModule,
     GeneratorModule,
     GridModule,
-    HeaterModule,
-    Link,
     LoadModule,
-    Module,
-    Outcome,
+)
+from engiagent.models.systems.heating import HeaterModule
+from engiagent.models.systems.junctions import SplitterModule, WaterSupplyModule, WaterUseModule
+from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.ports import (
     Port,
+    State,
+    Values,
+    WiringError,
+    action,
+    balance,
+    disturbance,
+    output,
+)
+from engiagent.models.systems.signals import (
+    ControllerModule,
     ProfileModule,
     ProportionalIntegralModule,
     SensorModule,
-    SplitterModule,
-    State,
-    System,
     ThermostatModule,
-    WaterSupplyModule,
-    WaterUseModule,
-    WiringError,
 )
-from engiagent.models.systems.ports import Values, action, balance, disturbance, output
+from engiagent.models.systems.system import System
+from engiagent.models.systems.wiring import Bus, Link
 
 MODULES: dict[str, Module | System] = {
     "battery": BatteryModule(Battery(energy_capacity=10.0, initial_energy=5.0)),

@@ -5,14 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import isotonic_regression
 
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage.hot_water import HotWaterTank, draw, legionella_report
-from engiagent.models.storage.ice_coil import InternalMeltTank
-from engiagent.models.storage.ice_tank import IceTankCurves, energy_of_ice, mean_difference
+from engiagent.models.storage.hot_water import HotWaterTank, draw
+from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.layers import advanced, settled
 from engiagent.models.storage.mixed_tank import Inflow, MixedTank
 from engiagent.models.storage.stratified_tank import LayerScheme, StratifiedTank
@@ -273,67 +271,6 @@ def test_bad_tanks_say_what_to_give() -> None:
         StratifiedTank(mass=1.0, scheme="euler")  # type: ignore[arg-type]
 
 
-COIL = InternalMeltTank(
-    energy_capacity=500.0,
-    tube_length=3000.0,
-    tube_radius=0.008,
-    ice_radius=0.025,
-    tube_resistance=0.05,
-    gain_conductance=0.01,
-)
-
-
-@pytest.mark.parametrize(("start", "inlet"), [(50.0, -6.0), (450.0, 9.0), (250.0, 9.0)])
-def test_ice_on_a_coil_is_an_integration_of_its_equation(start: float, inlet: float) -> None:
-    def slope(_t: float, e: Floats) -> Floats:
-        content = np.clip(e, 0.0, 500.0)
-        direction = "charge" if inlet < 0 else "discharge"
-        filled = content / 500.0 if inlet < 0 else 1 - content / 500.0
-        conducts = 2.2e-3 if direction == "charge" else 0.57e-3
-        r = np.sqrt(0.008**2 + filled * (0.025**2 - 0.008**2))
-        ua = 1 / (0.05 + np.log(r / 0.008) / (2 * np.pi * conducts * 3000.0))
-        return np.asarray(-(1 - np.exp(-ua / 5.0)) * 5.0 * inlet - 0.01 * 20.0)
-
-    end = solve_ivp(slope, (0.0, 1.0), [start], rtol=1e-10, atol=1e-10).y[0, -1]
-    done = COIL.step(start, brine_rate=5.0, brine_in=inlet, step_hours=1.0)
-    assert done.energy == pytest.approx(end, abs=5e-4)
-
-
-@given(
-    st.floats(0.0, 500.0),
-    st.floats(0.0, 40.0),
-    st.floats(-10.0, 20.0),
-    st.floats(0.01, 24.0),
-    st.floats(-10.0, 40.0),
-)
-def test_ice_on_a_coil_keeps_energy_and_its_limits(
-    start: float, flow: float, inlet: float, hours: float, ambient: float
-) -> None:
-    done = COIL.step(start, brine_rate=flow, brine_in=inlet, step_hours=hours, ambient=ambient)
-    change = float(done.energy) - start
-    assert change == pytest.approx(float(done.rate - done.gain) * hours, rel=1e-9, abs=1e-9)
-    assert 0.0 <= done.energy <= 500.0
-    assert 0.0 <= done.gain <= 0.01 * max(ambient, 0.0) + 1e-12
-    assert float(done.rate) * inlet <= 1e-12
-    if flow > 1e-6:
-        assert done.rate == pytest.approx(flow * (float(done.brine_out) - inlet), abs=1e-8)
-    assert abs(float(done.brine_out)) <= abs(inlet) + 1e-9
-
-
-def test_a_full_or_empty_store_lets_the_brine_pass() -> None:
-    full = COIL.step(500.0, brine_rate=5.0, brine_in=-5.0, step_hours=1.0)
-    assert (float(full.energy), float(full.rate)) == pytest.approx((500.0, 0.2))
-    empty = COIL.step(0.0, brine_rate=5.0, brine_in=8.0, step_hours=1.0)
-    assert (float(empty.energy), float(empty.rate), float(empty.gain)) == (0.0, 0.0, 0.0)
-    assert empty.brine_out == 8.0
-    assert (np.diff(COIL.conductance(np.linspace(0, 500, 9), "charge")) < 0).all()
-    assert (np.diff(COIL.conductance(np.linspace(0, 500, 9), "discharge")) > 0).all()
-    path = COIL.simulate([0.0, 100.0], brine_rate=5.0, brine_in=np.full(30, -6.0), step_hours=1.0)
-    assert path.energy.shape == (31, 2)
-    assert path.energy[-1] == pytest.approx([500.0, 500.0])
-    assert energy_of_ice(3600.0) == pytest.approx(333.55)
-
-
 # EnergyPlus, testfiles/5ZoneDetailedIceStorage.idf, also in the Modelica Buildings library.
 CURVE = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
 
@@ -374,16 +311,6 @@ def test_ice_by_curves_keeps_energy(seed: int) -> None:
     )
     one = tank.step(path.energy[3], charge=charge[3], discharge=discharge[3], step_hours=0.5)
     assert one.energy == pytest.approx(path.energy[4], rel=1e-12)
-
-
-def test_the_logarithmic_mean_lies_between_geometric_and_arithmetic() -> None:
-    a, b = np.array([10.0, 8.0, 5.0, -6.0]), np.array([2.0, 7.999999, 5.0, -1.0])
-    mean = mean_difference(a, b)
-    assert (mean >= np.sqrt(a * b) - 1e-9).all()
-    assert (mean <= np.abs(a + b) / 2 + 1e-9).all()
-    assert mean_difference(5.0, 0.0) == 0.0
-    with pytest.raises(ParameterError, match="the brine passes the freezing point"):
-        mean_difference(5.0, -1.0)
 
 
 def hot_water() -> HotWaterTank:
@@ -434,19 +361,3 @@ def test_a_day_of_hot_water_is_its_steps() -> None:
         layers = one.tank.temperature
         assert path.draw.missing[n] == pytest.approx(float(one.draw.missing), abs=1e-12)
     assert path.temperature[-1] == pytest.approx(layers, abs=1e-12)
-    assert legionella_report(path.temperature, 0.5).hours_below_outlet_limit > 0
-
-
-def test_legionella_is_reported_by_outlet_growth_and_disinfection() -> None:
-    top = np.array([55.0, 58.0, 61.0, 62.0, 61.0, 59.0, 57.0])
-    bottom = np.array([30.0, 44.0, 60.5, 61.0, 60.2, 50.0, 46.0])
-    report = legionella_report(np.column_stack((top, bottom)), 0.5)
-    assert report.hours_below_outlet_limit == pytest.approx(2.0)
-    assert report.longest_growth_hours == pytest.approx(1.0)  # from the start to past 44 degC
-    assert report.disinfections == 1
-    assert report.longest_hours_without_disinfection == pytest.approx(2.0)
-    cold = legionella_report(np.full((25, 3), 35.0), 1.0)
-    assert (cold.longest_growth_hours, cold.disinfections) == (24.0, 0)
-    assert cold.longest_hours_without_disinfection == 24.0
-    hot = legionella_report(np.full((25, 3), 65.0), 1.0)
-    assert (hot.hours_below_outlet_limit, hot.longest_growth_hours) == (0.0, 0.0)

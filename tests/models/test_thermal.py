@@ -117,10 +117,6 @@ def test_many_zones_with_changing_steps_go_on_as_with_equal_ones() -> None:
     fine = network.simulate(5.0, 0.5, np.ones((12, 12)), initial=start)
     mixed = network.simulate(5.0, [0.5, 1.5] * 3, np.ones((6, 12)), initial=start)
     assert mixed == pytest.approx(fine[[0, 1, 4, 5, 8, 9, 12]], rel=1e-11)
-    nodes = network.heat_network().simulate(
-        {"ambient": 5.0}, np.full(12, 0.5), {str(i): 1.0 for i in range(12)}, initial=start
-    )
-    assert nodes.temperature == pytest.approx(fine, rel=1e-11)
 
 
 def test_a_year_of_quarter_hours_of_five_zones_takes_no_loop() -> None:

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from windpowerlib import density as their_density
 from windpowerlib import power_output as their_power
-from windpowerlib import wind_speed as their_speed
 
 from engiagent.models.ranges import ParameterError
-from engiagent.models.wind import WindTurbine, air_density, logarithmic_profile, power_law_profile
+from engiagent.models.wind import WindTurbine
 
 # Enercon E-82/2000 as of its data sheet, 2 to 25 m/s.
 SPEEDS = tuple(float(speed) for speed in range(2, 26))
@@ -18,30 +16,9 @@ TURBINE = WindTurbine(speeds=SPEEDS, powers=tuple(float(power) for power in POWE
 WINDS = np.linspace(0.0, 30.0, 301)
 
 
-def test_profiles_are_those_of_windpowerlib() -> None:
-    assert logarithmic_profile(WINDS, 10.0, 100.0, 0.15) == pytest.approx(
-        their_speed.logarithmic_profile(WINDS, 10.0, 100.0, 0.15), rel=1e-12
-    )
-    assert logarithmic_profile(WINDS, 10.0, 100.0, 0.15, 1.4) == pytest.approx(
-        their_speed.logarithmic_profile(WINDS, 10.0, 100.0, 0.15, 2.0), rel=1e-12
-    )
-    assert power_law_profile(WINDS, 10.0, 80.0, 0.2) == pytest.approx(
-        their_speed.hellman(WINDS, 10.0, 80.0, None, 0.2), rel=1e-12
-    )
-
-
 def test_power_is_that_of_windpowerlib_on_the_curve() -> None:
     theirs = their_power.power_curve(WINDS, np.array(SPEEDS), np.array(POWERS, dtype=float))
     assert TURBINE.power(WINDS) == pytest.approx(np.asarray(theirs), rel=1e-12)
-
-
-def test_density_is_the_standard_atmosphere_and_close_to_windpowerlib() -> None:
-    assert air_density(15.0, 101_325.0) == pytest.approx(1.225, abs=1e-4)
-    # ISO 2533 at 1000 m: 1.1117 kg/m³; the mean of the layer is 11.75 degC, the air 8.5.
-    aloft = air_density(11.75, 101_325.0, 1000.0) * (273.15 + 11.75) / (273.15 + 8.5)
-    assert aloft == pytest.approx(1.1117, rel=1e-4)
-    theirs = their_density.ideal_gas(101_325.0, 10.0, 100.0, 288.15)
-    assert air_density(15.0, 101_325.0, 90.0) == pytest.approx(theirs, rel=2e-3)
 
 
 def test_thin_air_moves_the_speed_under_pitch_and_the_power_under_stall() -> None:
@@ -101,9 +78,7 @@ def test_power_stays_within_the_curve_and_below_betz(speed: float, density: floa
             lambda: WindTurbine(speeds=(3.0, 9.0), powers=(0.0, 1.0), restart_speed=20.0),
             "at most 9",
         ),
-        (lambda: logarithmic_profile(5.0, 10.0, 0.05, 0.1), "above 0.1 m"),
         (lambda: TURBINE.power(-1.0), "at least 0 m/s"),
-        (lambda: air_density(288.15), "at most 70"),
     ],
 )
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:

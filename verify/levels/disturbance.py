@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.models.recursion import scalar_recursion
+from engiagent.models.recursion import linear_recursion
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.disturbances import WHERE, Disturbance, Disturbances
@@ -176,7 +176,7 @@ class _Target:
         if correlation > 0 and drawn.size > 1:
             steady = np.full(drawn.size - 1, correlation)
             fresh = np.sqrt(1.0 - correlation**2) * drawn[1:]
-            drawn = scalar_recursion(steady, fresh, float(drawn[0]))
+            drawn = linear_recursion(steady, fresh, float(drawn[0]))
         added = self.deviation * drawn
         return np.maximum(added, -self.base) if self.positive else added
 
