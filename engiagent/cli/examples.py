@@ -67,6 +67,7 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ),
         ("which solver would get it, and why", "engiagent solve blueprint.json --dry-run"),
     ),
+    "accept": (("the reading of a run, for its problem", "engiagent accept runs/depot"),),
     "study": (
         (
             "the cases and sweeps that the blueprint's report asks for",
@@ -112,9 +113,6 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "over HTTP, against a server that knows the experts' answers",
             "engiagent bench messages --quick",
         ),
-    ),
-    "bench faults": (
-        ("how the agents mend planted mistakes, quickly", "engiagent bench faults --quick"),
     ),
     "emit": (
         (

@@ -70,7 +70,6 @@ ELSEWHERE = {
     "sandbox run": "needs a machine that confines scripts; tests/sandbox",
     "bench suite": "takes minutes; tests/bench",
     "bench messages": "takes minutes; tests/bench",
-    "bench faults": "takes minutes; tests/bench",
 }
 
 

@@ -67,7 +67,6 @@ PRINTED: Final[Mapping[str, Form]] = {
     "study-result": Form(listings.study_result, "sweep, pareto, sensitivity"),
     "bench-suite": Form(listings.bench_suite, "bench suite; figures.json"),
     "bench-messages": Form(listings.bench_messages, "bench messages"),
-    "bench-faults": Form(listings.bench_faults, "bench faults"),
 }
 STORED: Final[Mapping[str, Form]] = {
     "blueprint": Form(files.blueprint, "blueprint.json"),

@@ -417,24 +417,6 @@ def bench_messages() -> Json:
     )
 
 
-def bench_faults() -> Json:
-    """Return the schema of how planted faults are mended."""
-    schema = output(
-        "bench-faults/1",
-        "how planted mistakes are mended",
-        {
-            "label": said(TEXT, "what these figures are"),
-            "seed": said(TEXT, "of faults and luck"),
-            "runs": said(COUNT, "in each way of working"),
-            "problems": said(TEXTS, "which"),
-            "false_certificates": said(COUNT, "claims that annotations contradict"),
-            "classes": said(OBJECT, "by class of fault"),
-            "competence": said(OBJECT, "what the scripted analyst can do"),
-        },
-    )
-    return {**schema, "additionalProperties": OBJECT}
-
-
 def accepted() -> Json:
     """Return the schema of what ``accept`` prints."""
     return output("accepted/1", "a reading that was stored", {"stored": said(TEXT, "its file")})
