@@ -354,25 +354,10 @@ def imported() -> Json:
 def study() -> Json:
     """Return the schema of a study."""
     return output(
-        "study/1",
-        "a blueprint with the cases and sweeps of its report",
+        "study/2",
+        "cases, a sweep, a front or a sensitivity",
         {
-            "blueprint_sha256": said(TEXT, "of which blueprint"),
-            "sense": said(TEXT, "of its goal"),
-            "duals": said(ANY, "how duals are to be read"),
-            "notes": said(TEXTS, "for a reader"),
-            "points": said(list_of(OBJECT), "one for each solve"),
-        },
-    )
-
-
-def study_result() -> Json:
-    """Return the schema of a sweep, a front or a sensitivity."""
-    return output(
-        "study-result/1",
-        "a sweep, a front or a sensitivity",
-        {
-            "kind": said({"enum": ["sweep", "pareto", "sensitivity"]}, "which"),
+            "kind": said({"enum": ["cases", "sweep", "pareto", "sensitivity"]}, "which"),
             "engiagent": said(TEXT, "its version"),
             "asked": said(OBJECT, "with hashes of inputs"),
             "objective": said(OBJECT, "name, unit and sense"),
