@@ -80,30 +80,26 @@ def runs_cleaned() -> Json:
 
 
 def comparison() -> Json:
-    """Return the schema of what two runs differ in."""
-    change = record({"path": TEXT, "before": ANY, "after": ANY})
-    series = record(
+    """Return the schema of what runs differ in."""
+    difference = record({"kind": TEXT, "name": TEXT, "values": TEXTS})
+    quantity = record(
         {
-            "name": TEXT,
-            "unit": maybe(TEXT),
-            "largest": maybe(NUMBER),
-            "where": maybe(TEXT),
-            "before": maybe(NUMBER),
-            "after": maybe(NUMBER),
+            "quantity": TEXT,
+            "unit": TEXT,
+            "means": list_of(maybe(NUMBER)),
+            "largest_difference": maybe(NUMBER),
+            "where": TEXT,
         }
     )
     return output(
-        "comparison/1",
-        "what two runs differ in",
+        "comparison/2",
+        "what runs differ in",
         {
-            "runs": said(list_of(run_summary()), "both, as `run-summary`"),
-            "same": said(FLAG, "whether blueprint, schedule and result are the same"),
-            "improvement": said(maybe(NUMBER), "by how much the second is better, in its unit"),
-            "asked": said(list_of(change), "options that differ"),
-            "blueprint": said(list_of(change), "places in which the blueprints differ"),
-            "series": said(
-                list_of(series), "series that differ: the largest distance and the sums"
-            ),
+            "runs": said(list_of(run_summary()), "all, as `run-summary`"),
+            "same": said(FLAG, "whether model, schedule and result are the same"),
+            "improvement": said(maybe(NUMBER), "by how much the last is better than the first"),
+            "differences": said(list_of(difference), "what is not the same, one value a run"),
+            "quantities": said(list_of(quantity), "all series: means, largest difference, place"),
         },
     )
 
