@@ -36,7 +36,8 @@ from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.run.sandbox.answer import RESULT
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
-from engiagent.study.running import run_study
+from engiagent.study.cases import run_cases
+from engiagent.study.live import Setting
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 
@@ -269,19 +270,19 @@ class Run:
         assert board.blueprint is not None
         report = board.blueprint.core.report
         assert report is not None
-        # Sweeps may be many; the command study solves them.
+        # Sweeps may be many; the command study cases solves them.
         asked = board.blueprint.with_core(report=replace(report, sweeps=()))
-        found = run_study(asked, self.data, self.options)
+        found = run_cases(asked, Setting(self.data, self.options))
         self.cases = tuple(
             {
-                "case": point.case,
-                "status": point.status,
-                "objective": point.objective,
-                "unit": point.objective_unit,
-                "reason": point.reason if point.objective is None else "",
-                "values": {v.label: v.value for v in point.values if not v.index},
+                "case": row["at"]["case"],
+                "status": row["status"],
+                "objective": row.get("objective"),
+                "unit": row.get("objective_unit", found.unit),
+                "reason": row.get("reason", "") if row.get("objective") is None else "",
+                "values": row.get("values", {}),
             }
-            for point in found.points
+            for row in found.rows
         )
         self.folder.write(CASES, found.to_json())
 

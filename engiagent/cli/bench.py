@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from engiagent.agents.bench.faults.ablation import Result, bench_faults
 from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
 from engiagent.agents.bench.machine import machine, versions
 from engiagent.agents.bench.messages.runs import Row, bench_budgets, bench_messages, places, plan
@@ -17,10 +16,8 @@ from engiagent.io.files import write_atomic
 from engiagent.text import corpus_root
 
 RESULTS = Path("benchmarks") / "results"
-FAULT_RUNS, QUICK_RUNS = 512, 32
 QUICK_NAMES, TROUBLED = 2, 5
 """Problems of a domain when quick, and problems behind each trouble of a server."""
-FAULT_PROBLEMS, QUICK_PROBLEMS = 12, 4
 
 
 class Bench(click.Group):
@@ -86,49 +83,6 @@ def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:
     )
 
 
-@bench.command("faults")
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Injected runs in each mode; by default {FAULT_RUNS}.",
-)
-@click.option("--quick", is_flag=True, help=f"Only {QUICK_RUNS} runs on few problems.")
-@click.option("--seed", default="1", help="Of faults and luck.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
-def faults(
-    folder: Path | None, runs: int | None, quick: bool, seed: str, as_json: bool, store: bool
-) -> int:
-    """Let a scripted analyst make mistakes in the problems in FOLDER, and see what mends them.
-
-    The same faults and the same luck run under full coordination, a fixed pipeline, without the
-    verifier and without forced switching. Nothing here is a language model's figure. The exit code
-    is 0 when no run claims what the experts' annotations contradict.
-    """
-    from engiagent.agents.bench.faults.report import report, table
-
-    count = runs or (QUICK_RUNS if quick else FAULT_RUNS)
-    results = bench_faults(
-        folder or corpus_root(),
-        count,
-        seed,
-        QUICK_PROBLEMS if quick else FAULT_PROBLEMS,
-        on_result=_say_result,
-        on_skip=say,
-    )
-    found = report(results, seed)
-    if store:
-        _store(found, "faults")
-    if as_json:
-        print_json({"schema": "engiagent-bench-faults/1", **found})
-    else:
-        for line in table(found):
-            click.echo(line)
-    return int(exit_codes.ExitCode.VIOLATED if found["false_certificates"] else 0)
-
-
 @bench.command("messages")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @click.option("--quick", is_flag=True, help="Only the two smallest problems of each domain.")
@@ -173,15 +127,6 @@ def _say_message(row: Row) -> None:
     say(
         f"{state:<6} {row.problem} behind {row.trouble} ({row.verdict}, {row.requests} requests, "
         f"{row.tokens} tokens, {row.seconds:.1f} s){clean(why)}"
-    )
-
-
-def _say_result(result: Result) -> None:
-    case = result.case
-    what = ", ".join(f"{i.operator} at {i.place.name}" for i in case.injections)
-    state = "FALSE" if result.false else "right" if result.right else "lost"
-    say(
-        f"{state:<6} {result.mode:<20} {case.problem}: {case.fault_class} {what} ({result.verdict})"
     )
 
 

@@ -73,28 +73,30 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ),
         ("which solver would get it, and why", "engiagent solve blueprint.json --dry-run"),
     ),
-    "study": (
+    "accept": (("the reading of a run, for its problem", "engiagent accept runs/depot"),),
+    "study": (("the cases of a report", "engiagent study cases blueprint.json"),),
+    "study cases": (
         (
             "the cases and sweeps that the blueprint's report asks for",
-            "engiagent study blueprint.json --out studies/mine",
+            "engiagent study cases blueprint.json --out studies/mine",
         ),
     ),
-    "sweep": (
+    "study sweep": (
         (
-            "three capacities and two prices, each solved",
-            "engiagent sweep battery/merchant_day --vary E_max=100,200,400[kWh]",
+            "three capacities, each solved",
+            "engiagent study sweep battery/merchant_day --vary E_max=100,200,400[kWh]",
         ),
     ),
-    "pareto": (
+    "study pareto": (
         (
-            "the front between two goals of a blueprint",
-            "engiagent pareto blueprint.json --goal cost --goal emissions --points 12",
+            "the front between cost and emissions of a blueprint",
+            "engiagent study pareto blueprint.json --goal co2=min:emissions --points 12",
         ),
     ),
-    "sensitivity": (
+    "study sensitivity": (
         (
             "what moves the objective most, ten per cent either way",
-            "engiagent sensitivity battery/merchant_day --range 0.1",
+            "engiagent study sensitivity battery/merchant_day --range 10",
         ),
     ),
     "check": (
@@ -118,9 +120,6 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "over HTTP, against a server that knows the experts' answers",
             "engiagent bench messages --quick",
         ),
-    ),
-    "bench faults": (
-        ("how the agents mend planted mistakes, quickly", "engiagent bench faults --quick"),
     ),
     "emit": (
         (

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from engiagent.cli.output import WORST, clean, number, print_json, say, say_item
 from engiagent.cli.places import RUN
 from engiagent.cli.run import resumed
 from engiagent.io.files import write_atomic
-from engiagent.run.comparison import Comparison, compare_runs
 from engiagent.run.folder import read_record, remove_run
 from engiagent.run.listing import RunSummary, find_runs, summarise
 
@@ -139,23 +139,22 @@ def resume(run: Path, as_json: bool) -> int:
 
 
 @runs.command("compare")
-@click.argument("one", type=RUN)
-@click.argument("two", type=RUN)
+@click.argument("chosen", metavar="RUN RUN...", type=RUN, nargs=-1, required=True)
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also write a page of both side by side, with charts.",
+    help="Also write a page of them side by side, with charts.",
 )
 @_json
-def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
-    """Say what run TWO has other than run ONE: blueprint, schedule, verdict, objective.
+def compare(chosen: tuple[Path, ...], html: Path | None, as_json: bool) -> int:
+    """Say what two to six runs differ in: inputs, model, schedule, verdict, objective.
 
-    Exit code 0 when blueprint, schedule and result are the same, 1 when they are not.
+    Exit code 0 when model, schedule and result are the same, 1 when they are not.
     """
-    found = compare_runs(one, two)
+    found = report.side_by_side(chosen)
     if html is not None:
-        write_atomic(html, report.compare([one, two]))
+        write_atomic(html, report.compare(chosen))
         say(f"written to {html}")
     if as_json:
         print_json(found.to_json())
@@ -165,29 +164,29 @@ def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
     return int(exit_codes.ExitCode.FEASIBLE if found.same else exit_codes.ExitCode.VIOLATED)
 
 
-def compared_lines(found: Comparison) -> list[str]:
+def compared_lines(found: report.SideBySide) -> list[str]:
     """Return a comparison as lines for people; long lists are cut."""
-    lines = [f"one: {line_of(found.one)}", f"two: {line_of(found.two)}"]
+    lines = [f"{n}: {line_of(run)}" for n, run in zip(found.names, found.summaries, strict=True)]
     if found.improvement:
         better = "better" if found.improvement > 0 else "worse"
-        lines.append(f"two is {better} by {number(abs(found.improvement), found.two.unit)}")
-    for title, changes in (("asked", found.asked), ("blueprint", found.blueprint)):
-        lines += [
-            f"{title}: {c.path}: {_short(c.before)} → {_short(c.after)}" for c in changes[:WORST]
-        ]
-        if len(changes) > WORST:
-            lines.append(f"{title}: and {len(changes) - WORST} more; --json lists all")
-    for change in found.series:
-        if change.largest is None:
-            lines.append(f"series: {change.name}: only in one, or on another grid")
-        else:
-            at = f" at {change.where}" if change.where else ""
-            lines.append(f"series: {change.name}: up to {number(change.largest, change.unit)}{at}")
+        amount = number(abs(found.improvement), found.summaries[-1].unit)
+        lines.append(f"{found.names[-1]} is {better} by {amount}")
+    for kind, items in groupby(found.differences, key=lambda item: item.kind):
+        changed = list(items)
+        lines += [f"{kind}: {c.name}: {' → '.join(map(_short, c.values))}" for c in changed[:WORST]]
+        if len(changed) > WORST:
+            lines.append(f"{kind}: and {len(changed) - WORST} more; --json lists all")
+    for item in found.quantities:
+        if item.largest is None or not item.is_shared:
+            lines.append(f"series: {item.label}: not in all, or on another grid")
+        elif item.largest:
+            lines.append(
+                f"series: {item.label}: up to {number(item.largest, item.unit)} at {item.where}"
+            )
     return [*lines, "the same"] if found.same else lines
 
 
-def _short(value: object) -> str:
-    text = "nothing" if value is None else str(value)
+def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 

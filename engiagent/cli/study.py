@@ -1,5 +1,8 @@
-"""``engiagent study``."""
+"""``engiagent study``: one problem solved many times, in four ways."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,85 +12,301 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import number, print_json, say
-from engiagent.cli.run import limits, solve_options
-from engiagent.io.jsontext import loads_strict
-from engiagent.run.inputs import problem_folder_of
-from engiagent.study.running import run_study
-from engiagent.study.study import Point
+from engiagent.cli.places import PROBLEM
+from engiagent.cli.progress import moving_line
+from engiagent.cli.run import limits, parse_settings, solve_options
+from engiagent.errors import EngiagentError, InputError
+from engiagent.io.files import sha256_bytes, write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.report.studied import page
+from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.inputs import name_of, problem_folder_of
+from engiagent.study.cases import run_cases
+from engiagent.study.checkpoint import OnPoint
+from engiagent.study.fronts import parse_goal
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
+from engiagent.study.pareto import METHODS, Method, run_pareto
+from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
+from engiagent.study.sweep import SweepRequest, run_sweep
+from engiagent.study.variation import Design, Variation
+from engiagent.text import Problem
 
 CODES = {
     "optimal": ExitCode.FEASIBLE,
     "feasible": ExitCode.FEASIBLE,
-    "infeasible": ExitCode.INFEASIBLE,
+    "infeasible": ExitCode.FEASIBLE,
     "limit": ExitCode.LIMIT,
     "interrupted": ExitCode.INTERRUPTED,
 }
+"""That a point has no plan is a result of a study, not a failure of it."""
+
+Run = Callable[..., Outcome]
+"""A mode's function with all but what every mode takes: blueprint, setting, folder and so on."""
 
 
-@click.command(epilog=exit_codes.table())
-@click.argument("blueprint", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write CSV and JSON files there."
-)
-@click.option(
+@click.group()
+def study() -> None:
+    """Solve a problem many times: its cases, a sweep, a front between goals, a sensitivity.
+
+    Cut off at any time and started again, a study goes on and ends with the same result.
+    """
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument and the options of every study."""
+    for option in (
+        click.option(
+            "--certify", is_flag=True, help="Let the checker judge the plan of each point."
+        ),
+        click.option("--force", is_flag=True, help="Begin anew in a folder with another study."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Folder of the study; by default one below studies/ named by what is asked.",
+        ),
+        click.option(
+            "--show", multiple=True, metavar="EXPR", help="Also report an expression; repeatable."
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Give a problem's missing value, as run --set does; repeatable.",
+        ),
+        click.argument("source", type=PROBLEM, metavar="PROBLEM|BLUEPRINT"),
+    ):
+        command = option(command)
+    return limits(command)
+
+
+_points = click.option(
     "--points",
     type=click.IntRange(min=2),
     default=11,
     show_default=True,
-    help="Points of a front between two goals.",
+    help="Limits or weights along each side of a front.",
 )
-@limits
-def study(blueprint: Path, out: Path | None, points: int, as_json: bool, **limits: Any) -> int:
-    """Solve BLUEPRINT with the cases and sweeps of its report, side by side.
 
-    No solution is certified here; solve and run do that. With --out the table is written as
-    study.csv, every number asked for as values.csv, and all of it as study.json.
+
+@study.command(epilog=exit_codes.table())
+@_points
+@_options
+def cases(points: int, **given: Any) -> int:
+    """Solve the base, the cases and the sweeps of a blueprint's report, side by side."""
+    return _study("cases", partial(run_cases, points=points), [points], **given)
+
+
+@study.command(epilog=exit_codes.table())
+@click.option(
+    "--vary",
+    "texts",
+    multiple=True,
+    required=True,
+    metavar="NAME=SPEC",
+    help="A parameter and its values, as E_max=1..4:7[MWh], wear=1,2,5 or price=*0.8..1.2:5 "
+    "(factors); repeatable.",
+)
+@click.option(
+    "--lhs",
+    "samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="N points of a Latin hypercube between the ends, instead of a grid.",
+)
+@click.option(
+    "--lhs-seed", type=click.IntRange(min=0), default=0, help="Which Latin hypercube; 0 by default."
+)
+@_options
+def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: Any) -> int:
+    """Solve at every point of a grid of values.
+
+    NAME is a parameter, a component's slot (battery.energy_capacity), the level of a CVaR
+    (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget).
     """
-    found = run_study(
-        Blueprint.load(blueprint),
-        problem_folder_of(blueprint),
-        solve_options(**limits),
-        points=points,
-        on_point=lambda point: say(_line(point)),
-    )
+    variations = tuple(Variation.parse(text) for text in texts)
+    design: Design = "grid" if samples is None else "lhs"
+
+    def run(blueprint: Blueprint, show: tuple[str, ...], **more: Any) -> Outcome:
+        request = SweepRequest(variations, design, samples or 0, lhs_seed, show)
+        return run_sweep(blueprint, request, **more)
+
+    return _study("sweep", run, [texts, samples, lhs_seed], **given)
+
+
+@study.command(epilog=exit_codes.table())
+@click.option(
+    "--goal",
+    "texts",
+    multiple=True,
+    metavar="NAME=min:EXPR",
+    help="A further goal, or max:EXPR, beside those of the blueprint's objective; repeatable.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="epsilon",
+    show_default=True,
+    help="How points are found; exact: all corners, of a linear programme with two goals.",
+)
+@_points
+@_options
+def pareto(texts: tuple[str, ...], method: Method, points: int, **given: Any) -> int:
+    """Find the front between two or three goals.
+
+    Points that another one makes pointless, or that come twice, are marked as not efficient.
+    """
+    goals = tuple(parse_goal(text) for text in texts)
+    run = partial(run_pareto, goals=goals, method=method, points=points)
+    return _study("pareto", run, [texts, method, points], **given)
+
+
+@study.command(epilog=exit_codes.table())
+@click.option(
+    "--factor",
+    "texts",
+    multiple=True,
+    metavar="NAME[=LOW..HIGH]",
+    help="A factor, with ends of its own, as E_max=1..4[MWh] or price=*0.8..1.2; repeatable. By "
+    "default the blueprint's sensitivity_factors, or else all parameters.",
+)
+@click.option(
+    "--range",
+    "percent",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="To either side, for factors without ends of their own.",
+)
+@_options
+def sensitivity(texts: tuple[str, ...], percent: float, **given: Any) -> int:
+    """Move one factor at a time and show its effect on the objective.
+
+    Of linear and convex programmes the local slope is shown too, from the multipliers.
+    """
+    named = tuple(Factor.parse(text) for text in texts)
+
+    def run(blueprint: Blueprint, **more: Any) -> Outcome:
+        factors, notes = (named, ()) if named else declared_factors(blueprint)
+        if not factors:
+            factors = every_parameter(blueprint)
+            notes = (*notes, "the blueprint names no factors: all parameters are moved")
+        return run_sensitivity(blueprint, factors, width=percent / 100, notes=notes, **more)
+
+    return _study("sensitivity", run, [texts, percent], **given)
+
+
+def _study(
+    kind: str,
+    run: Run,
+    asked: list[Any],
+    *,
+    source: Path,
+    settings: tuple[str, ...],
+    show: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    certify: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Run a study of a source, write and print what it found, and return the exit code.
+
+    Without --out the request names the folder: the same one goes on where it was cut off.
+    """
+    blueprint, data, name = _read(source, settings)
+    setting = Setting(data, solve_options(**given), certify=certify, name=name)
+    mark = sha256_bytes(dumps_canonical([*asked, show, certify, blueprint.sha256]).encode())[:8]
+    folder = out or Path("studies") / f"{kind}-{name}-{mark}"
+    with _progress() as on_point:
+        found = run(
+            blueprint, setting=setting, out=folder, show=show, force=force, on_point=on_point
+        )
+    for row in found.rows:
+        say(_line(row, found.unit))
     for note in found.notes:
-        say(f"  note:      {note}")
-    if out is not None:
-        for path in found.write(out):
-            say(f"  written    {path}")
+        say(f"  note       {note}")
+    if not certify:
+        say("  note       the plans are not certified; --certify lets the checker judge each")
+    paths = [*found.write(folder), folder / f"{kind}.html"]
+    write_atomic(paths[-1], page(found, name))
+    for path in paths:
+        say(f"  written    {path}")
     if as_json:
         print_json(loads_strict(found.to_json()))
-    return int(_code(found.points))
+    if kind == "cases" and found.rows[0]["status"] == "infeasible":
+        return int(ExitCode.INFEASIBLE)
+    return int(exit_codes.worst(map(_code, found.rows)))
 
 
-def _line(point: Point) -> str:
-    place = point.case if point.sweep is None else f"{point.sweep} = {_text(point.sweep_value)}"
-    if point.sweep is not None and point.sweep_unit != "1":
-        place += f" {point.sweep_unit}"
-    if point.point is not None:
-        place += f", point {point.point}"
-    result = point.status
-    if point.objective is not None:
-        result += f"  {number(point.objective)} {point.objective_unit}"
-    elif point.reason:
-        result += f"  ({point.reason})"
-    numbers = [
-        f"{v.label} {number(v.value)}" + (f" {v.unit}" if v.unit != "1" else "")
-        for v in point.values
-        if not v.index
-    ]
-    return "  ".join([f"{place}: {result}", *numbers])
+def _read(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
+    """Return the blueprint that a path stands for, the folder of its data, and its name.
+
+    A JSON file is a blueprint, a run folder has one, and of a problem its plant block or its stored
+    reading is taken.
+    """
+    if not source.exists():
+        raise InputError("there is no such file or folder", str(source))
+    if is_run_folder(source):
+        source = source / BLUEPRINT
+    if source.suffix != ".json":
+        return _understood(source, settings)
+    if settings:
+        raise EngiagentError("--set gives values of a problem; this is a blueprint: use sweep")
+    folder = problem_folder_of(source)
+    name = folder.name if source.stem == "blueprint" else name_of(source)
+    return Blueprint.load(source), folder, name
 
 
-def _text(value: object) -> str:
-    return number(float(value)) if isinstance(value, int | float) else str(value)
+def _understood(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
+    from engiagent.readings.read import read
+
+    problem = Problem.load(source)
+    found = read(problem, parse_settings(settings))
+    if found.blueprint is None or not found.complete:
+        missing = [f"missing: {', '.join(found.lacking)}"] if found.missing else []
+        unclear = [f"not understood: {text}" for text in found.unclear[:5]]
+        lines = [
+            f"{problem.id} is not understood in full, so that a study would mislead",
+            *missing,
+            *unclear,
+            "give values with --set, or a blueprint instead of the problem",
+        ]
+        raise EngiagentError("\n  ".join(lines))
+    return found.blueprint, problem.folder, problem.id
 
 
-def _code(points: tuple[Point, ...]) -> ExitCode:
-    """Return the worst of all points; that a case or a value is infeasible is a result."""
-    codes = []
-    for position, point in enumerate(points):
-        code = CODES.get(point.status, ExitCode.UNDECIDED)
-        result = code is ExitCode.INFEASIBLE and position > 0
-        codes.append(ExitCode.FEASIBLE if result else code)
-    return exit_codes.worst(codes)
+@contextmanager
+def _progress() -> Iterator[OnPoint | None]:
+    """Give an observer that shows how far a study is, on a terminal only."""
+    with moving_line() as show:
+        if show is None:
+            yield None
+            return
+        yield lambda done, total, found: show(f"{done} of {total} points")
+
+
+def _code(row: dict[str, Any]) -> ExitCode:
+    if row.get("verdict") == "violated":
+        return ExitCode.VIOLATED
+    return CODES.get(row["status"], ExitCode.UNDECIDED)
+
+
+def _line(row: dict[str, Any], unit: str) -> str:
+    at = ", ".join(
+        f"{k} = {number(v) if isinstance(v, float) else v}" for k, v in row["at"].items()
+    )
+    parts = [f"{at}: {row['status']}"]
+    if row.get("objective") is not None:
+        parts.append(number(row["objective"], row.get("objective_unit", unit)))
+    elif row.get("reason"):
+        parts.append(f"({row['reason']})")
+    units = row.get("goal_units") or row.get("units") or {}
+    for label, value in (row.get("goals") or row.get("values") or {}).items():
+        parts.append(f"{label} {number(value, units.get(label))}")
+    if row.get("verdict"):
+        parts.append(str(row["verdict"]))
+    return "  ".join(parts)

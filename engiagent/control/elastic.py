@@ -2,7 +2,7 @@ r"""The least relaxation of limits under which a plan exists.
 
 .. math:: \min \sum_k w_k s_k \quad\text{s.t.}\quad l - s^- \le a^T x \le u + s^+, \; s \ge 0
 
-Limits give way in classes: first the slack of the class to be given up last is made as small as
+Limits are relaxed in classes: first the slack of the class to be given up last is made as small as
 can be, then, with that settled, the next, and so on. Within a class slacks count alike, each in
 the unit of its limit, later ones a trifle more, so that a plan recovers as early as it can. Where a
 measured state lies outside its own bounds, the slack of these bounds may not grow again over the
@@ -17,8 +17,8 @@ import numpy as np
 
 from engiagent.control.horizon import Floats, Ints
 from engiagent.errors import InputError
-from engiagent.formulations.program import OBJECTIVE, Block, Program
-from engiagent.formulations.values import Part
+from engiagent.formulations.elastic import Elastic, Give, elastic, widened, with_rows
+from engiagent.formulations.program import Block, Program
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
 from engiagent.solvers.validate import place_of
@@ -53,10 +53,18 @@ class Relaxation:
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """A block of rows or columns whose bounds may give way."""
+    """A block of rows or columns whose bounds may be relaxed, each side by itself."""
 
     block: Block
     is_row: bool
+    is_fixed = gated = False
+    gates, values = np.zeros(0, dtype=np.int64), np.zeros(0)
+    active, scale = 0, 1.0
+
+    @property
+    def places(self) -> Ints:
+        """The rows or columns."""
+        return np.arange(self.block.start, self.block.stop)
 
     @property
     def name(self) -> str:
@@ -135,198 +143,74 @@ def relaxed(
     -------
     A copy with wider limits; None when even without all these limits there is no plan.
     """
+    gives = [
+        (Give(limit, is_upper, shared=False), number)
+        for number, group in enumerate(classes)
+        for limit in group
+        for is_upper in (False, True)
+    ]
+    wide = elastic(program, [give for give, _ in gives])
     for monotone in (True, False) if len(outside) else (False,):
-        elastic = _Elastic(program, classes, outside if monotone else outside[:0])
-        slack = elastic.least(options)
+        slack = _least(program, wide, gives, outside if monotone else outside[:0], options)
         if slack is not None:
-            return elastic.widened(slack)
+            rooms = [np.where(used > REPORTED, used * (1 + ROOM) + ROOM, 0.0) for used in slack]
+            return widened(program, list(zip(wide.gives, rooms, strict=True)))
     return None
 
 
-class _Elastic:
-    """The program of the slacks."""
-
-    def __init__(self, program: Program, classes: Sequence[Sequence[Limit]], outside: Ints) -> None:
-        self.program = program
-        sides = [(limit, upper) for group in classes for limit in group for upper in (False, True)]
-        self.group: list[Ints] = []
-        self.start: list[int] = []
-        self.sides = sides
-        count = 0
-        numbers = {id(limit): k for k, group in enumerate(classes) for limit in group}
-        for limit, _ in sides:
-            self.start.append(count)
-            self.group.append(np.full(limit.block.size, numbers[id(limit)]))
-            count += limit.block.size
-        self.count = count
-        self.classes = len(classes)
-        self.base = self._base(outside)
-
-    def _base(self, outside: Ints) -> Program:
-        """Return the program with a slack on each side of each limit, and no objective."""
-        program, n = self.program, self.program.column_count
-        rows = [_Rows.of(program)]
-        lower, upper = program.column_lower.copy(), program.column_upper.copy()
-        slack_upper = np.zeros(self.count)
-        for (limit, is_upper), start in zip(self.sides, self.start, strict=True):
-            block = limit.block
-            here = np.arange(block.start, block.stop)
-            slack = n + start + np.arange(block.size)
-            sign = -1.0 if is_upper else 1.0
-            if limit.is_row:
-                side = (program.row_upper if is_upper else program.row_lower)[here]
-                rows[0].add(here, slack, np.where(np.isfinite(side), sign, 0.0))
-            else:
-                side = (upper if is_upper else lower)[here]
-                low = np.where(np.isfinite(side) & (not is_upper), side, -np.inf)
-                high = np.where(np.isfinite(side) & is_upper, side, np.inf)
-                rows.append(_Rows.pairs(here, slack, sign, low, high))
-            slack_upper[start : start + block.size] = np.where(np.isfinite(side), np.inf, 0.0)
-        for (limit, is_upper), _ in zip(self.sides, self.start, strict=True):
-            if not limit.is_row:
-                target = upper if is_upper else lower
-                target[limit.block.start : limit.block.stop] = np.inf if is_upper else -np.inf
-        rows += self._monotone(outside)
-        return _stacked(program, rows, lower, upper, slack_upper)
-
-    def _monotone(self, outside: Ints) -> list["_Rows"]:
-        """Return rows that keep the slacks of chosen columns' bounds from growing over time."""
-        found = []
-        for (limit, _), start in zip(self.sides, self.start, strict=True):
-            block = limit.block
-            chosen = outside[(outside >= block.start) & (outside < block.stop)]
-            if limit.is_row or not len(chosen) or block.positions is not None:
-                continue
-            axis = _instants(self.program, block)
-            if axis is None:
-                continue
-            numbers = np.arange(block.size).reshape(block.shape)
-            before = np.take(numbers, range(block.shape[axis] - 1), axis)
-            after = np.take(numbers, range(1, block.shape[axis]), axis)
-            first = np.take(numbers, [0], axis)
-            concerned = np.broadcast_to(np.isin(first, chosen - block.start), before.shape)
-            offset = self.program.column_count + start
-            later, earlier = after[concerned] + offset, before[concerned] + offset
-            free = np.full(len(later), -np.inf)
-            found.append(_Rows.pairs(later, earlier, -1.0, free, np.zeros(len(later))))
-        return found
-
-    def least(self, options: SolveOptions) -> Floats | None:
-        """Return the least slacks, shape (count,); None when there is no plan at all."""
-        groups = np.concatenate(self.group) if self.group else np.zeros(0, dtype=np.int64)
-        n = self.program.column_count
-        weights = (
-            np.concatenate(
-                [1.0 + LATER * np.linspace(0.0, 1.0, limit.block.size) for limit, _ in self.sides]
-            )
-            if self.sides
-            else np.zeros(0)
-        )
-        program, slack = self.base, np.zeros(self.count)
-        for number in reversed(range(max(self.classes, 1))):
-            cost = np.zeros(program.column_count)
-            cost[n:] = np.where(groups == number, weights, 0.0)
-            result = solve(replace(program, cost=cost), options, isolate=False)
-            if result.x is None:
-                return None
-            slack = np.maximum(result.x[n:], 0.0)
-            settled = groups == number
-            upper = program.column_upper.copy()
-            upper[n:][settled] = slack[settled] * (1 + ROOM) + ROOM
-            program = replace(program, column_upper=np.minimum(upper, program.column_upper))
-        return slack
-
-    def widened(self, slack: Floats) -> Program:
-        """Return the program itself with its limits moved by the slacks."""
-        program = self.program
-        arrays = {
-            name: getattr(program, name).copy()
-            for name in ("row_lower", "row_upper", "column_lower", "column_upper")
-        }
-        for (limit, is_upper), start in zip(self.sides, self.start, strict=True):
-            block = limit.block
-            used = slack[start : start + block.size]
-            room = np.where(used > REPORTED, used * (1 + ROOM) + ROOM, 0.0)
-            name = f"{'row' if limit.is_row else 'column'}_{'upper' if is_upper else 'lower'}"
-            arrays[name][block.start : block.stop] += room if is_upper else -room
-        return replace(program, **arrays)
+def _least(
+    program: Program,
+    wide: Elastic[Limit],
+    gives: Sequence[tuple[Give[Limit], int]],
+    outside: Ints,
+    options: SolveOptions,
+) -> list[Floats] | None:
+    """Return the least slacks of each limit, class by class; None when there is no plan at all."""
+    upper, cost = wide.program.column_upper.copy(), np.zeros(wide.program.column_count)
+    group = np.full(wide.program.column_count, -1)
+    for (give, number), start in zip(gives, wide.starts, strict=True):
+        part = slice(start, start + give.count)
+        group[part] = number
+        cost[part] = 1.0 + LATER * np.linspace(0.0, 1.0, give.count)
+        upper[part] = np.where(np.isfinite(_side(program, give)), np.inf, 0.0)
+    least = _recovering(program, wide, outside)
+    slack: list[Floats] | None = wide.amounts(np.zeros(len(cost)))
+    for number in reversed(range(max(1 + max(group, default=0), 1))):
+        settled = group == number
+        least = replace(least, cost=np.where(settled, cost, 0.0), column_upper=upper)
+        x = solve(least, options, isolate=False).x
+        if x is None:
+            return None
+        slack = wide.amounts(x)
+        upper = upper.copy()
+        most = np.maximum(x[settled], 0.0) * (1 + ROOM) + ROOM
+        upper[settled] = np.minimum(most, upper[settled])
+    return slack
 
 
-@dataclass(eq=False)
-class _Rows:
-    """Rows in the making, as triplets."""
-
-    rows: list[Ints]
-    columns: list[Ints]
-    values: list[Floats]
-    lower: Floats
-    upper: Floats
-
-    @classmethod
-    def of(cls, program: Program) -> "_Rows":
-        row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
-        columns = np.asarray(program.row_columns, dtype=np.int64)
-        return cls([row_of], [columns], [program.row_values], program.row_lower, program.row_upper)
-
-    @classmethod
-    def pairs(cls, left: Ints, right: Ints, sign: float, lower: Floats, upper: Floats) -> "_Rows":
-        """Return rows ``lower <= left + sign * right <= upper``."""
-        here, ones = np.arange(len(left)), np.ones(len(left))
-        return cls([here, here], [left, right], [ones, sign * ones], lower, upper)
-
-    def add(self, rows: Ints, columns: Ints, values: Floats) -> None:
-        keep = values != 0
-        self.rows.append(rows[keep])
-        self.columns.append(columns[keep])
-        self.values.append(values[keep])
+def _side(program: Program, give: Give[Limit]) -> Floats:
+    ends = "row" if give.limit.is_row else "column"
+    values: Floats = getattr(program, f"{ends}_{'upper' if give.up else 'lower'}")
+    return values[give.limit.places]
 
 
-def _stacked(
-    program: Program, rows: list[_Rows], lower: Floats, upper: Floats, slack_upper: Floats
-) -> Program:
-    from scipy.sparse import csr_array
-
-    starts = np.concatenate([[0], np.cumsum([len(part.lower) for part in rows])])
-    n = program.column_count + len(slack_upper)
-    at = np.concatenate([r + s for p, s in zip(rows, starts, strict=False) for r in p.rows])
-    columns = np.concatenate([c for part in rows for c in part.columns])
-    values = np.concatenate([v for part in rows for v in part.values])
-    matrix = csr_array((values, (at, columns)), shape=(int(starts[-1]), n))
-    matrix.sum_duplicates()
-    none = np.zeros(len(slack_upper))
-    return replace(
-        program,
-        sense="minimize",
-        cost=np.zeros(n),
-        offset=0.0,
-        products=program.products.of_rows(),
-        nonlinear=tuple(_of_rows(program)),
-        column_lower=np.concatenate([lower, none]),
-        column_upper=np.concatenate([upper, slack_upper]),
-        integrality=np.concatenate([program.integrality, none.astype(bool)]),
-        row_starts=matrix.indptr,
-        row_columns=matrix.indices,
-        row_values=matrix.data,
-        row_lower=np.concatenate([part.lower for part in rows]),
-        row_upper=np.concatenate([part.upper for part in rows]),
-        columns=(),
-        rows=(),
-        expressions=(),
-        goals=(),
-        method=None,
-    )
-
-
-def _of_rows(program: Program) -> Iterator[Part]:
-    """Yield the nonlinear parts of rows, without those of the objective."""
-    for part in program.nonlinear:
-        rows = part.row_numbers()
-        kept = np.flatnonzero(rows != OBJECTIVE)
-        if len(kept) == len(rows):
-            yield part
-        elif len(kept):
-            coefficients = np.broadcast_to(part.coefficients, rows.shape)[kept]
-            yield Part(rows[kept], coefficients, part.atom.take(kept))
+def _recovering(program: Program, wide: Elastic[Limit], outside: Ints) -> Program:
+    """Return the program whose slacks of chosen columns' bounds do not grow over time."""
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for give, start in zip(wide.gives, wide.starts, strict=True):
+        block = give.limit.block
+        chosen = outside[(outside >= block.start) & (outside < block.stop)]
+        axis = _instants(program, block)
+        if give.limit.is_row or not len(chosen) or block.positions is not None or axis is None:
+            continue
+        numbers = np.arange(block.size).reshape(block.shape)
+        before = np.take(numbers, range(block.shape[axis] - 1), axis)
+        after = np.take(numbers, range(1, block.shape[axis]), axis)
+        first = np.take(numbers, [0], axis)
+        concerned = np.broadcast_to(np.isin(first, chosen - block.start), before.shape)
+        pairs.append(start + np.stack([after[concerned], before[concerned]]))
+    later, earlier = np.concatenate(pairs, axis=1)
+    return with_rows(wide.program, later, earlier)
 
 
 def _instants(program: Program, block: Block) -> int | None:

@@ -88,6 +88,11 @@ class Limit:
         return self.family.kind == "constraint"
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether it is an equation, or a bound that fixes a quantity."""
+        return self.family.side == "both"
+
+    @property
     def gated(self) -> bool:
         """Whether a switch turns it on and off."""
         return bool(np.any(self.gates >= 0))

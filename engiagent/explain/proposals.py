@@ -13,9 +13,9 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.explain.amounts import NEGLIGIBLE, by_amount, change_text, rounded_up
-from engiagent.explain.elastic import Elastic, Give, demands_of, elastic, widened
 from engiagent.explain.explanation import Change, Proposal
 from engiagent.explain.limits import Limit, Limits, is_point
+from engiagent.formulations.elastic import Elastic, Give, demands_of, elastic, widened
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolveOptions
@@ -134,7 +134,7 @@ class Repairs:
             return False
 
 
-def _gives(chosen: Sequence[Limit], shared: bool, *, relative: bool) -> Iterator[Give]:
+def _gives(chosen: Sequence[Limit], shared: bool, *, relative: bool) -> Iterator[Give[Limit]]:
     """Yield the directions in which limits may give way: an equation may in both."""
     for limit in chosen:
         weight = 1.0 / (size_of(limit) * abs(limit.scale)) if relative else 1.0
@@ -151,7 +151,7 @@ def size_of(limit: Limit) -> float:
     return largest if largest > 0 else 1.0
 
 
-def _net(relaxed: Elastic, x: Floats) -> Iterator[tuple[Limit, Floats]]:
+def _net(relaxed: Elastic[Limit], x: Floats) -> Iterator[tuple[Limit, Floats]]:
     """Yield by how much each limit moves in the end, signed, in the unit of its quantity."""
     found: dict[int, tuple[Limit, Floats]] = {}
     for give, amounts in zip(relaxed.gives, relaxed.amounts(x), strict=True):

@@ -1,10 +1,8 @@
 """What is different between two blueprints, two plans or two runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.errors import InputError
@@ -14,8 +12,7 @@ from engiagent.notebook.run import Run
 from engiagent.notebook.shown import amount
 from engiagent.notebook.solution import Solution
 from engiagent.report import words
-from engiagent.report.charts.series import solution_dimensions
-from engiagent.run import comparison
+from engiagent.report.sides import plans_apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +20,8 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 90
 _SOURCE: Final = "source_reference"
-_NEGLIGIBLE: Final = 1e-9
+_NAMES: Final = ("constraint_id", "name", "claim_id", "param_id")
+"""By what elements of a blueprint's lists are recognised, so that order does not matter."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ def diff(a: Any, b: Any) -> Difference:
 def blueprint_difference(a: PlainBlueprint, b: PlainBlueprint) -> Difference:
     """Return what is different in another blueprint, element by element."""
     first, second = (_plain(item).to_dict() for item in (a, b))
-    found = comparison.changes(first, second, whole=frozenset({_SOURCE}))
-    return Difference("Blueprints", tuple(_shown(change) for change in found))
+    found = changes(first, second, whole=frozenset({_SOURCE}))
+    return Difference("Blueprints", tuple(_shown(*change) for change in found))
 
 
 def solution_difference(a: Solution, b: Solution) -> Difference:
@@ -108,11 +106,18 @@ def solution_difference(a: Solution, b: Solution) -> Difference:
     ):
         if one != two:
             changes.append(Change(name, one, two))
-    names = dict.fromkeys([*a.dataset.data_vars, *b.dataset.data_vars])
-    for key in (str(name) for name in names):
-        if "__" in key:
-            continue
-        changes += _series(key, a, b)
+    values, quantities = plans_apart([a.drawn, b.drawn])
+    changes += [Change(item.name, *item.values) for item in values]
+    for item in quantities:
+        first, second = item.series
+        if first is None or second is None:
+            changes.append(Change(item.label, *("" if x is None else "there" for x in item.series)))
+        elif item.largest is None:
+            shapes = (f"{x.values.size} values in {x.unit}" for x in (first, second))
+            changes.append(Change(item.label, *shapes))
+        elif item.differs:
+            sides = (_amount(float(x.values[item.at]), x.unit) for x in (first, second))
+            changes.append(Change(f"{item.label}, most at {item.where}", *sides))
     return Difference("Solutions", tuple(changes))
 
 
@@ -139,47 +144,54 @@ def _plain(blueprint: PlainBlueprint) -> PlainBlueprint:
     return blueprint.plain if isinstance(blueprint, Blueprint) else blueprint
 
 
-def _series(name: str, a: Solution, b: Solution) -> Iterator[Change]:
-    present = [name in item.dataset for item in (a, b)]
-    if not all(present):
-        yield Change(name, *("there" if there else "" for there in present))
-        return
-    one, two = (item.dataset[name] for item in (a, b))
-    label, unit = str(one.attrs.get("quantity") or name), str(one.attrs.get("units", ""))
-    if one.shape != two.shape or two.attrs.get("units") != one.attrs.get("units"):
-        shapes = [f"{item.shape} in {item.attrs.get('units')}" for item in (one, two)]
-        yield Change(label, *shapes)
-        return
-    values = [np.asarray(item.values, dtype=np.float64) for item in (one, two)]
-    gap = np.where(np.isnan(values[0]) & np.isnan(values[1]), 0.0, np.abs(values[1] - values[0]))
-    scale = max(float(np.nanmax(np.abs(part), initial=0.0)) for part in values)
-    worst = np.unravel_index(int(np.argmax(np.nan_to_num(gap, nan=np.inf))), gap.shape)
-    if gap.size and not gap[worst] <= _NEGLIGIBLE * max(scale, 1.0):
-        dimensions = solution_dimensions(a.drawn, one)
-        labels = [
-            dimension.axis.short_label(
-                int(place if dimension.positions is None else dimension.positions[place])
-            )
-            for dimension, place in zip(dimensions, worst, strict=True)
-        ]
-        where = f"{label}, most at {', '.join(labels)}" if labels else label
-        yield Change(where, *(_amount(float(part[worst]), unit) for part in values))
-
-
 def _amount(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit)
 
 
-def _shown(change: comparison.Change) -> Change:
+def _shown(path: str, *pair: Any) -> Change:
     """Return a change as people read it: sources by their words, values on one line."""
-    is_source = change.path.endswith(f".{_SOURCE}")
+    is_source = path.endswith(f".{_SOURCE}")
     sides = [
-        "" if side is None else words.source(side) if is_source else _short(side)
-        for side in (change.before, change.after)
+        "" if side is None else words.source(side) if is_source else _short(side) for side in pair
     ]
-    return Change(change.path.removeprefix("core_model_elements."), *sides)
+    return Change(path.removeprefix("core_model_elements."), *sides)
 
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else " ".join(dumps_canonical(value).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def changes(
+    before: Any, after: Any, path: str = "", *, whole: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield where two JSON documents differ, lists of named elements compared by name.
+
+    What stands under a key in ``whole`` is one thing, and not searched for what differs in it.
+    """
+    if isinstance(before, list) and isinstance(after, list):
+        named = _by_name(before), _by_name(after)
+        if named[0] is not None and named[1] is not None:
+            before, after = named
+    divisible = path.rpartition(".")[2] not in whole
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and divisible:
+        for key in dict.fromkeys([*before, *after]):
+            place = f"{path}.{key}" if path else key
+            yield from changes(before.get(key), after.get(key), place, whole=whole)
+    elif before != after:
+        yield path, before, after
+
+
+def _by_name(items: list[Any]) -> dict[str, Any] | None:
+    """Return the elements of a list by their names; None when they have none, or the same."""
+    found: dict[str, Any] = {}
+    for item in items:
+        name = (
+            next((item[k] for k in _NAMES if item.get(k)), None)
+            if isinstance(item, Mapping)
+            else None
+        )
+        if not isinstance(name, str) or name in found:
+            return None
+        found[name] = item
+    return found

@@ -131,14 +131,14 @@ def case_table(run: Run) -> DataTable | None:
     if not path.is_file():
         return None
     try:
-        points = loads_strict(path.read_text("utf-8"), CASES)["points"]
+        points = loads_strict(path.read_text("utf-8"), CASES)["rows"]
         rows = tuple(
             (
-                Cell(str(point["case"])),
+                Cell(str(point["at"]["case"])),
                 Cell(str(point["status"]), note=str(point.get("reason") or "")),
                 Cell(
                     words.quantity(point["objective"], point["objective_unit"], 7)
-                    if point["objective"] is not None
+                    if point.get("objective") is not None
                     else "–",
                     is_number=True,
                 ),

@@ -17,11 +17,12 @@ from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.charts.palette import STYLES
-from engiagent.report.charts.series import Series, solution_series
+from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.series import Scalar, Series, solution_series
 from engiagent.report.schedule import settled
 from engiagent.run.listing import RunSummary, summarise
 
-SCHEMA: Final = "engiagent-side-by-side/1"
+SCHEMA: Final = "engiagent-comparison/2"
 MOST: Final = STYLES
 _SAME: Final = 1e-9
 _ABSENT: Final = "–"
@@ -41,7 +42,8 @@ class Difference:
     Attributes
     ----------
     kind
-        ``asked``, ``input``, ``parameter``, or the kind of a part of the model.
+        ``asked``, ``input``, ``parameter``, the kind of a part of the model, or ``value`` of the
+        plan where that has no axis.
     values
         What each run has, as text; a dash where a run has no such thing.
     """
@@ -61,9 +63,9 @@ class Quantity:
         That of each run; None where a run has none.
     means
         Over the whole axis; None likewise.
-    largest, where
+    largest, at, where
         The largest difference from the first run that has it, None where their axes differ, and
-        the place.
+        the position and label of the place; -1 where nothing differs.
     """
 
     label: str
@@ -71,6 +73,7 @@ class Quantity:
     series: tuple[Series | None, ...]
     means: tuple[float | None, ...]
     largest: float | None
+    at: int
     where: str
 
     @property
@@ -93,10 +96,27 @@ class SideBySide:
     differences: tuple[Difference, ...]
     quantities: tuple[Quantity, ...]
 
+    @property
+    def improvement(self) -> float | None:
+        """By how much the last is better than the first, None where that cannot be compared."""
+        a, b = self.summaries[0], self.summaries[-1]
+        if a.objective is None or b.objective is None or (a.unit, a.sense) != (b.unit, b.sense):
+            return None
+        return a.objective - b.objective if a.sense == "minimize" else b.objective - a.objective
+
+    @property
+    def same(self) -> bool:
+        """Whether all have the same model and data, and came to the same plan and verdict."""
+        results = {(run.verdict, run.objective, run.unit) for run in self.summaries}
+        changed = any(item.kind != "asked" for item in self.differences)
+        return len(results) == 1 and not changed and not any(q.differs for q in self.quantities)
+
     def to_json(self) -> dict[str, Any]:
-        """Return the comparison as an object of the schema ``engiagent-side-by-side/1``."""
+        """Return the comparison as an object of the schema ``engiagent-comparison/2``."""
         return {
             "schema": SCHEMA,
+            "same": self.same,
+            "improvement": self.improvement,
             "runs": [
                 {**summary.to_json(), "run": name}
                 for name, summary in zip(self.names, self.summaries, strict=True)
@@ -139,11 +159,12 @@ def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
     for kind in dict.fromkeys(kind for each in parts for kind, _ in each):
         each_kind = [{n: _Shown(t) for (k, n), t in part.items() if k == kind} for part in parts]
         found += _differing(kind, each_kind)
+    values, quantities = plans_apart(runs)
     return SideBySide(
         names=_names(paths),
         summaries=tuple(summarise(path) for path in paths),
-        differences=tuple(found),
-        quantities=tuple(_quantities(runs)),
+        differences=(*found, *values),
+        quantities=tuple(quantities),
     )
 
 
@@ -242,15 +263,26 @@ def _text(item: Mapping[str, Any], key: str) -> str:
     return f"{head} ({tail})" if head and tail else head or tail
 
 
-def _quantities(runs: Sequence[Run]) -> list[Quantity]:
-    each = [{item.label: item for item in solution_series(run)[0]} for run in runs]
+def _scalars(scalars: Sequence[Scalar]) -> Mapping[str, _Shown]:
+    return {s.label: _Shown(words.quantity(s.value, s.unit, 9)) for s in scalars}
+
+
+def plans_apart(plans: Sequence[Plan]) -> tuple[list[Difference], list[Quantity]]:
+    """Return what differs in the plans of a model: values without an axis, and all series."""
+    pairs = [solution_series(plan) for plan in plans]
+    values = _differing("value", [_scalars(scalars) for _, scalars in pairs])
+    return values, _quantities([series for series, _ in pairs])
+
+
+def _quantities(plans: Sequence[Sequence[Series]]) -> list[Quantity]:
+    each = [{item.label: item for item in series} for series in plans]
     found = []
     for label in dict.fromkeys(label for one in each for label in one):
         series = tuple(one.get(label) for one in each)
         first = next(item for item in series if item is not None)
-        largest, where = _largest([item for item in series if item is not None])
+        largest, at, where = _largest([item for item in series if item is not None])
         means = tuple(None if item is None else _mean(item) for item in series)
-        found.append(Quantity(label, first.unit, series, means, largest, where))
+        found.append(Quantity(label, first.unit, series, means, largest, at, where))
     return found
 
 
@@ -259,20 +291,20 @@ def _mean(item: Series) -> float | None:
     return float(known.mean()) if known.size else None
 
 
-def _largest(series: Sequence[Series]) -> tuple[float | None, str]:
+def _largest(series: Sequence[Series]) -> tuple[float | None, int, str]:
     """Return the largest difference from the first, and where; None where the axes differ."""
     first, rest = series[0], series[1:]
     if any(
         item.unit != first.unit or not np.array_equal(item.axis.places, first.axis.places)
         for item in rest
     ):
-        return None, ""
-    largest, where = 0.0, ""
+        return None, -1, ""
+    largest, at = 0.0, -1
     base = settled(first.values)
     scale = float(np.nanmax(np.abs(base), initial=0.0))
     for item in rest:
         apart = np.abs(np.nan_to_num(settled(item.values)) - np.nan_to_num(base))
         place = int(np.argmax(apart))
         if apart[place] > max(largest, _SAME * scale):
-            largest, where = float(apart[place]), first.axis.labels[place]
-    return largest, where
+            largest, at = float(apart[place]), place
+    return largest, at, first.axis.labels[at] if at >= 0 else ""

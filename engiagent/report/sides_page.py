@@ -40,7 +40,7 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     figures, apart = _charts(found, differing)
     sections = [Section("What came of each", tables=(_outcomes(found, link),))]
     asked = [item for item in found.differences if item.kind in GIVEN]
-    models = [item for item in found.differences if item.kind not in GIVEN]
+    models = [item for item in found.differences if item.kind not in (*GIVEN, "value")]
     if asked:
         table = _differences(found, "What was asked and given", asked)
         sections.append(Section("What was asked and given", tables=(table,), kind="compared"))
@@ -48,6 +48,10 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
         table = _differences(found, "The models", models)
         is_long = len(models) > _FEW
         sections.append(Section("The models", "", (table,), kind="compared", is_folded=is_long))
+    values = [item for item in found.differences if item.kind == "value"]
+    if values:
+        table = _differences(found, "Values of the plans", values)
+        sections.append(Section("Values of the plans", tables=(table,), kind="compared"))
     if found.quantities:
         text = "" if differing else "All series are the same."
         sections.append(Section("Series", text, tables=(_series(found),), kind="values"))

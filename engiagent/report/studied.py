@@ -1,12 +1,59 @@
-"""What a study shows as charts: lines over what was varied, fronts between goals, a tornado."""
+"""The page of a study: charts, then the table, in one HTML file that fetches nothing.
+
+Charts are lines over what was varied, fronts between goals, or a tornado.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from engiagent.report import words
-from engiagent.report.charts import Bar, Plot, Tornado, Trace
+from engiagent.report.charts import Bar, Plot, Tornado, Trace, draw
+from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.study.outcome import Outcome
+
+TITLES: Final = {
+    "cases": "Cases",
+    "sweep": "Sweep",
+    "pareto": "Pareto front",
+    "sensitivity": "Sensitivity",
+}
+
+
+def page(outcome: Outcome, name: str) -> str:
+    """Return the page of a study of ``name``."""
+    figures = tuple(
+        Chart(k, chart.title, draw(chart, f"chart-{k}"))
+        for k, chart in enumerate(study_charts(outcome), start=1)
+    )
+    sections = [
+        Section("Charts", charts=figures),
+        Section("All points", tables=(_table(outcome.table()),), kind="values"),
+    ]
+    return page_of_tables(
+        f"{TITLES[outcome.kind]}: {name}",
+        "engiagent study",
+        sections[not figures :],
+        notes=outcome.notes,
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> DataTable:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = tuple(tuple(_cell(row.get(name)) for name in names) for row in rows)
+    plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
+    text, kept = csv_text(names, plain)
+    note = "" if kept == len(rows) else f"The CSV file has the first {kept} of {len(rows)} rows."
+    return DataTable(
+        "Every point of the study", tuple(names), cells, data_uri(text), "points.csv", note
+    )
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Cell(words.number(float(value), 8), is_number=True)
+    return Cell("" if value is None else str(value))
 
 
 def study_charts(outcome: Outcome) -> Sequence[Plot | Tornado]:
@@ -53,6 +100,22 @@ def _cloud(axis: str, done: list[dict[str, Any]], values: list[float]) -> list[T
     return [Trace("samples", tuple(pairs), joined=False)]
 
 
+def _cases(outcome: Outcome) -> list[Plot]:
+    """Draw the objective over the values of each sweep of numbers."""
+    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in outcome.rows:
+        at, value = row["at"], row.get("objective")
+        if _is_number(at.get("value")) and _is_number(value) and not at.get("front"):
+            unit = "" if at["unit"] == "1" else f" [{at['unit']}]"
+            lines.setdefault((f"{at['sweep']}{unit}", _goal(outcome)), []).append(
+                (at["value"], row["objective"])
+            )
+    return [
+        Plot(f"{goal} over {axis}", axis, goal, (Trace("all", tuple(sorted(points))),))
+        for (axis, goal), points in lines.items()
+    ]
+
+
 def _pareto(outcome: Outcome) -> list[Plot]:
     """Draw each pair of goals."""
     rows = [row for row in outcome.rows if row.get("goals") and row.get("efficient")]
@@ -92,6 +155,7 @@ def _is_number(value: Any) -> bool:
 
 
 _CHARTS: Final[Mapping[str, Callable[[Outcome], Sequence[Plot | Tornado]]]] = {
+    "cases": _cases,
     "sweep": _sweep,
     "pareto": _pareto,
     "sensitivity": _sensitivity,

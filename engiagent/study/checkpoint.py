@@ -6,13 +6,15 @@ key. A line that was cut off while it was written is dropped, and what it said i
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 from engiagent.errors import InputError
 
 NAME: Final = "points.jsonl"
-SCHEMA: Final = "engiagent-study-points/1"
+SCHEMA: Final = "engiagent-study-points/2"
+OnPoint = Callable[[int, int, Any], None]
 
 
 class Checkpoint:
@@ -26,6 +28,8 @@ class Checkpoint:
         What decides on the result; a folder that holds another study is refused.
     force
         Begin anew whatever the folder holds.
+    on_point, total
+        Called with the number of solves done, of all solves, and what the last one found.
 
     Raises
     ------
@@ -33,7 +37,16 @@ class Checkpoint:
         When the folder holds another study or cannot be written to.
     """
 
-    def __init__(self, folder: Path | None, asked: dict[str, Any], *, force: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        asked: dict[str, Any],
+        *,
+        force: bool = False,
+        on_point: OnPoint | None = None,
+        total: int = 0,
+    ) -> None:
+        self._on_point, self._total = on_point, total
         self._records: dict[str, Any] = {}
         self._stream: IO[bytes] | None = None
         self._head = {"schema": SCHEMA, **asked}
@@ -89,6 +102,22 @@ class Checkpoint:
         """Keep what was found; it is on the disk when this returns."""
         self._records[key] = found
         self._line({"key": key, "found": found})
+        if self._on_point is not None:
+            self._on_point(len(self), self._total, found)
+
+    def chain(self, keys: Sequence[str], start: Callable[[], Callable[[str], Any]]) -> None:
+        """Find what belongs under keys, each solve beginning where the one before ended.
+
+        A chain of which one is not known yet is solved from its beginning, so that each point
+        has the same ones before it wherever a study was cut off.
+        """
+        if all(key in self._records for key in keys):
+            return
+        find = start()
+        for key in keys:
+            found = find(key)
+            if key not in self._records:
+                self.put(key, found)
 
     def _line(self, item: dict[str, Any]) -> None:
         if self._stream is not None:
@@ -97,8 +126,10 @@ class Checkpoint:
             self._stream.flush()
             os.fsync(self._stream.fileno())
 
-    def close(self) -> None:
-        """Close the file."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
 

@@ -15,18 +15,20 @@ from engiagent.formulations.parametric import compile_parametric
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.run.certify import certify
+from engiagent.solvers.goals import frontier
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session import Session
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.places import numbers_at, placed, with_numbers
 from engiagent.study.requests import Requests
 
 Json = dict[str, Any]
 NOT_CERTIFIED: Final = "not certified"
-CERTIFIED_ALONE: Final = (
-    "each plan is certified against the blueprint with its point's numbers, which count as given"
-)
+CHAIN: Final = 16
+"""How many solves start from one another. A study that was cut off goes on at the beginning of
+such a chain, so that every solve has the same ones before it and finds the same plan."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Live:
         Of the places; see :mod:`engiagent.study.places`.
     show
         Expressions to read from each solution, besides those of the blueprint's report.
+    requests
+        What to read instead, where it is there: of a case, what the base asks for.
 
     Raises
     ------
@@ -75,21 +79,27 @@ class Live:
     """
 
     def __init__(
-        self, blueprint: Blueprint, names: Sequence[str], setting: Setting, show: Sequence[str] = ()
+        self,
+        blueprint: Blueprint,
+        names: Sequence[str],
+        setting: Setting,
+        show: Sequence[str] = (),
+        requests: Requests | None = None,
     ) -> None:
         if blueprint.kind == "definitions":
             raise EngiagentError("definitions are computed once; a study needs a programme")
         self.setting = setting
         report = blueprint.core.report or ReportDef()
         asked = tuple(dict.fromkeys((*report.expressions, *show)))
-        blueprint = blueprint.with_core(report=ReportDef(expressions=asked, duals=report.duals))
+        own_report = None if requests else ReportDef(expressions=asked, duals=report.duals)
+        blueprint = blueprint.with_core(report=own_report)
         self.blueprint, places = placed(blueprint, tuple(names))
         _refuse_wrong(self.blueprint, setting.folder)
         self.places = {place.name: place for place in places}
         self.numbers = {
             place.name: numbers_at(self.blueprint, setting.folder, place) for place in places
         }
-        self.requests = Requests.of(self.blueprint, setting.folder)
+        self.requests = requests or Requests.of(self.blueprint, setting.folder)
         self._ready = self.requests.added_to(self.blueprint, setting.folder)
         own = [place.parameter for place in places if place.parameter is not None]
         self._parametric = (
@@ -118,6 +128,7 @@ class Live:
         """
         program = self.program
         plain = not program.goals and self.setting.options.memory_limit_mb is None
+        plain = plain and bool(self.places)  # what never changes is solved once, on its own
         return self.in_place and plain and not program.is_mip and not program.nonlinear
 
     def base(self) -> dict[str, Floats]:
@@ -171,8 +182,19 @@ class Live:
             result = self.solve()
         except EngiagentError as error:
             self._session = None
-            return {"status": "error", "reason": " ".join(str(error).split())}
+            return failed(error)
         return self.record(result, new)
+
+    def front(self, new: Mapping[str, Floats], points: int) -> list[Json]:
+        """Return the record of a point, or those of its front where the blueprint has one."""
+        if self.program.method != "frontier":
+            return [self.found(new)]
+        try:
+            self.move(new)
+            results = frontier(self.program, self.setting.solve, self.setting.options, points)
+        except EngiagentError as error:
+            return [failed(error)]
+        return [self.record(result, new) for result in results]
 
     def record(
         self, result: SolverResult, new: Mapping[str, Floats], program: Program | None = None
@@ -186,11 +208,19 @@ class Live:
             "status": result.status,
             "reason": result.reason,
             "objective": result.objective,
+            "objective_unit": program.objective_unit,
             "bound": result.bound,
             "gap": result.gap,
             "values": {v.label: v.value for v in values if not v.index},
             "units": {v.label: v.unit for v in values if not v.index},
         }
+        series = [
+            {"name": v.label, "index": dict(v.index), "value": v.value, "unit": v.unit}
+            for v in values
+            if v.index
+        ]
+        if series:
+            kept["series"] = series
         if absent:
             kept["absent"] = list(absent)
         if self.setting.certify:
@@ -206,6 +236,28 @@ class Live:
             return certify(None, data, blueprint, folder=folder, name=self.setting.name).verdict
         except EngiagentError as error:
             return f"{NOT_CERTIFIED}: {' '.join(str(error).split())}"
+
+
+def failed(error: Exception) -> Json:
+    """Return the record of a point that could not be solved."""
+    return {"status": "error", "reason": " ".join(str(error).split())}
+
+
+def solve_all(
+    live: Live,
+    moved: Mapping[str, Mapping[str, Floats]],
+    kept: Checkpoint,
+    find: Callable[[Mapping[str, Floats]], Any],
+) -> None:
+    """Find the points of new numbers, by their keys, in chains where solves are warm."""
+    keys, length = list(moved), CHAIN if live.is_warm else 1
+
+    def start() -> Callable[[str], Any]:
+        live.restart()
+        return lambda key: find(moved[key])
+
+    for first in range(0, len(keys), length):
+        kept.chain(keys[first : first + length], start)
 
 
 def _refuse_wrong(blueprint: Blueprint, folder: Path | None) -> None:

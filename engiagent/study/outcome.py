@@ -1,21 +1,28 @@
-"""What a sweep, a front or a sensitivity study found: rows, the same whenever it is run again."""
+"""What a study found: rows, the same whenever it is run again."""
 
 import csv
 import io
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from engiagent import __version__
+from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.inputs import data_files
-from engiagent.study.live import Live
+from engiagent.study.checkpoint import Checkpoint, OnPoint
+from engiagent.study.live import Json, Live
 
-SCHEMA: Final = "engiagent-study-result/1"
-Json = dict[str, Any]
+SCHEMA: Final = "engiagent-study/2"
+CERTIFIED_ALONE: Final = (
+    "each plan is certified against the blueprint with its point's numbers, which count as given"
+)
+Row = tuple[Json, Json]
+"""What was varied, and the record of the solve."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,14 @@ class Outcome:
     Attributes
     ----------
     kind
-        ``sweep``, ``pareto`` or ``sensitivity``.
+        ``cases``, ``sweep``, ``pareto`` or ``sensitivity``.
     asked
         What was asked, with the hashes of what was read.
     program
         For names and units of its objective.
     rows
         One object for each point: ``point``, ``at`` (what was varied), ``status``, ``objective``,
-        ``values`` and more.
+        ``values`` by label with ``units``, ``series`` for values with an index, and more.
     notes
         What a reader of the table has to know.
     """
@@ -68,12 +75,11 @@ class Outcome:
 
     def table(self) -> list[Json]:
         """Return flat rows, a number a cell."""
-        objective = f"objective [{self.unit}]"
         flat = []
         for row in self.rows:
             units = row.get("units") or {}
-            cells: Json = {"point": row["point"], **row["at"], "status": row["status"]}
-            cells[objective] = row.get("objective")
+            cells: Json = {"point": row["point"], **_cells(row["at"]), "status": row["status"]}
+            cells[f"objective [{row.get('objective_unit', self.unit)}]"] = row.get("objective")
             for name, value in (row.get("goals") or {}).items():
                 cells[f"{name} [{row['goal_units'][name]}]"] = value
             for name in ("efficient", "bound", "gap", "verdict"):
@@ -85,30 +91,87 @@ class Outcome:
             flat.append(cells)
         return flat
 
+    def values(self) -> list[Json]:
+        """Return a row for each number of each point, those of a series by their index too."""
+        return list(self._values())
+
+    def _values(self) -> Iterator[Json]:
+        for row in self.rows:
+            start = {"point": row["point"], **_cells(row["at"])}
+            for name, value in (row.get("values") or {}).items():
+                yield {**start, "name": name, "index": "", "value": value} | {
+                    "unit": row["units"][name]
+                }
+            for item in row.get("series") or ():
+                yield {**start, **item, "index": ", ".join(item["index"].values())}
+
     def to_csv(self) -> str:
         """Return :meth:`table` as CSV."""
-        rows = self.table()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        text = io.StringIO()
-        writer = csv.DictWriter(text, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return text.getvalue()
+        return _csv(self.table())
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write the rows as CSV and JSON, named by the kind of study, and return the paths."""
-        texts = {f"{self.kind}.csv": self.to_csv(), f"{self.kind}.json": self.to_json()}
+        """Write the table, all values, and everything as JSON; return the paths."""
+        texts = {
+            f"{self.kind}.csv": self.to_csv(),
+            "values.csv": _csv(self.values()),
+            f"{self.kind}.json": self.to_json(),
+        }
         for name, text in texts.items():
             write_atomic(folder / name, text)
         return tuple(folder / name for name in texts)
 
 
-def outcome_row(point: int, at: Mapping[str, float | str], found: Json) -> Json:
-    """Return a row: what was varied, then what was found."""
-    return {"point": point, "at": dict(at), **found}
+def _cells(at: Mapping[str, Any]) -> Json:
+    """Return what was varied as a table has it: values by label become JSON."""
+    return {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in at.items()}
 
 
-def asked_of(kind: str, live: Live, request: Json) -> Json:
+def _csv(rows: Sequence[Json]) -> str:
+    text = io.StringIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def studied(
+    kind: str,
+    live: Live,
+    request: Json,
+    rows: Callable[[Checkpoint], Iterable[Row]],
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    on_point: OnPoint | None = None,
+    total: int = 0,
+    notes: Sequence[str] = (),
+    read: Sequence[Blueprint] = (),
+) -> Outcome:
+    """Run a study of any kind with its checkpoint, and return what it found.
+
+    Parameters
+    ----------
+    request
+        What is asked, besides inputs and limits; a folder that holds another request is refused.
+    rows
+        Solves what the checkpoint does not have yet, and gives all rows in order.
+    read
+        Further blueprints whose data files decide on the result.
+
+    Raises
+    ------
+    InputError
+        When the folder holds another study or cannot be written to.
+    """
+    asked = asked_of(kind, live, request, read)
+    with Checkpoint(out, asked, force=force, on_point=on_point, total=total) as kept:
+        found = [{"point": k, "at": at, **record} for k, (at, record) in enumerate(rows(kept))]
+    certified = (CERTIFIED_ALONE,) if live.setting.certify else ()
+    return Outcome(kind, asked, live.program, tuple(found), (*notes, *certified))
+
+
+def asked_of(kind: str, live: Live, request: Json, read: Sequence[Blueprint] = ()) -> Json:
     """Return what decides on a study's result: inputs by their hashes, request, limits."""
     setting = live.setting
     options = setting.options
@@ -119,7 +182,7 @@ def asked_of(kind: str, live: Live, request: Json) -> Json:
         "blueprint": live.blueprint.sha256,
         "data": {
             name: sha256_bytes(open_inside(folder, name))
-            for name in dict.fromkeys(data_files(live.blueprint))
+            for name in dict.fromkeys(n for b in (live.blueprint, *read) for n in data_files(b))
         },
         "request": request,
         "certify": setting.certify,

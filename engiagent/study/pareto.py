@@ -13,7 +13,7 @@ from functools import partial
 from itertools import permutations, product
 from math import comb, factorial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -24,11 +24,10 @@ from engiagent.formulations.values import Floats
 from engiagent.solvers.goals import ROOM, goal_values, solve_goals
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.session import Session
-from engiagent.study.checkpoint import Checkpoint
+from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.fronts import Stage, refuse_curved, sign_of, with_goals
-from engiagent.study.live import CERTIFIED_ALONE, Live, Setting
-from engiagent.study.outcome import Outcome, asked_of, outcome_row
-from engiagent.study.sweep import OnPoint
+from engiagent.study.live import Json, Live, Setting, failed
+from engiagent.study.outcome import Outcome, Row, studied
 
 Method = Literal["epsilon", "weighted", "lexicographic", "exact"]
 METHODS: Final = ("epsilon", "weighted", "lexicographic", "exact")
@@ -37,7 +36,6 @@ SAME: Final = 1e-7
 ALIKE: Final = 1e-6
 """The same where a point is judged: rows that keep a goal leave it a little room."""
 CORNERS: Final = 2000
-Json = dict[str, Any]
 
 
 def run_pareto(
@@ -81,20 +79,26 @@ def run_pareto(
             expected="the method epsilon",
         )
     request = {"method": method, "points": points, "show": list(show)}
-    asked = asked_of("pareto", live, request)
-    memory = Checkpoint(out, asked, force=force)
-    try:
-        front = _Front(live, memory, on_point, _count(method, len(live.program.goals), points))
+
+    def rows(memory: Checkpoint) -> list[Row]:
+        front = _Front(live, memory)
         keys = _KEYS[method](front, points) if front.ends() else [front.failed]
-    finally:
-        memory.close()
-    rows = [
-        outcome_row(k, {"method": key.partition(":")[0]}, memory.get(key))
-        for k, key in enumerate(keys)
-    ]
-    judged = _judged(live.program.goals, rows)
-    notes = [CERTIFIED_ALONE] if setting.certify else []
-    return Outcome("pareto", asked, live.program, tuple(judged), tuple(notes))
+        records = _judged(live.program.goals, [memory.get(key) for key in keys])
+        return [
+            ({"method": key.partition(":")[0]}, record)
+            for key, record in zip(keys, records, strict=True)
+        ]
+
+    return studied(
+        "pareto",
+        live,
+        request,
+        rows,
+        out,
+        force=force,
+        on_point=on_point,
+        total=_count(method, len(live.program.goals), points),
+    )
 
 
 def _count(method: Method, goals: int, points: int) -> int:
@@ -110,8 +114,6 @@ class _Front:
 
     live: Live
     memory: Checkpoint
-    on_point: OnPoint | None
-    total: int
 
     def __post_init__(self) -> None:
         self.failed = ""
@@ -151,17 +153,12 @@ class _Front:
         """Find a point unless it is known."""
         if self.memory.get(key) is None:
             self.memory.put(key, self.record(find))
-            self.tell(key)
-
-    def tell(self, key: str) -> None:
-        if self.on_point is not None:
-            self.on_point(len(self.memory), self.total, self.memory.get(key))
 
     def record(self, find: Callable[[], SolverResult]) -> Json:
         try:
             result = find()
         except EngiagentError as error:
-            return {"status": "error", "reason": " ".join(str(error).split())}
+            return failed(error)
         if result.status == "interrupted":
             raise KeyboardInterrupt
         if result.x is None:
@@ -186,19 +183,13 @@ class _Front:
     def chain(
         self, keys: Sequence[str], start: Callable[[], Callable[[str], SolverResult]]
     ) -> None:
-        """Find points of which each may start where the one before ended.
+        """Find points of which each may start where the one before ended."""
 
-        A chain of which one is not known yet is solved from its beginning, so that each point
-        has the same ones before it wherever a study was cut off.
-        """
-        if all(self.memory.get(key) is not None for key in keys):
-            return
-        find = start()
-        for key in keys:
-            found = self.record(partial(find, key))
-            if self.memory.get(key) is None:
-                self.memory.put(key, found)
-            self.tell(key)
+        def begin() -> Callable[[str], Json]:
+            find = start()
+            return lambda key: self.record(partial(find, key))
+
+        self.memory.chain(keys, begin)
 
     def solver(self, program: Program) -> Callable[[], SolverResult]:
         """Return what solves a program as its arrays stand, warm for linear ones."""

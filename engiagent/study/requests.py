@@ -1,9 +1,9 @@
 """What a study reads from each solution: named quantities, expressions and duals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -17,10 +17,33 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.goals import goal_values
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import to_dataset
-from engiagent.study.study import Kind, Value
 
 if TYPE_CHECKING:
     import xarray
+
+Kind = Literal["expression", "dual", "goal"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a solution.
+
+    Attributes
+    ----------
+    index
+        Labels of its element by the names of their sets; empty for a single number.
+    """
+
+    kind: Kind
+    name: str
+    index: Mapping[str, str]
+    value: float
+    unit: str
+
+    @property
+    def label(self) -> str:
+        """Its name; that of a dual is ``dual(name)``."""
+        return f"dual({self.name})" if self.kind == "dual" else self.name
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ more solves beside the base show.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +21,9 @@ from engiagent.errors import InputError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolverResult
-from engiagent.study.checkpoint import Checkpoint
-from engiagent.study.live import CERTIFIED_ALONE, Live, Setting
-from engiagent.study.outcome import Outcome, asked_of, outcome_row
-from engiagent.study.sweep import OnPoint
+from engiagent.study.checkpoint import Checkpoint, OnPoint
+from engiagent.study.live import Live, Setting
+from engiagent.study.outcome import Outcome, Row, studied
 from engiagent.study.variation import Variation
 
 RANGE: Final = 0.1
@@ -153,71 +153,49 @@ def run_sensitivity(
         "factors": [[v.name, list(v.values), v.unit, v.factor] for v in ends],
         "show": list(show),
     }
-    asked = asked_of("sensitivity", live, request)
-    kept = Checkpoint(out, asked, force=force)
-    try:
-        _Run(live, kept, on_point, 1 + 3 * len(ends)).all(ends)
-    finally:
-        kept.close()
-    said = [*notes, *([CERTIFIED_ALONE] if setting.certify else ())]
-    return Outcome("sensitivity", asked, live.program, tuple(_rows(live, kept, ends)), tuple(said))
+    return studied(
+        "sensitivity",
+        live,
+        request,
+        partial(_rows, live, ends),
+        out,
+        force=force,
+        on_point=on_point,
+        total=1 + 3 * len(ends),
+        notes=notes,
+    )
 
 
-def _rows(live: Live, kept: Checkpoint, ends: Sequence[Variation]) -> Iterator[dict[str, Any]]:
-    yield outcome_row(0, {"factor": "base", "end": "base", "value": ""}, kept.get("base"))
-    number = 1
+def _rows(live: Live, ends: Sequence[Variation], kept: Checkpoint) -> Iterator[Row]:
+    if kept.get("base") is None:
+        kept.put("base", live.found({}))
+    yield {"factor": "base", "end": "base", "value": ""}, kept.get("base")
     for v in ends:
+        keys = [f"{v.name}/{end}" for end in ("low", "high", "slope")]
+        kept.chain(keys, partial(_factor, live, v))
         unit = "factor" if v.factor else v.unit or live.places[v.name].unit
-        for end, value in (
-            ("low", f"{v.values[0]:.10g} {unit}"),
-            ("high", f"{v.values[1]:.10g} {unit}"),
-            ("slope", ""),
-        ):
-            at = {"factor": v.name, "end": end, "value": value}
-            yield outcome_row(number, at, kept.get(f"{v.name}/{end}"))
-            number += 1
+        values = (*(f"{x:.10g} {unit}" for x in v.values), "")
+        for key, value in zip(keys, values, strict=True):
+            yield {"factor": v.name, "end": key.rpartition("/")[2], "value": value}, kept.get(key)
 
 
-@dataclass
-class _Run:
-    """A study under way."""
+def _factor(live: Live, v: Variation) -> Callable[[str], dict[str, Any]]:
+    """Return what finds both ends and the slope of a factor, beginning at the base every time."""
+    numbers, unit = live.numbers[v.name], live.places[v.name].unit
+    low, high = (numbers.moved(x, factor=v.factor, unit=v.unit, own=unit) for x in v.values)
+    live.restart()
+    base = None
+    if live.in_place and not live.program.is_mip:
+        live.move({})
+        base = live.solve()
+    per = (v.values[1] - v.values[0], "factor" if v.factor else v.unit or unit)
 
-    live: Live
-    kept: Checkpoint
-    on_point: OnPoint | None
-    total: int
+    def find(key: str) -> dict[str, Any]:
+        if key.endswith("/slope"):
+            return _slope(live, v.name, base, high - low, per)
+        return live.found({v.name: low if key.endswith("/low") else high})
 
-    def all(self, ends: Sequence[Variation]) -> None:
-        self.keep("base", lambda: self.live.found({}))
-        for variation in ends:
-            if self.kept.get(f"{variation.name}/slope") is None:
-                self.factor(variation)
-
-    def keep(self, key: str, find: Callable[[], dict[str, Any]]) -> None:
-        if self.kept.get(key) is None:
-            self.kept.put(key, find())
-        if self.on_point is not None:
-            self.on_point(len(self.kept), self.total, self.kept.get(key))
-
-    def factor(self, v: Variation) -> None:
-        """Find both ends and the slope of a factor, beginning at the base as every time."""
-        live, numbers = self.live, self.live.numbers[v.name]
-        unit = live.places[v.name].unit
-        low, high = (
-            {v.name: numbers.moved(x, factor=v.factor, unit=v.unit, own=unit)} for x in v.values
-        )
-        live.restart()
-        base = None
-        if live.in_place and not live.program.is_mip:
-            live.move({})
-            base = live.solve()
-        # What is solved before must be so every time, for the next solve starts there.
-        found = [live.found(low), live.found(high)]
-        for end, record in zip(("low", "high"), found, strict=True):
-            self.keep(f"{v.name}/{end}", lambda record=record: record)  # type: ignore[misc]
-        span = high[v.name] - low[v.name]
-        per = (v.values[1] - v.values[0], "factor" if v.factor else v.unit or unit)
-        self.keep(f"{v.name}/slope", lambda: _slope(live, v.name, base, span, per))
+    return find
 
 
 def _slope(

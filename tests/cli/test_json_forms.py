@@ -31,8 +31,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("explain", "explain runs/a"),
     ("check", "check runs/a"),
     ("check", "check runs/a runs/a"),
-    ("study", "study bp.json --out s"),
-    ("sweep", "sweep bp.json --vary E_max=20,21[MWh] --out sweep"),
+    ("study cases", "study cases bp.json --out s"),
+    ("study sweep", "study sweep bp.json --vary E_max=20,21[MWh] --out sweep"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
     ("trace", "trace runs/a --again"),
@@ -64,13 +64,12 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 ELSEWHERE = {
     "view": "serves until it is stopped; tests/view",
-    "pareto": "prints what sweep prints, by the same function",
-    "sensitivity": "prints what sweep prints, by the same function",
+    "study pareto": "prints what study sweep prints, by the same function",
+    "study sensitivity": "prints what study sweep prints, by the same function",
     "weather": "needs a weather file; tests/weather",
     "sandbox run": "needs a machine that confines scripts; tests/sandbox",
     "bench suite": "takes minutes; tests/bench",
     "bench messages": "takes minutes; tests/bench",
-    "bench faults": "takes minutes; tests/bench",
 }
 
 

@@ -381,10 +381,10 @@ def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> 
     assert [case["case"] for case in found["cases"]] == ["base", *names]
     assert found["cases"][0]["objective"] == pytest.approx(found["objective"]["value"], rel=1e-6)
     # Each is the optimum of its own blueprint, which the command study finds too.
-    study = answer(invoke("study", path, "--json"))
-    alone = {p["case"]: p["objective"] for p in study["points"] if p["sweep"] is None}
+    study = answer(invoke("study", "cases", path, "--out", tmp_path / "study", "--json"))
+    alone = {p["at"]["case"]: p["objective"] for p in study["rows"] if "sweep" not in p["at"]}
     assert {c["case"]: c["objective"] for c in found["cases"]} == pytest.approx(alone)
     page = (tmp_path / "run" / "report.html").read_text("utf-8")
     assert all(name in page for name in names)
     stored = json.loads((tmp_path / "run" / "cases.json").read_text("utf-8"))
-    assert stored["schema"] == "engiagent-study/1"
+    assert stored["schema"] == "engiagent-study/2"

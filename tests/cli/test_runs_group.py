@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from engiagent.run.comparison import changes, compare_runs
+from engiagent.notebook.difference import changes
+from engiagent.report import side_by_side
 from tests.cli.asking import invoke
 
 TEXT = Path(__file__).parents[2] / "problems/battery/merchant_day"
@@ -72,21 +73,22 @@ def test_a_run_is_shown_with_what_was_asked(place: Path) -> None:
 
 
 def test_comparing_names_what_differs(place: Path) -> None:
-    found = compare_runs(place / "runs/one", place / "runs/two")
+    runs = [place / "runs/one", place / "runs/two"]
+    found = side_by_side(runs)
     assert not found.same
-    assert found.one.objective is not None
-    assert found.two.objective is not None
+    one, two = found.summaries
+    assert one.objective is not None
+    assert two.objective is not None
+    assert found.improvement == pytest.approx(two.objective - one.objective)
     assert found.improvement is not None
-    assert found.improvement == pytest.approx(found.two.objective - found.one.objective)
     assert found.improvement > 0.0  # a larger battery earns more
-    changed = {change.path: (change.before, change.after) for change in found.blueprint}
-    capacity = "core_model_elements.parameters.E_max.value"
-    assert changed[capacity] == (20, 25)
-    series = {change.name: change for change in found.series}
-    assert series["battery_charge"].largest is not None
-    assert series["battery_charge"].unit == "kW"
-    again = compare_runs(place / "runs/one", place / "runs/one")
-    assert (again.same, again.improvement, again.series, again.blueprint) == (True, 0.0, (), ())
+    changed = {(item.kind, item.name): item.values for item in found.differences}
+    assert changed["parameter", "E_max"] == ("20\u00a0MWh", "25\u00a0MWh")
+    series = {item.label: item for item in found.quantities}
+    assert series["battery.charge"].largest
+    assert series["battery.charge"].unit == "kW"
+    again = side_by_side([runs[0], runs[0]])
+    assert (again.same, again.improvement, again.differences) == (True, 0.0, ())
     assert invoke("runs", "compare", "runs/one", "runs/one").exit_code == 0
     told = invoke("runs", "compare", "runs/one", "runs/two")
     assert told.exit_code == 1
@@ -95,16 +97,16 @@ def test_comparing_names_what_differs(place: Path) -> None:
     assert (page.exit_code, page.stdout) == (1, told.stdout)
     assert "2 runs compared" in (place / "both.html").read_text("utf-8")
     back = invoke("runs", "compare", "runs/two", "runs/one").stdout
-    assert "two is worse by" in back
+    assert "one is worse by" in back
 
 
 def test_named_elements_are_compared_by_name() -> None:
     one = {"parameters": [{"name": "a", "value": 1}, {"name": "b", "value": 2}], "tags": [1, 2]}
     two = {"parameters": [{"name": "b", "value": 3}, {"name": "a", "value": 1}], "tags": [2, 1]}
-    found = [(c.path, c.before, c.after) for c in changes(one, two)]
+    found = list(changes(one, two))
     assert found == [("parameters.b.value", 2, 3), ("tags", [1, 2], [2, 1])]
     assert list(changes(one, one)) == []
-    assert [c.path for c in changes({}, {"x": {"y": 1}})] == ["x"]
+    assert [path for path, *_ in changes({}, {"x": {"y": 1}})] == ["x"]
 
 
 def test_a_run_that_was_cut_goes_on(place: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.explain import Explanation, explain
-from engiagent.explain.elastic import demands_of
 from engiagent.explain.explanation import Proposal
 from engiagent.explain.relaxed import without_gaps
 from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.elastic import demands_of
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
 from engiagent.solvers.iis import families_of, irreducible_set, placed

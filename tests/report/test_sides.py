@@ -72,7 +72,7 @@ def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> No
 
 def test_the_data_form_is_json_with_a_schema(pair: tuple[Path, Path]) -> None:
     found = json.loads(json.dumps(side_by_side(pair).to_json(), allow_nan=False))
-    assert found["schema"] == "engiagent-side-by-side/1"
+    assert found["schema"] == "engiagent-comparison/2"
     assert [run["run"] for run in found["runs"]] == ["run", "second"]
     assert found["runs"][0]["verdict"] == "certified"
 

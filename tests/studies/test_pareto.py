@@ -166,7 +166,19 @@ def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
     file, out = tmp_path / "mine.json", tmp_path / "out"
     file.write_text(storage().to_json(), "utf-8")
     goal = "throughput=min:sum(charge[t]*dt(t) for t in T)"
-    words = ["pareto", file, "--goal", goal, "--points", 3, "--certify", "--out", out, "--json"]
+    words = [
+        "study",
+        "pareto",
+        file,
+        "--goal",
+        goal,
+        "--points",
+        3,
+        "--certify",
+        "--out",
+        out,
+        "--json",
+    ]
     result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]

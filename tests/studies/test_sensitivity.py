@@ -113,7 +113,7 @@ def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
 def test_the_command_moves_what_the_blueprint_names(tmp_path: Path) -> None:
     file, out = tmp_path / "mine.json", tmp_path / "out"
     file.write_text(declaring({"parameter": "E"}, {"about": "weather"}).to_json(), "utf-8")
-    words = ["sensitivity", file, "--range", 25, "--out", out, "--json"]
+    words = ["study", "sensitivity", file, "--range", 25, "--out", out, "--json"]
     result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]

@@ -16,11 +16,14 @@ from engiagent.cli.app import app
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.solving import solve
-from engiagent.study.running import run_study
-from engiagent.study.study import Study
+from engiagent.study.cases import run_cases
+from engiagent.study.checkpoint import NAME
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Outcome
 
 Json = dict[str, Any]
 PRICES = [80, 20, -5, 60]
+HERE = Setting(isolate=False)
 E_MAX = "/core_model_elements/parameters/E/value"
 
 
@@ -72,6 +75,11 @@ def storage(report: Json | None = None, **core: Any) -> Blueprint:
     )
 
 
+def of(study: Outcome, name: str) -> list[Json]:
+    """Return the rows of a case or of a sweep."""
+    return [row for row in study.rows if name == (row["at"].get("sweep") or row["at"]["case"])]
+
+
 def best(blueprint: Blueprint) -> float:
     found = solve(compile_blueprint(blueprint), isolate=False).objective
     assert found is not None
@@ -118,77 +126,92 @@ REPORT: Json = {
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    return run_study(storage(REPORT), isolate=False)
+def study() -> Outcome:
+    return run_cases(storage(REPORT), HERE)
 
 
-def test_each_point_is_the_model_solved_alone(study: Study) -> None:
-    sizes = [p.objective for p in study.of("size")]
+def test_each_point_is_the_model_solved_alone(study: Outcome) -> None:
+    sizes = [p["objective"] for p in of(study, "size")]
     assert sizes == pytest.approx([best(with_value("E", e)) for e in (0, 10, 30, 60)])
-    weights = [p.objective for p in study.of("weight")]
+    weights = [p["objective"] for p in of(study, "weight")]
     assert weights == pytest.approx([0.0, 0.5 * best(storage()), best(storage())])
-    market = [p.objective for p in study.of("market")]
+    market = [p["objective"] for p in of(study, "market")]
     expected = [best(with_value("price", v)) for v in ([50] * 4, PRICES, [1, 2, 3, 4])]
     assert market == pytest.approx(expected)
-    assert [p.status for p in study.points] == ["optimal"] * len(study.points)
+    assert [p["status"] for p in study.rows] == ["optimal"] * len(study.rows)
 
 
-def test_a_case_and_a_sweep_of_the_same_value_agree(study: Study) -> None:
-    (case,), sweep = study.of("without_storage"), study.of("size")[0]
-    assert case.objective == pytest.approx(sweep.objective)
-    assert case.value("dual(cycles)") == pytest.approx(sweep.value("dual(cycles)"), abs=1e-9)
+def test_a_case_and_a_sweep_of_the_same_value_agree(study: Outcome) -> None:
+    (case,), sweep = of(study, "without_storage"), of(study, "size")[0]
+    assert case["objective"] == pytest.approx(sweep["objective"])
+    assert case["values"]["dual(cycles)"] == pytest.approx(
+        sweep["values"]["dual(cycles)"], abs=1e-9
+    )
 
 
-def test_a_dual_is_the_slope_of_the_objective(study: Study) -> None:
+def test_a_dual_is_the_slope_of_the_objective(study: Outcome) -> None:
     """With its unit and sign: EUR per kWh of right-hand side, in the sense of the objective."""
-    (base,) = study.of("base")
+    (base,) = of(study, "base")
     document = storage().to_dict()
     document["core_model_elements"]["constraints"][2]["expression"] = (
         "sum(charge[t]*dt(t) for t in T) <= 40.01[kWh]"
     )
     slope = (best(Blueprint.from_dict(document)) - best(storage())) / 0.01
-    (dual,) = [v for v in base.values if v.kind == "dual" and v.name == "cycles"]
-    assert dual.value == pytest.approx(slope, abs=1e-9)
-    assert dual.unit == "EUR/kWh"
-    assert {v.name for v in base.values if v.kind == "dual"} == {"cycles", "room"}
+    assert base["values"]["dual(cycles)"] == pytest.approx(slope, abs=1e-9)
+    assert base["units"]["dual(cycles)"] == "EUR/kWh"
+    assert {v["name"] for v in base["series"]} == {"soc", "dual(room)"}
+    assert any("right-hand side" in note for note in study.notes)
 
 
-def test_what_a_case_does_not_have_is_left_out_and_said(study: Study) -> None:
-    (case,) = study.of("no_limit")
-    assert case.absent == ("cycles",)
-    assert case.objective is not None
-    assert study.notes == ("no_limit: there is no cycles",)
-    row = next(r for r in study.summary() if r["case"] == "no_limit")
-    assert row["dual(cycles) [EUR/kWh]"] is None
+def test_what_a_case_does_not_have_is_left_out_and_said(study: Outcome) -> None:
+    (case,) = of(study, "no_limit")
+    assert case["absent"] == ["cycles"]
+    assert case["objective"] is not None
+    assert "no_limit: there is no cycles" in study.notes
+    row = next(r for r in study.table() if r["case"] == "no_limit")
+    assert "dual(cycles) [EUR/kWh]" not in row
 
 
-def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) -> None:
+def test_tables_are_tidy_and_survive_csv_and_json(study: Outcome, tmp_path: Path) -> None:
     files = study.write(tmp_path)
-    assert [f.name for f in files] == ["study.csv", "values.csv", "study.json"]
+    assert [f.name for f in files] == ["cases.csv", "values.csv", "cases.json"]
     wide = pd.read_csv(files[0])
-    assert len(wide) == len(study.points) == len(study.to_pandas())
+    assert len(wide) == len(study.rows) == len(study.table())
     assert wide["sum(charge[t]*dt(t) for t in T) [kWh]"].notna().all()
     long = pd.read_csv(files[1])
-    frame = study.values_to_pandas()
-    assert len(long) == len(frame)
-    soc = frame[(frame.case == "base") & frame.sweep.isna() & (frame.name == "soc")]
+    assert len(long) == len(study.values())
+    soc = long[(long.case == "base") & long.sweep.isna() & (long.name == "soc")]
     assert list(soc["index"]) == [f"2025-07-01T0{h}:00" for h in range(4)]
     data = json.loads(files[2].read_text("utf-8"))
-    assert data["schema"] == "engiagent-study/1"
-    assert "right-hand side" in data["duals"]
-    assert len(data["points"]) == len(study.points)
+    assert (data["schema"], data["kind"]) == ("engiagent-study/2", "cases")
+    assert len(data["rows"]) == len(study.rows)
+
+
+def test_cut_off_it_goes_on_with_the_same_bytes(study: Outcome, tmp_path: Path) -> None:
+    run_cases(storage(REPORT), HERE, tmp_path)
+    lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
+    for end in (2, 5, 9):
+        (tmp_path / NAME).write_bytes(b"".join(lines[:end]))
+        assert run_cases(storage(REPORT), HERE, tmp_path).to_json() == study.to_json()
+        assert (tmp_path / NAME).read_bytes() == b"".join(lines)
+
+
+def test_cases_and_values_are_certified_each_against_its_own_numbers() -> None:
+    report = REPORT | {"sweeps": REPORT["sweeps"][:1]}
+    found = run_cases(storage(report), Setting(isolate=False, certify=True))
+    assert [row["verdict"] for row in found.rows] == ["certified"] * 7
 
 
 def test_without_a_report_the_base_is_solved_alone() -> None:
-    (point,) = run_study(storage(), isolate=False).points
-    assert (point.case, point.objective) == ("base", pytest.approx(best(storage())))
+    (point,) = run_cases(storage(), HERE).rows
+    assert (point["at"], point["objective"]) == ({"case": "base"}, pytest.approx(best(storage())))
 
 
 def test_an_infeasible_value_is_a_result() -> None:
     least = [{"constraint_id": "C", "expression": "charge[first(T)] >= E/1[h]"}]
     report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10, 70, 20]}]}
-    found = run_study(storage(report, constraints=least, expressions=[]), isolate=False)
-    assert [p.status for p in found.of("s")] == ["optimal", "infeasible", "optimal"]
+    found = run_cases(storage(report, constraints=least, expressions=[]), HERE)
+    assert [p["status"] for p in of(found, "s")] == ["optimal", "infeasible", "optimal"]
 
 
 def test_a_sweep_over_structure_compiles_anew() -> None:
@@ -201,11 +224,11 @@ def test_a_sweep_over_structure_compiles_anew() -> None:
         }
     ]
     report = {"sweeps": [{"name": "s", "parameter": "gamma", "values": [0.5, 1, 9]}]}
-    found = run_study(storage(report, constraints=rows, expressions=[]), isolate=False)
+    found = run_cases(storage(report, constraints=rows, expressions=[]), HERE)
     # At -5, and at 20 as well, no energy is bought; 50 kWh are sold wherever that pays.
     sold = 0.05 * (80 + 20 + 60)
     expected = [0.5 * sold, 1.0 * sold, 9.0 * sold]
-    assert [p.objective for p in found.of("s")] == pytest.approx(expected)
+    assert [p["objective"] for p in of(found, "s")] == pytest.approx(expected)
 
 
 def test_a_front_is_a_table() -> None:
@@ -226,10 +249,10 @@ def test_a_front_is_a_table() -> None:
             },
         ],
     }
-    found = run_study(storage({}, objective_function=goals), isolate=False, points=5)
-    assert [p.point for p in found.points] == [0, 1, 2, 3, 4]
-    profit = [p.value("profit") for p in found.points]
-    use = [p.value("use") for p in found.points]
+    found = run_cases(storage({}, objective_function=goals), HERE, points=5)
+    assert [p["at"]["front"] for p in found.rows] == [0, 1, 2, 3, 4]
+    profit = [p["values"]["profit"] for p in found.rows]
+    use = [p["values"]["use"] for p in found.rows]
     assert profit == sorted(profit, reverse=True)
     assert use == sorted(use, reverse=True)
     assert profit[0] == pytest.approx(best(storage()))
@@ -240,17 +263,17 @@ def test_a_robust_model_is_swept_too() -> None:
     document = storage(report).to_dict()
     price = document["core_model_elements"]["parameters"][0]
     price["uncertain"] = {"deviation": 10, "set": "budget", "budget": 1}
-    found = run_study(Blueprint.from_dict(document), isolate=False)
-    (base,), (small, same) = found.of("base"), found.of("size")
-    assert base.objective == pytest.approx(same.objective)
-    assert small.objective < same.objective < best(storage())
+    found = run_cases(Blueprint.from_dict(document), HERE)
+    (base,), (small, same) = of(found, "base"), of(found, "size")
+    assert base["objective"] == pytest.approx(same["objective"])
+    assert small["objective"] < same["objective"] < best(storage())
 
 
 def test_parts_of_a_chain_have_their_own_duals() -> None:
     text = "charge[first(T)] <= discharge[first(T)] <= E/1[h]"
     chain = [{"constraint_id": "C", "expression": text}]
-    found = run_study(storage({"duals": ["C"]}, constraints=chain, expressions=[]), isolate=False)
-    assert {v.name for v in found.points[0].values} == {"C__1", "C__2"}
+    found = run_cases(storage({"duals": ["C"]}, constraints=chain, expressions=[]), HERE)
+    assert set(found.rows[0]["values"]) == {"dual(C__1)", "dual(C__2)"}
 
 
 @pytest.mark.parametrize(
@@ -314,7 +337,7 @@ def test_what_is_wrong_in_a_report_is_located(report: Json, code: str, path: str
     found = analyse(storage(report)).errors
     assert [(d.code, d.path) for d in found] == [(code, f"core_model_elements.report.{path}")]
     with pytest.raises(BlueprintError, match=code):
-        run_study(storage(report), isolate=False)
+        run_cases(storage(report), HERE)
 
 
 def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> None:
@@ -322,7 +345,7 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
     broken = storage({"cases": [{"name": "c", "patch": patch}]})
     seen: list[Any] = []
     with pytest.raises(BlueprintError) as refused:
-        run_study(broken, isolate=False, on_point=seen.append)
+        run_cases(broken, HERE, on_point=seen.append)
     (path,) = {d.path for d in refused.value.diagnostics}
     assert path == "core_model_elements.report.cases[0].patch"
     assert "gamma" in str(refused.value)
@@ -391,31 +414,31 @@ def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> 
         constraints=[],
         expressions=[{"name": "twice", "index": ["t in T"], "expression": "2*mains_import[t]"}],
     )
-    found = run_study(core, isolate=False)
-    (base,), (bare,) = found.of("base"), found.of("bare")
-    assert bare.objective == pytest.approx(0.01 * sum(PRICES))
-    assert base.objective < bare.objective
-    assert bare.absent == ("battery_charge",)
-    prices = [v.value for v in bare.values if v.name == "balance_site"]
+    found = run_cases(core, HERE)
+    (base,), (bare,) = of(found, "base"), of(found, "bare")
+    assert bare["objective"] == pytest.approx(0.01 * sum(PRICES))
+    assert base["objective"] < bare["objective"]
+    assert bare["absent"] == ["battery_charge"]
+    prices = [v["value"] for v in bare["series"] if v["name"] == "dual(balance_site)"]
     assert [abs(p) for p in prices] == pytest.approx([abs(p) / 1000 for p in PRICES])
 
 
 def test_definitions_have_no_study() -> None:
     document = storage().to_dict() | {"kind": "definitions"}
     with pytest.raises(EngiagentError, match="programme"):
-        run_study(Blueprint.from_dict(document))
+        run_cases(Blueprint.from_dict(document))
 
 
 def test_the_command_tells_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "blueprint.json"
     file.write_text(storage({"duals": ["nothing"]}).to_json(), encoding="utf-8")
-    wrong = CliRunner().invoke(app, ["study", str(file)])
+    wrong = CliRunner().invoke(app, ["study", "cases", str(file)])
     assert (wrong.exit_code, "EB035" in wrong.stderr) == (2, True)
-    absent = CliRunner().invoke(app, ["study", str(tmp_path / "absent.json")])
-    assert (absent.exit_code, "cannot read" in absent.stderr) == (2, True)
+    absent = CliRunner().invoke(app, ["study", "cases", str(tmp_path / "absent.json")])
+    assert (absent.exit_code, "no such file" in absent.stderr) == (2, True)
     file.write_text(storage().to_json(), encoding="utf-8")
-    blocked = CliRunner().invoke(app, ["study", str(file), "--out", str(file)])
-    assert (blocked.exit_code, "cannot make the folder" in blocked.stderr) == (2, True)
+    blocked = CliRunner().invoke(app, ["study", "cases", str(file), "--out", str(file)])
+    assert (blocked.exit_code, "is a file" in blocked.stderr) == (2, True)
 
 
 def test_the_exit_code_is_that_of_the_base(tmp_path: Path) -> None:
@@ -423,19 +446,19 @@ def test_the_exit_code_is_that_of_the_base(tmp_path: Path) -> None:
     report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10]}]}
     file = tmp_path / "blueprint.json"
     file.write_text(storage(report, constraints=impossible, expressions=[]).to_json(), "utf-8")
-    result = CliRunner().invoke(app, ["study", str(file)])
+    result = CliRunner().invoke(app, ["study", "cases", str(file), "--out", str(tmp_path / "out")])
     assert result.exit_code == 3
-    assert "s = 10 kWh: optimal" in result.stderr
+    assert "sweep = s, value = 10, unit = kWh: optimal" in result.stderr
 
 
 def test_the_command_writes_what_the_function_returns(tmp_path: Path) -> None:
     file = tmp_path / "blueprint.json"
     file.write_text(storage(REPORT).to_json(), encoding="utf-8")
     out = tmp_path / "out"
-    result = CliRunner().invoke(app, ["study", str(file), "--out", str(out), "--json"])
+    result = CliRunner().invoke(app, ["study", "cases", str(file), "--out", str(out), "--json"])
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
-    assert len(data["points"]) == 13
-    wide = pd.read_csv(io.StringIO((out / "study.csv").read_text("utf-8")))
+    assert len(data["rows"]) == 13
+    wide = pd.read_csv(io.StringIO((out / "cases.csv").read_text("utf-8")))
     assert set(wide["case"]) == {"base", "without_storage", "no_limit"}
-    assert "size = 0.01 MWh: optimal" in result.stderr
+    assert "sweep = size, value = 0.01, unit = MWh: optimal" in result.stderr

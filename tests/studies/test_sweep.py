@@ -19,9 +19,9 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
 from engiagent.study.checkpoint import NAME
-from engiagent.study.live import Setting
+from engiagent.study.live import CHAIN, Setting
 from engiagent.study.outcome import Outcome
-from engiagent.study.sweep import CHAIN, SweepRequest, run_sweep
+from engiagent.study.sweep import SweepRequest, run_sweep
 from engiagent.study.variation import Variation, points_of
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
@@ -269,7 +269,14 @@ def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
     folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
     out = tmp_path / "out"
     result = run(
-        "sweep", folder, "--vary", "battery.energy_capacity=20,30[MWh]", "--out", out, "--json"
+        "study",
+        "sweep",
+        folder,
+        "--vary",
+        "battery.energy_capacity=20,30[MWh]",
+        "--out",
+        out,
+        "--json",
     )
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
@@ -284,6 +291,7 @@ def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
 
 def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
     result = run(
+        "study",
         "sweep",
         PROBLEMS / "battery/missing_efficiency",
         "--vary",
@@ -299,6 +307,7 @@ def test_a_users_own_blueprint_is_swept(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(storage().to_json(), "utf-8")
     result = run(
+        "study",
         "sweep",
         file,
         "--vary",

@@ -1,1 +1,1 @@
-"""Measuring engiagent itself: suites of runs, injected faults, scripted servers."""
+"""Measuring engiagent itself: suites of runs, scripted servers."""

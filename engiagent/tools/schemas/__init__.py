@@ -63,11 +63,9 @@ PRINTED: Final[Mapping[str, Form]] = {
     "accepted": Form(listings.accepted, "accept"),
     "view": Form(listings.view, "view"),
     "import": Form(listings.imported, "import"),
-    "study": Form(listings.study, "study; study.json"),
-    "study-result": Form(listings.study_result, "sweep, pareto, sensitivity"),
+    "study": Form(listings.study, "study; cases.json of a run"),
     "bench-suite": Form(listings.bench_suite, "bench suite; figures.json"),
     "bench-messages": Form(listings.bench_messages, "bench messages"),
-    "bench-faults": Form(listings.bench_faults, "bench faults"),
 }
 STORED: Final[Mapping[str, Form]] = {
     "blueprint": Form(files.blueprint, "blueprint.json"),

@@ -81,30 +81,26 @@ def runs_cleaned() -> Json:
 
 
 def comparison() -> Json:
-    """Return the schema of what two runs differ in."""
-    change = record({"path": TEXT, "before": ANY, "after": ANY})
-    series = record(
+    """Return the schema of what runs differ in."""
+    difference = record({"kind": TEXT, "name": TEXT, "values": TEXTS})
+    quantity = record(
         {
-            "name": TEXT,
-            "unit": maybe(TEXT),
-            "largest": maybe(NUMBER),
-            "where": maybe(TEXT),
-            "before": maybe(NUMBER),
-            "after": maybe(NUMBER),
+            "quantity": TEXT,
+            "unit": TEXT,
+            "means": list_of(maybe(NUMBER)),
+            "largest_difference": maybe(NUMBER),
+            "where": TEXT,
         }
     )
     return output(
-        "comparison/1",
-        "what two runs differ in",
+        "comparison/2",
+        "what runs differ in",
         {
-            "runs": said(list_of(run_summary()), "both, as `run-summary`"),
-            "same": said(FLAG, "whether blueprint, schedule and result are the same"),
-            "improvement": said(maybe(NUMBER), "by how much the second is better, in its unit"),
-            "asked": said(list_of(change), "options that differ"),
-            "blueprint": said(list_of(change), "places in which the blueprints differ"),
-            "series": said(
-                list_of(series), "series that differ: the largest distance and the sums"
-            ),
+            "runs": said(list_of(run_summary()), "all, as `run-summary`"),
+            "same": said(FLAG, "whether model, schedule and result are the same"),
+            "improvement": said(maybe(NUMBER), "by how much the last is better than the first"),
+            "differences": said(list_of(difference), "what is not the same, one value a run"),
+            "quantities": said(list_of(quantity), "all series: means, largest difference, place"),
         },
     )
 
@@ -355,25 +351,10 @@ def imported() -> Json:
 def study() -> Json:
     """Return the schema of a study."""
     return output(
-        "study/1",
-        "a blueprint with the cases and sweeps of its report",
+        "study/2",
+        "cases, a sweep, a front or a sensitivity",
         {
-            "blueprint_sha256": said(TEXT, "of which blueprint"),
-            "sense": said(TEXT, "of its goal"),
-            "duals": said(ANY, "how duals are to be read"),
-            "notes": said(TEXTS, "for a reader"),
-            "points": said(list_of(OBJECT), "one for each solve"),
-        },
-    )
-
-
-def study_result() -> Json:
-    """Return the schema of a sweep, a front or a sensitivity."""
-    return output(
-        "study-result/1",
-        "a sweep, a front or a sensitivity",
-        {
-            "kind": said({"enum": ["sweep", "pareto", "sensitivity"]}, "which"),
+            "kind": said({"enum": ["cases", "sweep", "pareto", "sensitivity"]}, "which"),
             "engiagent": said(TEXT, "its version"),
             "asked": said(OBJECT, "with hashes of inputs"),
             "objective": said(OBJECT, "name, unit and sense"),
@@ -416,24 +397,6 @@ def bench_messages() -> Json:
             "rows": said(list_of(OBJECT), "one for each run"),
         },
     )
-
-
-def bench_faults() -> Json:
-    """Return the schema of how planted faults are mended."""
-    schema = output(
-        "bench-faults/1",
-        "how planted mistakes are mended",
-        {
-            "label": said(TEXT, "what these figures are"),
-            "seed": said(TEXT, "of faults and luck"),
-            "runs": said(COUNT, "in each way of working"),
-            "problems": said(TEXTS, "which"),
-            "false_certificates": said(COUNT, "claims that annotations contradict"),
-            "classes": said(OBJECT, "by class of fault"),
-            "competence": said(OBJECT, "what the scripted analyst can do"),
-        },
-    )
-    return {**schema, "additionalProperties": OBJECT}
 
 
 def accepted() -> Json:

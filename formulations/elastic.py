@@ -1,41 +1,79 @@
-r"""Programs in which chosen limits may give way, and by how much they do.
+r"""Programs in which chosen limits are relaxed at a price, and the slack that they take.
 
 .. math:: \min \sum_g w_g s_g \quad\text{s.t.}\quad l - s \le a^T x \le u + s, \; s \ge 0
 
-A group of elements gives way alike (one s for all of them) or each by itself. Where a switch turns
+The elements of a limit share one slack or have one each. Where a switch turns
 a limit on, its slack is there only with the switch, so that a device which is off stays off.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from engiagent.explain.limits import Limit
 from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
 from engiagent.formulations.values import Floats, Ints, Part
 
 WIDEST: Final = 1e3
-"""How far a limit behind a switch may give way at most, as a multiple of it and of 1."""
+"""The most slack of a limit behind a switch, as a multiple of it and of 1."""
+
+
+class Limit(Protocol):
+    """Rows or bounds of columns that may be relaxed."""
+
+    @property
+    def places(self) -> Ints:
+        """Rows or columns, (k,)."""
+
+    @property
+    def is_row(self) -> bool:
+        """Whether they are rows."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is an equation, or fixes columns: both sides move together."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether a switch turns it on."""
+
+    @property
+    def gates(self) -> Ints:
+        """The column of the switch of each element, (k,)."""
+
+    @property
+    def active(self) -> int:
+        """The value of the switch, 0 or 1, at which the limit is there."""
+
+    @property
+    def values(self) -> Floats:
+        """The limits, (k,), in a unit of their own."""
+
+    @property
+    def scale(self) -> float:
+        """How many units of a row one of :attr:`values` is."""
+
+
+L = TypeVar("L", bound=Limit, covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Give:
-    """A limit that may give way.
+class Give(Generic[L]):
+    """A limit that may be relaxed.
 
     Attributes
     ----------
     up
-        Whether its upper side gives way upwards; else the lower one downwards. Sides are those of
+        Whether its upper side moves upwards; else the lower one downwards. Sides are those of
         rows and columns as the program has them.
     shared
-        Whether all its elements give way by the same amount.
+        Whether all its elements have one slack.
     weight
         What a unit of slack counts, in the unit of a row.
     """
 
-    limit: Limit
+    limit: L
     up: bool
     shared: bool
     weight: float = 1.0
@@ -69,7 +107,7 @@ def demands_of(program: Program) -> Program:
     )
 
 
-def widened(program: Program, changes: Sequence[tuple[Give, Floats]]) -> Program:
+def widened(program: Program, changes: Sequence[tuple[Give[Any], Floats]]) -> Program:
     """Return a program whose limits are moved by amounts in the unit of a row, each (k,) or (1,).
 
     The coefficient of a switch moves with the limit that it turns on.
@@ -84,14 +122,14 @@ def widened(program: Program, changes: Sequence[tuple[Give, Floats]]) -> Program
             values[_entries(program, limit)] += -step if limit.active else step
         if limit.is_row and not (limit.gated and limit.active):
             # An equation moves as a whole.
-            if give.up or limit.family.side == "both":
+            if give.up or limit.is_fixed:
                 row_upper[limit.places] += step
-            if not give.up or limit.family.side == "both":
+            if not give.up or limit.is_fixed:
                 row_lower[limit.places] += step
         elif not limit.is_row:
-            if give.up or limit.family.side == "both":
+            if give.up or limit.is_fixed:
                 high[limit.places] += step
-            if not give.up or limit.family.side == "both":
+            if not give.up or limit.is_fixed:
                 low[limit.places] += step
     return replace(
         program,
@@ -116,23 +154,23 @@ def _entries(program: Program, limit: Limit) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Elastic:
-    """A program with amounts by which limits give way.
+class Elastic(Generic[L]):
+    """A program with the slacks of limits.
 
     Attributes
     ----------
     program
-        Its objective is the weighted sum of the amounts; its last row limits that sum.
+        Its objective is the weighted sum of the slacks; its last row limits that sum.
     starts
-        At which column the amounts of each give start.
+        At which column the slacks of each give start.
     """
 
     program: Program
-    gives: tuple[Give, ...]
+    gives: tuple[Give[L], ...]
     starts: tuple[int, ...]
 
     def amounts(self, x: Floats) -> list[Floats]:
-        """Return how far each gives way at a point, in the unit of a row."""
+        """Return the slacks of each at a point, in the unit of a row."""
         pairs = zip(self.gives, self.starts, strict=True)
         return [np.maximum(x[start : start + give.count], 0.0) for give, start in pairs]
 
@@ -144,8 +182,8 @@ class Elastic:
         return replace(self.program, cost=none, row_upper=upper)
 
 
-def elastic(program: Program, gives: Sequence[Give]) -> Elastic:
-    """Return a program without its objective in which some limits give way at a price."""
+def elastic(program: Program, gives: Sequence[Give[L]]) -> Elastic[L]:
+    """Return a program without its objective in which some limits are relaxed at a price."""
     base = demands_of(program)
     build = _Building(base)
     starts = []
@@ -153,6 +191,22 @@ def elastic(program: Program, gives: Sequence[Give]) -> Elastic:
         starts.append(build.columns)
         build.add(give)
     return Elastic(build.built(), tuple(gives), tuple(starts))
+
+
+def with_rows(program: Program, later: Ints, earlier: Ints) -> Program:
+    """Return a program with a row ``x[later] - x[earlier] <= 0`` for each pair of columns."""
+    count = len(later)
+    columns = np.stack([later, earlier], axis=1).reshape(-1)
+    return replace(
+        program,
+        row_starts=np.append(
+            program.row_starts, program.row_starts[-1] + 2 * np.arange(1, count + 1)
+        ),
+        row_columns=np.append(program.row_columns, columns),
+        row_values=np.append(program.row_values, np.tile([1.0, -1.0], count)),
+        row_lower=np.append(program.row_lower, np.full(count, -np.inf)),
+        row_upper=np.append(program.row_upper, np.zeros(count)),
+    )
 
 
 class _Building:
@@ -168,10 +222,10 @@ class _Building:
         self.upper: list[Floats] = []
         self.entries: list[tuple[Ints, Ints, Floats]] = []
         # The two directions of one fixed bound share its rows.
-        self.known: dict[tuple[str, str], Ints] = {}
+        self.known: dict[bytes, Ints] = {}
 
-    def add(self, give: Give) -> None:
-        """Let a limit give way."""
+    def add(self, give: Give[Any]) -> None:
+        """Relax a limit."""
         limit, size = give.limit, len(give.limit.places)
         top = np.inf
         if limit.gated:
@@ -198,7 +252,7 @@ class _Building:
         self.row_high.append(upper)
         return rows
 
-    def _gated(self, give: Give, own: Ints, top: float) -> Ints:
+    def _gated(self, give: Give[Any], own: Ints, top: float) -> Ints:
         """Return slacks of at most the given ones that are zero while the switch is off."""
         limit, size = give.limit, len(give.limit.places)
         slack = self._new(size, 0.0, top)
@@ -213,13 +267,13 @@ class _Building:
         ]
         return slack
 
-    def _moved_to_rows(self, give: Give) -> Ints:
-        """Return rows that say what bounds of columns said, which are lifted."""
+    def _moved_to_rows(self, give: Give[Any]) -> Ints:
+        """Return rows in place of the bounds of columns, which are lifted."""
         places, free = give.limit.places, np.full(len(give.limit.places), np.inf)
-        upper = give.up or give.limit.family.side == "both"
-        lower = not give.up or give.limit.family.side == "both"
-        key = (give.limit.family.name, give.limit.family.side)
-        if give.limit.family.side == "both" and key in self.known:
+        upper = give.up or give.limit.is_fixed
+        lower = not give.up or give.limit.is_fixed
+        key = places.tobytes()
+        if give.limit.is_fixed and key in self.known:
             return self.known[key]
         rows = self._new_rows(
             self.base.column_lower[places] if lower else -free,
