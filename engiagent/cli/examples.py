@@ -73,7 +73,6 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ),
         ("which solver would get it, and why", "engiagent solve blueprint.json --dry-run"),
     ),
-    "accept": (("the reading of a run, for its problem", "engiagent accept runs/depot"),),
     "study": (("the cases of a report", "engiagent study cases blueprint.json"),),
     "study cases": (
         (
