@@ -20,7 +20,7 @@ gets of the same units is in [components.md](components.md), the parameters by n
 given. Worked numbers stand in the docstrings and are run as tests.
 """
 FOLDERS: Final = {
-    ".": "Generation, conversion, vehicles, batteries, comfort",
+    ".": "Generation, conversion, vehicles, batteries",
     "buildings": "Buildings",
     "hvac": "Air conditioning and heating plant",
     "storage": "Tanks of water and ice",

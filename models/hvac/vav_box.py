@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.roots import bracketed_root
 from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -137,3 +138,30 @@ class VavBox:
             reheat=np.asarray(air.heat_rate * (warm - np.asarray(supply.temperature))),
             zone_cooling=np.asarray(air.heat_rate * (zone - warm)),
         )
+
+    def signal(
+        self, zone_cooling: npt.ArrayLike, supply: AirStream, *, zone_temperature: npt.ArrayLike
+    ) -> Floats:
+        """Return the signal that takes a sensible heat from the zone; negative heat warms it. [-].
+
+        A load beyond what the box can do gives the end of the signal's range;
+        :meth:`operate` there says how much it does.
+        """
+        wanted = numbers(zone_cooling, "the cooling of the zone")
+        zone = numbers(zone_temperature, "the zone temperature")
+        supplied, most = np.asarray(supply.temperature), np.asarray(self.discharge_max)
+        if not ((supplied <= zone) & (zone <= most)).all():
+            raise ParameterError(
+                f"the zone of {np.min(zone):g} degC is not between the supply and the largest "
+                f"discharge temperature {np.max(most):g} degC; give temperatures in this order"
+            )
+
+        def excess(place: npt.ArrayLike) -> Floats:
+            return self.operate(place, supply, zone_temperature=zone).zone_cooling - wanted
+
+        low, high = excess(-1.0), excess(1.0)
+        inside = (low < 0) & (high > 0)
+        root = bracketed_root(
+            lambda x: np.where(inside, excess(x), 0.0), -1.0, 1.0, "the signal of this cooling"
+        )
+        return np.where(inside, root, np.where(high <= 0, 1.0, -1.0))

@@ -31,6 +31,9 @@ def test_a_box_keeps_energy(signal: float, zone: float) -> None:
     assert done.discharge.power == pytest.approx(float(supplied.power + done.reheat), rel=1e-9)
     left = AirStream(flow=done.discharge.flow, temperature=zone, humidity_ratio=0.008)
     assert left.power - done.discharge.power == pytest.approx(float(done.zone_cooling), abs=1e-9)
+    back = BOX.signal(done.zone_cooling, SUPPLY, zone_temperature=zone)
+    again = BOX.operate(back, SUPPLY, zone_temperature=zone)
+    assert again.zone_cooling == pytest.approx(float(done.zone_cooling), abs=1e-9)
 
 
 def test_dual_maximum_never_reheats_more_than_its_minimum_before_the_air_is_warm() -> None:
