@@ -102,8 +102,8 @@ def test_the_compiler_gives_the_values_of_the_page(entry: Mapping[str, Any]) -> 
     x = np.zeros(program.column_count)
     for block in program.columns:
         x[block.start : block.stop] = CONSTRUCTS["point"][block.name]
-    (block,) = program.expressions
-    np.testing.assert_allclose(block.evaluate(x), np.atleast_1d(entry["gives"]), atol=1e-12)
+    (value,) = program.expressions
+    np.testing.assert_allclose(value.evaluate(x), np.atleast_1d(entry["gives"]), atol=1e-12)
 
 
 @pytest.mark.parametrize("entry", having("elements"))

@@ -303,7 +303,9 @@ class _Plant:
                     key.node, "no name of a requirement", "a letter, then letters, digits, _"
                 )
                 continue
-            given = {"must": node} if node.is_text else entries(source, node, f"requirement {key}")
+            given: Mapping[Any, Node] = {"must": node}
+            if not node.is_text:
+                given = entries(source, node, f"requirement {key}")
             for name in given:
                 if name not in REQUIREMENT:
                     source.fault(

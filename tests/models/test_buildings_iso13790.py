@@ -190,9 +190,9 @@ def test_wrong_zones_say_what_is_wrong() -> None:
     with pytest.raises(ParameterError, match="medium"):
         Zone5R1C.from_building(
             floor_area=1.0,
-            mass_class="stone",
+            mass_class="stone",  # type: ignore[arg-type]
             window_area=0,
-            window_u=0,  # type: ignore[arg-type]
+            window_u=0,
             opaque_area=0,
             opaque_u=0,
         )

@@ -1,6 +1,7 @@
 """The linear voltages against the AC power flow, which a plan is judged by."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_without_charging_the_linear_voltage_is_never_below_the_true_one(feed_in
 
 
 def test_with_charging_above_nominal_voltage_the_true_one_may_be_higher() -> None:
-    cable = {"name": "c", "from_bus": "a", "to_bus": "b", "resistance": 0.5, "reactance": 2.0}
+    cable: Any = {"name": "c", "from_bus": "a", "to_bus": "b", "resistance": 0.5, "reactance": 2.0}
     feeder = Feeder(
         buses=tuple(Bus(name=name, nominal_voltage=20.0) for name in "ab"),
         source="a",

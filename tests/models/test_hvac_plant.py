@@ -368,6 +368,8 @@ def test_bad_plant_says_what_to_give() -> None:
         )
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)
-    everywhere = replace(MCQUAY, capacity_curve=Biquadratic(MCQUAY.capacity_curve.coefficients))
+    curve = MCQUAY.capacity_curve
+    assert isinstance(curve, Biquadratic)
+    everywhere = replace(MCQUAY, capacity_curve=Biquadratic(curve.coefficients))
     with pytest.raises(ParameterError, match="the capacity by its curve is -"):
         everywhere.operate(10.0, leaving=60.0, entering=26.0)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from engiagent.blueprint import Blueprint
 from engiagent.plant import read_plant
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -42,6 +43,13 @@ def reading(folder: Path, yaml: str, *, block: bool = False, **files: str) -> Re
     found = read_plant(problem(folder, yaml, block=block, **files))
     assert found is not None
     assert found.blueprint is not None
+    return found
+
+
+def stated(folder: Path, yaml: str, *, block: bool = False, **files: str) -> Blueprint:
+    """Return the blueprint of a plant."""
+    found = reading(folder, yaml, block=block, **files).blueprint
+    assert found is not None
     return found
 
 

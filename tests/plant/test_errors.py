@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +20,7 @@ from engiagent.solvers.solving import solve
 from tests.plant.plants import SMALL, problem, reading, series
 
 
-def errors(folder: Path, yaml: str, **files: str) -> list[tuple[int | None, int | None, str]]:
+def errors(folder: Path, yaml: str, **files: Any) -> list[tuple[int | None, int | None, str]]:
     with pytest.raises(PlantError) as caught:
         read_plant(problem(folder, yaml, **files))
     return [(e.line, e.column, str(e)) for e in caught.value.errors]

@@ -17,12 +17,13 @@ from engiagent.formulations.components.fragment import PORTS
 from engiagent.plant import read_plant, to_yaml
 from engiagent.plant.site import Site
 from engiagent.plant.values import Quantity, literal, pieces
+from engiagent.readings import Reading
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
 from engiagent.units.words import Conventions
 from tests.formulations.components.test_catalogue import FULL
-from tests.plant.plants import SMALL, problem, reading, series
+from tests.plant.plants import SMALL, problem, reading, series, stated
 
 
 def optimum(blueprint: Blueprint, folder: Path) -> float:
@@ -32,9 +33,14 @@ def optimum(blueprint: Blueprint, folder: Path) -> float:
     return float(result.objective)
 
 
+def given_by(found: Reading) -> Blueprint:
+    assert found.blueprint is not None
+    return found.blueprint
+
+
 def test_the_same_site_by_hand_costs_the_same(tmp_path: Path) -> None:
     # 18 kWh at 0.1, of which 10 are charged and 8 stored: what the dear half needs.
-    assert optimum(reading(tmp_path, SMALL).blueprint, tmp_path) == pytest.approx(1.8)
+    assert optimum(stated(tmp_path, SMALL), tmp_path) == pytest.approx(1.8)
 
 
 @pytest.mark.parametrize(
@@ -55,11 +61,11 @@ def test_units_and_expressions_do_not_change_the_plan(
 ) -> None:
     assert written in SMALL
     changed = SMALL.replace(written, instead)
-    assert optimum(reading(tmp_path, changed).blueprint, tmp_path) == pytest.approx(1.8)
+    assert optimum(stated(tmp_path, changed), tmp_path) == pytest.approx(1.8)
 
 
 def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
-    half = reading(tmp_path, SMALL.replace(": 0 %", ": 50 %")).blueprint
+    half = stated(tmp_path, SMALL.replace(": 0 %", ": 50 %"))
     # 5 kWh are there at the start.
     assert optimum(half, tmp_path) == pytest.approx(1.175)
     other = Site("2026-06-01T00:00", "1 h", 4)
@@ -93,9 +99,12 @@ ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
 def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path: Path) -> None:
     """Python to blueprint, and Python to plant file to blueprint: one optimum."""
     site = Site("2026-06-01T00:00", "1 h", 3, title=f"a {model}")
-    full, known = FULL[model], MODELS[model]
+    full: Any = FULL[model]
+    known = MODELS[model]
     left_out = ONE_OF_TWO.get(model, ())
-    ports = {port: port for port in PORTS if port in known.connections and port not in left_out}
+    ports: Any = {
+        port: port for port in PORTS if port in known.connections and port not in left_out
+    }
     sources = {port: f"supply_{port}" for port in ports}
     for port, name in sources.items():
         site.add(name, "grid", bus=port, import_power_max=99, export_power_max=99)
@@ -105,9 +114,8 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
     if "zone" in known.connections:
         site.add("hall", "thermal_zone", capacitance=2, initial_temperature=20)
     if model == "vav_box":
-        site.add(
-            "ahu", "air_handler", **{k: v for k, v in FULL["air_handler"].items() if k != "zone"}
-        )
+        handler: Any = {k: v for k, v in FULL["air_handler"].items() if k != "zone"}
+        site.add("ahu", "air_handler", **handler)
     site.add("unit", model, **ports, **full)
     prices = dict.fromkeys(sources.values(), 0.2)
     if prices:
@@ -115,7 +123,7 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
     else:
         site.minimise("0")
     text = to_yaml(site._statement)
-    again = reading(tmp_path, text).blueprint
+    again = stated(tmp_path, text)
     first, second = (
         compile_blueprint(site.blueprint(), tmp_path),
         compile_blueprint(again, tmp_path),
@@ -157,7 +165,7 @@ def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
     site.minimise("cost")
     text = to_yaml(site._statement)
     folder = tmp_path_factory.mktemp("plant")
-    found = reading(folder, text).blueprint
+    found = stated(folder, text)
     assert found.core.sets[0].periods == 3
     values = {p.name: p.value for p in found.core.parameters}
     assert values["store_energy_capacity_given"] == capacity
@@ -201,9 +209,9 @@ def power_of(blueprint: Blueprint) -> Any:
 
 def test_a_column_that_fits_is_referred_to(tmp_path: Path) -> None:
     found = reading(tmp_path, data("step: 1 h"), load_csv=series([1, 2, 3], 60, "load_kW"))
-    entry = power_of(found.blueprint)
+    entry = power_of(given_by(found))
     assert (entry.data, found.notes) == ("load.csv#load_kW", ())
-    time = found.blueprint.core.sets[0]
+    time = given_by(found).core.sets[0]
     assert (time.start, time.periods) == ("2026-06-01T00:00", 3)
 
 
@@ -226,7 +234,7 @@ def test_data_of_another_step_are_aligned_by_a_rule(
     rows = [float(k + 1) for k in range(8 * 15 // 15 if minutes == 15 else 120 // minutes + 1)]
     yaml = data(f"start: 2026-06-01, periods: {len(expected)}, step: {step}", align)
     found = reading(tmp_path, yaml, load_csv=series(rows, minutes, "load_kW"))
-    entry = power_of(found.blueprint)
+    entry = power_of(given_by(found))
     assert list(entry.value) == pytest.approx(expected)
     rule = align.removeprefix(", align: ") or ("mean" if minutes < 60 else "hold")
     assert entry.source_reference["relation"] == rule
@@ -243,7 +251,7 @@ goal:""",
     )
     load = series([1, 1], 30, "load_kW")
     found = reading(tmp_path, yaml, load_csv=load, out_csv=series([10.0, 12.0], 60, "t"))
-    entry = next(p for p in found.blueprint.core.parameters if p.name.startswith("room_ambient"))
+    entry = next(p for p in given_by(found).core.parameters if p.name.startswith("room_ambient"))
     assert list(entry.value) == [10.0, 11.0]
     assert entry.unit == "degC"
 
@@ -252,7 +260,7 @@ def test_days_are_those_of_the_calendar(tmp_path: Path) -> None:
     horizon = "{start: 2026-03-29, days: 1, step: 1 h, zone: Europe/Berlin}"
     yaml = SMALL.replace("{start: 2026-06-01, periods: 4, step: 1 h}", horizon)
     yaml = yaml.replace("[0.1 EUR/kWh, 0.1 EUR/kWh, 0.4 EUR/kWh, 0.4 EUR/kWh]", "0.1 EUR/kWh")
-    assert reading(tmp_path, yaml).blueprint.core.sets[0].periods == 23
+    assert stated(tmp_path, yaml).core.sets[0].periods == 23
 
 
 def test_requirements_speak_of_quantities_as_people_do(tmp_path: Path) -> None:
@@ -267,7 +275,7 @@ requirements:
   soft: {must: "grid.import[t] <= 3 kW", penalty: 0.01 EUR/kW}
 """
     )
-    core = reading(tmp_path, yaml).blueprint.core
+    core = stated(tmp_path, yaml).core
     evening, full, soft = core.constraints
     assert evening.expression == "grid_import[t] + battery_discharge[t] <= 4[kW]"
     assert full.expression == (
@@ -283,8 +291,9 @@ def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
         + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n"
         + "  eff: {battery.charge_efficiency: 50 %}\n"
     )
-    blueprint = reading(tmp_path, yaml).blueprint
+    blueprint = stated(tmp_path, yaml)
     costs = []
+    assert blueprint.core.report is not None
     for case in blueprint.core.report.cases:
         document = patched(json.loads(blueprint.to_json()), [dict(o) for o in case.patch])
         costs.append(optimum(Blueprint.from_dict(document), tmp_path))
@@ -292,11 +301,11 @@ def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
 
 
 def test_goals(tmp_path: Path) -> None:
-    most = reading(tmp_path, SMALL.replace("minimize: cost", "maximize: profit")).blueprint
+    most = stated(tmp_path, SMALL.replace("minimize: cost", "maximize: profit"))
     assert optimum(most, tmp_path) == pytest.approx(-1.8)
     energy = '{minimize: "sum(grid.import[t]*dt(t) for t in T)", unit: kWh}'
     assert optimum(
-        reading(tmp_path, SMALL.replace("{minimize: cost}", energy)).blueprint, tmp_path
+        stated(tmp_path, SMALL.replace("{minimize: cost}", energy)), tmp_path
     ) == pytest.approx(16)
 
 
@@ -304,8 +313,8 @@ def test_the_user_sets_a_slot(tmp_path: Path) -> None:
     found = read_plant(problem(tmp_path, SMALL), {"battery.energy_capacity": "0.004 MWh"})
     assert found is not None
     assert found.blueprint is not None
-    assert optimum(found.blueprint, tmp_path) == pytest.approx(2.9)
-    entry = next(p for p in found.blueprint.core.parameters if "capacity" in p.name)
+    assert optimum(given_by(found), tmp_path) == pytest.approx(2.9)
+    entry = next(p for p in given_by(found).core.parameters if "capacity" in p.name)
     assert entry.source_reference["kind"] == "user"
 
 
@@ -314,12 +323,12 @@ def test_every_value_is_quoted_where_it_stands(tmp_path: Path) -> None:
     found = read_plant(given)
     assert found is not None
     assert found.blueprint is not None
-    for entry in found.blueprint.core.parameters:
+    for entry in given_by(found).core.parameters:
         sources = entry.source_reference
         for source in [sources] if not isinstance(sources, tuple) else sources:
             start, end = source["span"]
             assert given.text[start:end] == source["quote"]
-    assert not math.isnan(optimum(found.blueprint, tmp_path))
+    assert not math.isnan(optimum(given_by(found), tmp_path))
 
 
 def test_a_text_without_a_block_has_no_plant(tmp_path: Path) -> None:

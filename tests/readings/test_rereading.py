@@ -268,7 +268,7 @@ def test_a_unit_in_a_header_changes_the_whole_column(folder: Path) -> None:
     found = read(folder, text)
     assert found.blueprint is not None, found.not_understood
     other = next(p for p in found.blueprint.core.parameters if p.name == "other")
-    assert list(other.value) == list(range(30, 36))  # type: ignore[arg-type]
+    assert list(other.value) == list(range(30, 36))
 
 
 def test_other_prices_of_the_same_shape(folder: Path) -> None:

@@ -345,7 +345,7 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
     broken = storage({"cases": [{"name": "c", "patch": patch}]})
     seen: list[Any] = []
     with pytest.raises(BlueprintError) as refused:
-        run_cases(broken, HERE, on_point=seen.append)
+        run_cases(broken, HERE, on_point=lambda *found: seen.append(found))
     (path,) = {d.path for d in refused.value.diagnostics}
     assert path == "core_model_elements.report.cases[0].patch"
     assert "gamma" in str(refused.value)

@@ -32,7 +32,7 @@ FLOOR = {"constraint_id": "floor", "forall": ["i in I"], "expression": "e[i] >= 
 
 def physics(rules: list[dict[str, Any]], take: list[float], e: list[float]) -> dict[str, Any]:
     blueprint = document([TAKE, E], rules, sets=SETS)
-    return judged(blueprint, {"take": take, "e": e}).levels["physics"]
+    return dict(judged(blueprint, {"take": take, "e": e}).levels["physics"])
 
 
 def test_a_state_with_a_balance_is_executed() -> None:

@@ -108,7 +108,7 @@ def test_a_plan_better_than_the_recomputed_bound_is_not_vouched_for() -> None:
 def test_the_kind_of_a_programme_is_not_taken_from_the_schedule() -> None:
     """A linear plan 17 % off claims to be of a mixed-integer programme and to be its own bound."""
     blueprint = small.document([HEAT], [small.rule("heat[t] >= demand")], GOAL, parameters=[DEMAND])
-    claims = {"bound": 42.0, "is_mip": 1, "nodes": 12, "solver": "highs", "status": "optimal"}
+    claims: Any = {"bound": 42.0, "is_mip": 1, "nodes": 12, "solver": "highs", "status": "optimal"}
     found = small.judged(blueprint, {"heat": [14, 14, 14]}, **claims)
     assert found.verdict == "feasible"
     assert "reported_bound" not in found.levels["optimality"]

@@ -101,6 +101,7 @@ def test_a_multiplier_of_rounding_does_not_lose_the_bound(noise: float, sense: s
         upper=None,
     )
     found = bound_of(case, np.full(4, 1.0), np.array([0.5, noise, 0.0]))
+    assert found.value is not None
     assert found.value == pytest.approx(sign * 0.5, rel=1e-12)
     assert sign * found.value <= 0.5
 
@@ -120,6 +121,7 @@ def test_reduced_costs_of_rounding_on_variables_without_bounds_do_not_lose_it(
     )
     duals = np.array([1.3, 0.3, 0.3])
     found = bound_of(case, np.full(4, 1.0), duals + np.array(steps) * np.spacing(duals))
+    assert found.value is not None
     best = 1.3 + 5 * 0.3 + 7 * 0.3
     assert found.value == pytest.approx(best, abs=1e-11)
     assert found.value <= best + 1e-15

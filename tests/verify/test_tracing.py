@@ -128,7 +128,7 @@ LISTED = "The prices of the three hours are 20, 35.5 and 41 EUR/MWh.\n"
 def test_one_reference_stands_for_a_series(tmp_path: Path, text: str, source: str) -> None:
     right = traced(tmp_path, text, [series("price", [20, 35.5, 41], "EUR/MWh", source)])
     assert right == FINE
-    for wrong in ([20, 35.5, 42], [35.5, 20, 41], [1, 2, 3]):
+    for wrong in ([20, 35.5, 42], [35.5, 20, 41], [1.0, 2, 3]):
         assert traced(tmp_path, text, [series("price", wrong, "EUR/MWh", source)]).wrong
     # Another unit of the same kind is another number.
     assert traced(tmp_path, text, [series("price", [20, 35.5, 41], "EUR/kWh", source)]).wrong
@@ -500,7 +500,7 @@ def test_unused_holds_for_sentences_and_whole_columns(tmp_path: Path) -> None:
 
 def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path) -> None:
     def of(unused: list[dict[str, str]]) -> Outcome:
-        core = {"sets": [], "expressions": []}
+        core: dict[str, list[Any]] = {"sets": [], "expressions": []}
         (tmp_path / "problem.md").write_text("The pump takes 7 kW and is 3 m long.\n")
         problem = Problem.load(tmp_path / "problem.md")
         document = {
@@ -513,7 +513,7 @@ def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path
             "extended_analysis_and_robustness": {"unused": unused},
         }
         blueprint = Blueprint.from_dict(in_full(document, problem))
-        idle = [d.name for d in analyse(blueprint).diagnostics if d.code == "EB020"]
+        idle = [str(d.name) for d in analyse(blueprint).diagnostics if d.code == "EB020"]
         data = check(problem, None, blueprint).to_dict()["levels"]["data"]
         assert bool([f for f in data["findings"] if "long" in f]) is ("long" in idle)
         return Outcome(idle, [])
