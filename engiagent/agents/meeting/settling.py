@@ -76,7 +76,7 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
     silent, left = [], []
     if problem is not None:
-        _, mine = uncovered(problem, first.blueprint)
+        mine = uncovered(problem, first.blueprint)[1]
         also = set(uncovered(problem, second.blueprint)[1])
         silent = [words for words in mine if words in also]
         left = [words for words in mine if words not in also]

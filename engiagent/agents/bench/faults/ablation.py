@@ -145,9 +145,7 @@ def _solved_right(subject: Subject, text: str) -> bool:
 def play(subject: Subject, case: Case, mode: str, seed: str) -> tuple[Result, Ended]:
     """Let the scripted analyst and the agents work on a case under a policy."""
     begun = time.perf_counter()
-    analyst = ScriptedAnalyst(
-        subject.document, subject.requirements, case, f"{seed}|{case.problem}|{case.number}"
-    )
+    analyst = ScriptedAnalyst(subject.document, case, f"{seed}|{case.problem}|{case.number}")
     agents: tuple[Agent, ...] = (
         Analyzer(analyst),
         Modeler(analyst),
@@ -185,9 +183,9 @@ def _data_faults(subject: Subject, board: Board) -> tuple[Fault, ...]:
 
 def _certificate(subject: Subject, board: Board) -> dict[str, Any]:
     assert board.blueprint is not None
-    taken = "" if board.requirements is None else board.requirements.text
+    met = "" if board.meeting is None else board.meeting.to_json()
     solver = "" if board.result is None else board.result.solver
-    key = ("certificate", board.blueprint.sha256, taken, solver, board.by_model)
+    key = ("certificate", board.blueprint.sha256, met, solver, board.by_model)
     if key not in subject.known:
         subject.known[key] = certificate_of(board)
     found: dict[str, Any] = subject.known[key]

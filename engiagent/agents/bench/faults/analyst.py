@@ -11,6 +11,9 @@ from typing import Any, Final
 from engiagent.agents.bench.faults.elements import Json
 from engiagent.agents.bench.faults.injections import Case, Injection
 from engiagent.agents.protocol import Answer, Fault, Question, Usage
+from engiagent.agents.second import in_order
+from engiagent.blueprint import Blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
 
 CHARACTERS_A_TOKEN: Final = 4
@@ -50,19 +53,9 @@ REPAIR_MALFORMED: Final = 0.08
 REQUIREMENT_DROPPED: Final = 0.15
 JUDGE_SEES: Final = 0.7
 DIAGNOSIS_RIGHT: Final = 0.6
-_VERIFIERS: Final = (
-    "requirement-dropped",
-    "over-constrained",
-    "misread",
-    "requirement-violated",
-    "data-ignored",
-)
-_KIND_OF_CLASS: Final = {
-    "over-constrained": "over-constrained",
-    "dropped requirement": "requirement-dropped",
-    "vague": "requirement-dropped",
-    "altered data": "data-altered",
-}
+_VERIFIERS: Final = ("misread", "requirement-violated", "data-ignored")
+_SAME: Final = {"op": "test", "path": "/schema", "value": "engiagent-blueprint/1"}
+CORE: Final = "/core_model_elements"
 
 
 @dataclass
@@ -71,14 +64,13 @@ class ScriptedAnalyst:
 
     Attributes
     ----------
-    document, requirements
+    document
         The expert's, which the analyst spoils and leaves things out of.
     seed
         The same seed draws the same luck under every policy.
     """
 
     document: Json
-    requirements: Json
     case: Case
     seed: str
     name: str = "scripted"
@@ -97,8 +89,8 @@ class ScriptedAnalyst:
         answer = {
             "analyse": self._analysed,
             "repair": self._repaired,
-            "judge": self._judged,
-            "requirements": self._required,
+            "second": self._second,
+            "differ": self._differ,
             "diagnose": self._diagnosed,
         }.get(question.kind)
         if answer is None:
@@ -155,59 +147,60 @@ class ScriptedAnalyst:
     def _repaired(self, question: Question) -> Json:
         document = self._there(question)
         patch: list[Json] = []
+        if question.agent == "verifier":
+            core = expand(Blueprint.from_dict(self.document)).to_dict()["core_model_elements"]
+            return {
+                "why": "scripted",
+                "patch": [{**_SAME, "op": "replace", "path": CORE, "value": core}],
+            }
         if self._chance("malformed") < REPAIR_MALFORMED:
             patch = [{"op": "replace", "path": "/core_model_elements/constrains/0", "value": 0}]
             return {"why": "scripted: a path that is not there", "patch": patch}
         for injection in self.case.injections:
             if not injection.present(document):
                 continue
-            if self._mends("modeler", injection, question.board.instruction.faults):
+            if self._mends(question.agent, injection, question.board.instruction.faults):
                 patch += injection.patch(document)
                 document = injection.mended(document)
-        # Who sees nothing wrong gives back what is there.
-        same = {"op": "test", "path": "/schema", "value": "engiagent-blueprint/1"}
-        return {"why": "scripted", "patch": patch or [same]}
+        if not patch and any(i.present(document) for i in self.case.injections):
+            patch = [_SAME]  # who does not see what is wrong gives back what is there
+        return {"why": "scripted", "patch": patch}
 
-    def _required(self, question: Question) -> Json:
-        left_out = {quote for i in self.case.injections if self.case.hidden for quote in _names(i)}
-        kept = [
+    def _second(self, question: Question) -> Json:
+        """Read the text a second time: the expert's blueprint, from which sentences may be lost."""
+        document: Json = dict(loads_strict(expand(Blueprint.from_dict(self.document)).to_json()))
+        core = document["core_model_elements"]
+        core["components"] = []
+        left_out = {words for i in self.case.injections if self.case.hidden for words in _names(i)}
+        core["constraints"] = [
             entry
-            for entry in self.requirements.get("requirements") or ()
-            if self._chance(f"requirement|{entry.get('id')}") >= REQUIREMENT_DROPPED
-            and not any(_shares(entry, words) for words in left_out)
+            for entry in core["constraints"]
+            if entry.get("category") == "Physical Laws"
+            or (
+                self._chance(f"requirement|{entry['constraint_id']}") >= REQUIREMENT_DROPPED
+                and entry["constraint_id"] not in left_out
+            )
         ]
-        return {"requirements": {**self.requirements, "requirements": kept}, "not_expressible": []}
-
-    def _judged(self, question: Question) -> Json:
-        document = self._there(question)
-        if self.case.false_alarm and self.asked["judge"] == 1:
-            return {"verdict": "wrong", "findings": [self._alarm(question)]}
-        findings = []
-        for injection in self.case.injections:
-            if injection.present(document) and self._chance("judge") < JUDGE_SEES:
-                quote = _evidence(injection, document)
-                if quote:
-                    kind = _KIND_OF_CLASS.get(injection.fault_class, "misread")
-                    findings.append(
-                        {
-                            "kind": kind,
-                            "quote": quote,
-                            "place": injection.place.pointer,
-                            "why": f"{injection.place.name or 'the objective'} is not what it says",
-                        }
-                    )
-        return {"verdict": "wrong" if findings else "faithful", "findings": findings}
+        alarm = [self._alarm(question)] if self.case.false_alarm else []
+        return {"blueprint": document, "objections": alarm, "why": "scripted"}
 
     def _alarm(self, question: Question) -> Json:
         """Accuse a right blueprint with words that do stand in the text."""
         assert question.board.problem is not None
         words = question.board.problem.text.split("\n# ")[-1].split()
-        return {
-            "kind": "over-constrained",
-            "quote": " ".join(words[:8]),
-            "place": "/",
-            "why": "this seems too strict",
-        }
+        return {"quote": " ".join(words[:8]), "why": "this seems too strict"}
+
+    def _differ(self, question: Question) -> Json:
+        """Say which reading is the text's: the one that nothing is wrong with, where it is seen."""
+        document = self._there(question)
+        wrong = any(i.present(document) for i in self.case.injections)
+        found = []
+        for number, item in enumerate(question.values["differences"], 1):
+            right = "one" if in_order(item) != wrong else "two"
+            said = right if self._chance("judge") < JUDGE_SEES else "both"
+            words = next((q for i in self.case.injections for q in i.quotes()), "")
+            found.append({"number": number, "right": said, "quote": words, "why": "scripted"})
+        return {"differences": found}
 
     def _diagnosed(self, question: Question) -> Json:
         document = self._there(question)
@@ -262,24 +255,3 @@ def _tells(fault: Fault, injection: Injection) -> bool:
 
 def _names(injection: Injection) -> set[str]:
     return {*injection.quotes(), *injection.words()}
-
-
-def _shares(entry: Mapping[str, Any], words: str) -> bool:
-    """Whether a requirement speaks of the same words or the same quantity."""
-    quote = str(entry.get("quote") or "")
-    return (len(words) > 3 and (words in quote or quote in words)) or (
-        "." in words and words in str(entry.get("expression"))
-    )
-
-
-def _evidence(injection: Injection, document: Json) -> str:
-    """Return words of the text with which a reader could accuse an element."""
-    if injection.quotes():
-        return injection.quotes()[0]
-    expression = str((injection.right or injection.wrong or {}).get("expression", ""))
-    for parameter in document["core_model_elements"].get("parameters") or ():
-        if re.search(rf"\b{re.escape(str(parameter.get('name')))}\b", expression):
-            found = Injection("", "", "slip", injection.place, parameter, None).quotes()
-            if found:
-                return found[0]
-    return ""

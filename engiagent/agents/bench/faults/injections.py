@@ -99,7 +99,7 @@ class Case:
     replies
         How the first replies fail, whoever is asked.
     hidden
-        Whether the requirements that the element rests on are dropped from the extraction too.
+        Whether the second reading lacks the element too.
     """
 
     number: int

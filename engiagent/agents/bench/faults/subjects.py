@@ -37,7 +37,6 @@ class Subject:
     problem: Problem
     annotated: Problem
     document: Json
-    requirements: Json
     answer: Json
     known: dict[Any, Any] = field(default_factory=dict)
 
@@ -103,19 +102,9 @@ def _usable(folder: Path) -> bool:
 
 
 def _subject(name: str, folder: Path, copied: Path) -> Subject:
-    from ruamel.yaml import YAML
-
     # A name that says nothing; without the expert's folder nothing of the answer is in reach.
     shutil.copytree(folder, copied, ignore=shutil.ignore_patterns(EXPERT, ".*"))
     expert = folder / EXPERT
     document = loads_strict((expert / "blueprint.json").read_text(encoding="utf-8"))
-    requirements = YAML(typ="safe").load((expert / "requirements.yaml").read_text(encoding="utf-8"))
     answer = json.loads((expert / "answer.json").read_text(encoding="utf-8"))
-    return Subject(
-        name, Problem.load(copied), Problem.load(folder), document, _plain(requirements), answer
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return YAML as JSON has it: what a model could have sent."""
-    return json.loads(json.dumps(value, default=str))
+    return Subject(name, Problem.load(copied), Problem.load(folder), document, answer)
