@@ -4,6 +4,7 @@ The second reader is shown the text and the nomenclature of the first reading, n
 Only where the two do not meet is anything asked about, and then about the differences alone.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +72,15 @@ def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, .
             return of_error(found)
         compile_blueprint(full, board.data)
         assert board.problem is not None
-        certificate = check(board.problem, None, full).to_dict()
+        # Rows that became bounds are traced where they were written.
+        own = {v.name: (v.lower, v.upper) for v in expand(second).core.decision_variables}
+        written = [
+            replace(v, lower=low, upper=high)
+            for v in full.core.decision_variables
+            for low, high in [own.get(v.name, (None, None))]
+        ]
+        traced = full.with_core(decision_variables=tuple(written))
+        certificate = check(board.problem, None, traced).to_dict()
     except EngiagentError as error:
         return of_error(error)
     kinds = ("data-altered", "data-untraced")
@@ -113,6 +122,7 @@ def claim_of(meeting: Meeting | None) -> Reading | None:
         return Reading(open=tuple(f"two readings: {item}" for item in items))
     what = f"blueprint {meeting.blueprint.sha256[:12]}, {meeting.outcome}, {meeting.grade}"
     silent = tuple(f"{q}: the second reading says nothing of it" for q in meeting.settled.unspoken)
+    silent += tuple(f"left out by both readings: {s!r}" for s in meeting.settled.excused)
     confirmed = (*meeting.settled.numbers, *meeting.settled.sentences)
     return Reading("confirmed", "a second reading", what, silent, confirmed)
 

@@ -146,7 +146,8 @@ class _Confirming:
         for entry in said["objections"]:
             self.notes.append(f"the second reader objects: {entry['quote']!r} ({entry['why']})")
             self.faults.append(Fault("misread", f"{entry['quote']}: {entry['why']}", judged=True))
-        draft, found = said["blueprint"], ()
+        draft = said["blueprint"]
+        found: tuple[Fault, ...] = ()
         try:
             self.reading = Blueprint.from_json(dumps_canonical(draft))
             found = second.lint(self.reading, names, self.board)

@@ -89,7 +89,7 @@ def test_scores_of_a_model_are_shown_beside_the_rubrics_and_change_nothing(tmp_p
     with serving(Plays(analyse=analysis(expert()), evaluate=low)) as server:
         asked = ("--engine", "anthropic", "--base-url", server.url, "--score", "--json")
         done = invoke("run", DAY, *asked, *ALONE, "--out", tmp_path / "r")
-        assert server.kinds() == ["analyse", "judge", "evaluate"]
+        assert server.kinds() == ["analyse", "evaluate"]
     assert json.loads(done.stdout)["verdict"] == "certified"
     told = json.loads(invoke("trace", tmp_path / "r", "--json").stdout)["records"][-1]
     judged = told["evaluation"]

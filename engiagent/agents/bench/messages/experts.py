@@ -74,16 +74,20 @@ def analysis(blueprint: Json | str | None, problem: Problem, said: str = "comple
     }
 
 
-def second(folder: Path, change: Callable[[Json], None] | None = None) -> Json:
+def second(
+    folder: Path, expert: Path | None = None, change: Callable[[Json], None] | None = None
+) -> Json:
     """Return a second reading by rule: the expert's blueprint in algebra, in the names alone.
 
     Parameters
     ----------
+    expert
+        The problem whose expert's blueprint it is, where the text is not that problem's.
     change
         Spoils its core, for a second reader who is wrong.
     """
     problem = Problem.load(folder)
-    full = expand(Blueprint.from_dict(blueprint_of(folder)))
+    full = expand(Blueprint.from_dict(blueprint_of(expert or folder)))
     document: Json = loads_strict(full.to_json())
     core = document["core_model_elements"]
     for name in ("report", "components"):
