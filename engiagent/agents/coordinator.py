@@ -1,5 +1,6 @@
 """The coordinator: lays outcomes on the board, and sends who comes next until the run ends."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -148,7 +149,7 @@ class Coordinator:
                 made.trigger.signature,
                 not there,
                 made.strategy,
-                "" if there else repair,
+                "" if there else _pattern(repair),
             )
         self._repairs = waiting
 
@@ -188,6 +189,17 @@ def better(best: Board, board: Board) -> Board:
     rank = RANKS.index
     newer = rank(str(board.certificate["verdict"])) >= rank(str(best.certificate["verdict"]))
     return board if newer else best
+
+
+def _pattern(repair: str) -> str:
+    """Return which fields a patch changed and how; names and values are one problem's own."""
+    if not repair:
+        return ""
+    shapes = []
+    for operation in json.loads(repair):
+        steps = str(operation.get("path")).strip("/").split("/")[1:]
+        shapes.append(" ".join((str(operation.get("op")), "/".join([*steps[:1], *steps[2:3]]))))
+    return "; ".join(dict.fromkeys(shapes))
 
 
 def _no_answer(outcome: Outcome) -> bool:

@@ -43,6 +43,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
         "forced_switching": False,
         "code": False,
         "scored": False,
+        "readings": 2,
     }
 
     told = json.loads(invoke("trace", out, "--json").stdout)
@@ -117,7 +118,6 @@ def test_a_dry_run_prints_prompts_and_costs_and_asks_nobody(
     assert said.exit_code == 0
     assert "It holds 5 kWh." in said.stdout
     assert "analyzer: analyse: claude-opus-5-5, about" in said.stderr
-    assert "verifier: requirements" in said.stderr
     told = json.loads(invoke("run", tmp_path / "p.md", *options, "--json").stdout)
     first = told["requests"][0]
     assert first["cost"] == pytest.approx(first["tokens"] * 4e-6)

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from engiagent.agents.bench.messages.server import Json, Say, kind_of
 from engiagent.agents.engines.shortform import short_text
-from engiagent.blueprint import Blueprint
-from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
 from engiagent.text import Problem
 
@@ -77,7 +75,7 @@ def analysis(blueprint: Json | str | None, problem: Problem, said: str = "comple
 def second(
     folder: Path, expert: Path | None = None, change: Callable[[Json], None] | None = None
 ) -> Json:
-    """Return a second reading by rule: the expert's blueprint in algebra, in the names alone.
+    """Return a second reading by rule: the expert's blueprint without report and remarks.
 
     Parameters
     ----------
@@ -87,11 +85,9 @@ def second(
         Spoils its core, for a second reader who is wrong.
     """
     problem = Problem.load(folder)
-    full = expand(Blueprint.from_dict(blueprint_of(expert or folder)))
-    document: Json = loads_strict(full.to_json())
+    document = blueprint_of(expert or folder)
     core = document["core_model_elements"]
-    for name in ("report", "components"):
-        core.pop(name, None)
+    core.pop("report", None)
     for part in core.values():
         for item in part if isinstance(part, list) else ():
             if isinstance(item, dict):
