@@ -71,6 +71,8 @@ class Evaluator:
             return ()
         if none_allowed(certificate) and not self.engine.judges:
             return ()  # nobody here can read the text again
+        if board.meeting is not None and board.meeting.confirmed:
+            said = ()  # two readings allow no plan: that is an answer
         # How well the optimum is shown is a grade of evidence, and nobody's fault.
         return (*said, *of_certificate(certificate))
 

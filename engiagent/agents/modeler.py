@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from engiagent.agents.determined import data_faults
 from engiagent.agents.faults import of_error
 from engiagent.agents.patches import repaired
 from engiagent.agents.protocol import NOTHING, AgentName, Board, Engine, Fault, Outcome
@@ -52,6 +53,13 @@ class Modeler:
         program, warnings, faults, error = compiled(blueprint, board)
         changes["notes"] = (*changes.get("notes", board.notes), *warnings)
         if program is None:
+            if self.engine.judges and board.problem is not None:
+                # One repair for all that is known: what is wrong with numbers is known already.
+                faults += tuple(
+                    f
+                    for f in data_faults(board.having(blueprint=blueprint))
+                    if f.kind in ("data-altered", "data-untraced")
+                )
             return Outcome(
                 error=error,
                 agent=self.name,

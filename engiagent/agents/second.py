@@ -121,8 +121,11 @@ def claim_of(meeting: Meeting | None) -> Reading | None:
         items = [d.text() for d in meeting.differences] or [meeting.reason]
         return Reading(open=tuple(f"two readings: {item}" for item in items))
     what = f"blueprint {meeting.blueprint.sha256[:12]}, {meeting.outcome}, {meeting.grade}"
-    silent = tuple(f"{q}: the second reading says nothing of it" for q in meeting.settled.unspoken)
-    silent += tuple(f"left out by both readings: {s!r}" for s in meeting.settled.excused)
+    silent: tuple[str, ...] = ()
+    if meeting.outcome == "met":  # what nobody states makes nothing feasible
+        said = "the second reading says nothing of it"
+        silent = tuple(f"{quantity}: {said}" for quantity in meeting.settled.unspoken)
+        silent += tuple(f"left out by both readings: {s!r}" for s in meeting.settled.excused)
     confirmed = (*meeting.settled.numbers, *meeting.settled.sentences)
     return Reading("confirmed", "a second reading", what, silent, confirmed)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.agents import second
-from engiagent.agents.determined import free_states, idle_files, idle_numbers
+from engiagent.agents.determined import data_faults, free_states, idle_files, idle_numbers
 from engiagent.agents.extraction import readable
-from engiagent.agents.faults import of_certificate, of_error, worst_first
+from engiagent.agents.faults import of_error, worst_first
 from engiagent.agents.meeting import Meeting, Nomenclature
 from engiagent.agents.patches import patched
 from engiagent.agents.protocol import (
@@ -29,9 +29,7 @@ from engiagent.agents.protocol import (
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.verify.checking import check
 
 REPAIRS: Final = 2
 """Patches of the second reading: one for what lint finds, one for what the text decides."""
@@ -230,14 +228,3 @@ def static_faults(board: Board) -> tuple[Fault, ...]:
     free = () if board.program is None else free_states(board.program)
     idle = idle_numbers(blueprint, board.data, problem)
     return (*data_faults(board), *idle, *idle_files(blueprint, problem), *free)
-
-
-def data_faults(board: Board) -> tuple[Fault, ...]:
-    """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
-    assert board.blueprint is not None
-    assert board.problem is not None
-    try:
-        certificate = check(board.problem, None, expand(board.blueprint)).to_dict()
-    except EngiagentError as error:
-        return (Fault("formulation", str(error)),)
-    return tuple(f for f in of_certificate(certificate) if f.kind.startswith("data-"))

@@ -22,7 +22,7 @@ from engiagent.agents.runs import run_problem
 from engiagent.agents.team import ALONE, Guidance
 from engiagent.cli.app import app
 from engiagent.run.outcome import RunOutcome
-from engiagent.text import Problem
+from engiagent.text import Problem, corpus_root
 from tests.agents.scripts import DAY, KEY, NOBODY, Plays, analysis, expert, second
 from tests.readings.rewriting import reference, rewritten
 
@@ -33,19 +33,19 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engiagent.agents.engines.retrying.FIRST_SECONDS", 0.01)
 
 
-def bare(tmp_path: Path) -> Path:
+def bare(tmp_path: Path, source: Path = DAY) -> Path:
     folder = tmp_path / "own"
-    shutil.copytree(DAY, folder, ignore=shutil.ignore_patterns("expert"))
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("expert"))
     return folder
 
 
 def run(
-    tmp_path: Path, script: Script, guidance: Guidance = ALONE
+    tmp_path: Path, script: Script, guidance: Guidance = ALONE, source: Path = DAY
 ) -> tuple[RunOutcome, Messages, Json]:
     with serving(script) as server:
         asked = Asking(base_url=server.url, retries=0)
         outcome = run_problem(
-            bare(tmp_path), "anthropic", tmp_path / "r", asking=asked, guidance=guidance
+            bare(tmp_path, source), "anthropic", tmp_path / "r", asking=asked, guidance=guidance
         )
     assert outcome.certificate is not None
     return outcome, server, outcome.certificate["reading"]
@@ -196,3 +196,13 @@ def test_a_forged_meeting_confirms_nothing(tmp_path: Path) -> None:
     path.write_text(json.dumps(found))
     again = CliRunner().invoke(app, ["check", str(tmp_path / "r"), "--json"])
     assert json.loads(again.stdout)["verdict"] == "solved"
+
+
+def test_two_readings_without_a_plan_prove_that_there_is_none(tmp_path: Path) -> None:
+    source = corpus_root() / "der" / "contradictory_export"
+    script = Plays(analyse=analysis(expert(source), source), second=second(source))
+    outcome, server, reading = run(tmp_path, script, source=source)
+    assert (outcome.verdict, reading["grade"]) == ("proven infeasible", "confirmed")
+    assert server.kinds() == ["analyse", "second"]
+    again = CliRunner().invoke(app, ["check", str(tmp_path / "r"), "--json"])
+    assert json.loads(again.stdout)["verdict"] == "proven infeasible"

@@ -35,6 +35,7 @@ from engiagent.run.certify import certify
 from engiagent.solvers.registry import is_available
 from engiagent.solvers.result import SolveOptions
 from engiagent.units.unit import parse_unit
+from engiagent.verify.claims import none_allowed
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.series import Series
@@ -189,7 +190,7 @@ def _both_infeasible(case: _Case) -> Meeting:
         found = certify(None, side.schedule, side.blueprint, folder=_folder(side), name="second")
     except EngiagentError as error:
         return case.ended("not confirmed", f"both are infeasible, not re-proven: {error}")
-    if found.verdict != "proven infeasible":
+    if not none_allowed(found.to_dict()):
         reason = "both are infeasible, but the second reading's conflict was not re-proven"
         return case.ended("not confirmed", reason)
     reason = "both readings allow no plan; the checker has proven it of the second"
