@@ -197,7 +197,7 @@ def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
     if case.blueprint is None or bench is None:
         return Report("unchecked", {"findings": [*quotes, "there is no blueprint to trace"]}), []
     report, sentences = check_data(
-        case.problem, case.blueprint, bench, case.generated, case.overrides
+        case.problem, case.blueprint, bench, case.generated, case.overrides, case.reading.settled
     )
     if quotes:
         body = {**report.body, "findings": [*report.body["findings"], *quotes]}

@@ -85,12 +85,16 @@ class Reading:
         What that reading is, as ``expert/requirements.yaml`` or the hash of a second blueprint.
     open
         Numbers and requirements of the text that remain open, by name.
+    settled
+        Numbers of the blueprint by name, and sentences of the text, that a second reading takes in
+        the same way: tracing may not find their words, and yet they are no gap.
     """
 
     grade: Grade = "author only"
     by: str = ""
     what: str = ""
     open: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.agents.faults import of_error, standing
+from engiagent.agents.patches import repaired, unmended
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.blueprint import Blueprint
@@ -22,7 +23,14 @@ class Analyzer:
     name: AgentName = "analyzer"
 
     def run(self, board: Board) -> Outcome:
-        """Return a blueprint, or what the text lacks."""
+        """Return a blueprint, or what the text lacks.
+
+        What is wrong with numbers and single sentences is repaired by a patch, never by writing
+        the whole blueprint again.
+        """
+        faults = standing(board.instruction.faults)
+        if faults and board.blueprint is not None and all(map(_patchable, faults)):
+            return self._patched(board)
         values = {"instruction": board.instruction, "blueprint": board.blueprint}
         question = Question("analyzer", "analyse", board, values, SCHEMAS["analyse"])
         answer = ask(self.engine, question)
@@ -30,7 +38,6 @@ class Analyzer:
             return unanswered(self.name, answer)
         changes, faults = _read(answer.value, board)
         changes["by_model"] = self.engine.judges
-        # Who judges may misread, and does not vouch for itself.
         faults = faults or unmended(changes.get("blueprint"), board)
         said = changes["sufficiency"]
         return Outcome(
@@ -41,6 +48,23 @@ class Analyzer:
             faults=faults,
             usage=answer.usage,
         )
+
+    def _patched(self, board: Board) -> Outcome:
+        found = repaired(self.engine, board, self.name)
+        if isinstance(found, Outcome):
+            return found
+        return Outcome(
+            agent=self.name,
+            status="done",
+            summary="the blueprint is patched" if found.text else "nothing is to change",
+            changes={"blueprint": found.blueprint, **found.changes},
+            usage=found.usage,
+            repair=found.text,
+        )
+
+
+def _patchable(fault: Fault) -> bool:
+    return fault.judged or fault.kind.startswith("data-")
 
 
 def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
@@ -79,17 +103,6 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
         changes |= {"not_understood": (), "contradictions": (), "blueprint": None, "draft": None}
         found = (*found, *(Fault("inexpressible", text) for text in (*unclear, *clashes)))
     return changes, found
-
-
-def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
-    """Return the faults of the instruction where a blueprint came back as it was.
-
-    What an engine alone accuses may be right as it is; that stands again before the verifier.
-    """
-    faults = standing(board.instruction.faults)
-    if blueprint is None or board.blueprint is None or all(fault.judged for fault in faults):
-        return ()
-    return faults if blueprint.sha256 == board.blueprint.sha256 else ()
 
 
 def _lacking(value: Any) -> str:

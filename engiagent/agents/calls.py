@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from engiagent.agents.extraction import unread
 from engiagent.agents.protocol import Board
 from engiagent.agents.protocol import Outcome as Turn
 from engiagent.agents.running import in_full
@@ -101,9 +100,6 @@ class Calls:
         given: Json = {}
         if board.requirements is not None:
             given["requirements"] = loads_strict(board.requirements.text)
-        gaps = unread(board)
-        if gaps:
-            given["not_understood"] = list(gaps)
         content = check_content(board.certificate)
         self._call("check", given, _giving(content, certificate=board.certificate))
 

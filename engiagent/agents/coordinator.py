@@ -1,5 +1,6 @@
 """The coordinator: lays outcomes on the board, and sends who comes next until the run ends."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -59,6 +60,8 @@ class Coordinator:
     memory: Remembers = field(default_factory=Forgetful)
     on_turn: OnTurn | None = None
     on_record: OnRecord | None = None
+    _repairs: list[tuple[Route, str, AgentName]] = field(default_factory=list)
+    _found_by: AgentName | None = None
 
     def run(self, board: Board, first: AgentName = "analyzer") -> Ended:
         """Let agents work until the result is good, nobody can go on, or a budget is used up."""
@@ -93,7 +96,7 @@ class Coordinator:
             if outcome.status == "stopped":
                 return self._ended(best, outcome.summary, True, records, outcome)
             if route.target is not None:
-                self.router.note(route.target, route.trigger)
+                self.router.note(route.target, route.trigger, route.faults)
         return self._ended(best, route.reasoning, False, records, outcome)
 
     def _ended(
@@ -126,22 +129,29 @@ class Coordinator:
         return Instruction(route.strategy, route.faults, lessons)
 
     def _learn(self, route: Route, outcome: Outcome) -> None:
-        """Remember whether the fault that led to a turn is gone after it."""
-        if route.trigger is None or route.target is None:
-            return
+        """Remember whether a fault is gone, once the check that found it has looked again."""
+        finder, self._found_by = self._found_by, outcome.agent
+        if route.trigger is not None and route.target is not None:
+            self._repairs.append((route, outcome.repair, finder or outcome.agent))
         still = {fault.signature for fault in outcome.faults}
-        mended = outcome.status == "done" or (
-            route.trigger.signature not in still and not _no_answer(outcome)
-        )
-        repair = outcome.repair if mended else ""
-        self.memory.learn(
-            route.target,
-            route.trigger.kind,
-            route.trigger.signature,
-            mended,
-            route.strategy,
-            repair,
-        )
+        waiting = []
+        for known in self._repairs:
+            made, repair, judge = known
+            assert made.trigger is not None
+            assert made.target is not None
+            there = made.trigger.signature in still or (made is route and _no_answer(outcome))
+            if not there and outcome.agent != judge:
+                waiting.append(known)
+                continue
+            self.memory.learn(
+                made.target,
+                made.trigger.kind,
+                made.trigger.signature,
+                not there,
+                made.strategy,
+                "" if there else _pattern(repair),
+            )
+        self._repairs = waiting
 
     def _record(
         self,
@@ -179,6 +189,17 @@ def better(best: Board, board: Board) -> Board:
     rank = RANKS.index
     newer = rank(str(board.certificate["verdict"])) >= rank(str(best.certificate["verdict"]))
     return board if newer else best
+
+
+def _pattern(repair: str) -> str:
+    """Return which fields a patch changed and how; names and values are one problem's own."""
+    if not repair:
+        return ""
+    shapes = []
+    for operation in json.loads(repair):
+        steps = str(operation.get("path")).strip("/").split("/")[1:]
+        shapes.append(" ".join((str(operation.get("op")), "/".join([*steps[:1], *steps[2:3]]))))
+    return "; ".join(dict.fromkeys(shapes))
 
 
 def _no_answer(outcome: Outcome) -> bool:

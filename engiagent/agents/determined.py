@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.agents.protocol import Fault
+from engiagent.agents.faults import of_certificate
+from engiagent.agents.protocol import Board, Fault
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import thaw
@@ -20,8 +21,20 @@ from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form, Part
 from engiagent.text import Problem
+from engiagent.verify.checking import check
 
 IDLE: Final = "EB020"
+
+
+def data_faults(board: Board) -> tuple[Fault, ...]:
+    """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
+    assert board.blueprint is not None
+    assert board.problem is not None
+    try:
+        certificate = check(board.problem, None, expand(board.blueprint)).to_dict()
+    except EngiagentError as error:
+        return (Fault("formulation", str(error)),)
+    return tuple(f for f in of_certificate(certificate) if f.kind.startswith("data-"))
 
 
 def idle_numbers(blueprint: Blueprint, data: Path, problem: Problem | None) -> tuple[Fault, ...]:

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from engiagent.agents.extraction import Extraction
+from engiagent.agents.meeting import Meeting
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
@@ -23,8 +25,6 @@ from engiagent.text import Problem
 
 if TYPE_CHECKING:
     import xarray
-
-    from engiagent.agents.extraction import Extraction
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
@@ -154,9 +154,19 @@ class Board:
         The newest one; None before there is any.
     draft
         What the analyzer wrote last, as JSON, when that is no blueprint yet; None else.
-    requirements
-        Hard requirements that the verifier took from the text without seeing the blueprint; None
-        before that, where the engine takes none, or where the problem is annotated.
+    second, second_repairs, sought
+        The second reading of the text as its author wrote it, how often it was patched, and whether
+        it was asked for.
+    meeting
+        How the two readings of the newest blueprint compare; None before that.
+    differed
+        Differences of the readings that were asked about, none of them twice.
+    rounds
+        Requests about them.
+    stands
+        Signatures of findings of which an author said that nothing is to change.
+    requirements, demanded
+        Of a script alone: what the verifier took from the text, and whether it was asked to.
     program, solution, result
         Of the newest blueprint; None after the blueprint changes.
     certificate
@@ -167,13 +177,9 @@ class Board:
         What an engine thinks of the result; kept apart, nothing hangs on it.
     notes
         Assumptions and remarks of the analyzer.
-    reviewed
-        Whether the verifier looked at the text again after a solve without a schedule.
     by_model
         Whether the blueprint's author judges, and so may misread: its own constraints are then no
         evidence of what the text demands.
-    readings
-        How often requirements were taken from the text.
     scripting
         Whether a script makes the schedule, since the language cannot say the problem.
     script, scripted
@@ -193,7 +199,15 @@ class Board:
     why_missing: Mapping[str, str] = field(default_factory=dict)
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
-    requirements: "Extraction | None" = None
+    second: Blueprint | None = None
+    second_repairs: int = 0
+    sought: bool = False
+    meeting: Meeting | None = None
+    differed: tuple[str, ...] = ()
+    rounds: int = 0
+    stands: frozenset[str] = frozenset()
+    requirements: Extraction | None = None
+    demanded: bool = False
     program: Program | None = None
     solution: "xarray.Dataset | None" = None
     result: SolverResult | None = None
@@ -201,9 +215,7 @@ class Board:
     scores: Mapping[str, float] = field(default_factory=dict)
     opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    reviewed: bool = False
     by_model: bool = False
-    readings: int = 0
     scripting: bool = False
     script: str | None = None
     scripted: ScriptResult | None = None
@@ -214,13 +226,8 @@ class Board:
         if "script" in changes:
             changes = {"scripted": None, "certificate": None, "scores": {}, **changes}
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
-            stale = ("program", "solution", "result", "certificate")
-            changes = {
-                **dict.fromkeys((*stale, "draft")),
-                "scores": {},
-                "reviewed": False,
-                **changes,
-            }
+            stale = ("program", "solution", "result", "certificate", "meeting")
+            changes = {**dict.fromkeys((*stale, "draft")), "scores": {}, **changes}
         return replace(self, **changes)
 
 
@@ -274,8 +281,8 @@ class Question:
     agent
         Who asks; its card sets model, effort and limits.
     kind
-        ``analyse``, ``repair``, ``requirements``, ``judge``, ``evaluate``, ``diagnose`` or
-        ``script``.
+        ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``evaluate``,
+        ``diagnose`` or ``script``.
     values
         What the prompt template of agent and kind needs.
     schema

@@ -57,25 +57,19 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "requirements": _object(
         {"requirements": _FREE, "not_expressible": _list({"quote": _TEXT, "why": _TEXT})}
     ),
-    "judge": _object(
+    "second": _object(
+        {"blueprint": _FREE, "objections": _list({"quote": _TEXT, "why": _TEXT}), "why": _TEXT}
+    ),
+    "differ": _object(
         {
-            "verdict": {"enum": ["faithful", "wrong", "unsure"]},
-            "findings": _list(
+            "differences": _list(
                 {
-                    "kind": {
-                        "enum": [
-                            "requirement-dropped",
-                            "over-constrained",
-                            "misread",
-                            "data-altered",
-                            "data-untraced",
-                        ]
-                    },
+                    "number": {"type": "integer"},
+                    "right": {"enum": ["one", "two", "both", "neither"]},
                     "quote": _TEXT,
-                    "place": _TEXT,
                     "why": _TEXT,
                 }
-            ),
+            )
         }
     ),
     "evaluate": _object(dict.fromkeys(("IE", "DR", "MO", "UH"), _SCORE)),

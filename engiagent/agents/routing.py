@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from engiagent.agents.extraction import unread
-from engiagent.agents.faults import REPLIES, SAME, Kind, taxonomy, worst_first
+from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
 from engiagent.agents.memory import Forgetful, Remembers
 from engiagent.agents.order import can_work
 from engiagent.agents.protocol import (
@@ -26,6 +25,8 @@ from engiagent.agents.protocol import (
     Usage,
 )
 from engiagent.agents.questions import SCHEMAS, ask
+from engiagent.agents.second import wanted
+from engiagent.verify.verdicts import PROVEN
 
 Coordination = Literal["full", "fixed"]
 DecidedBy = Literal[
@@ -34,6 +35,8 @@ DecidedBy = Literal[
 
 TRIES: Final = 2
 """Attempts of one agent on one mistake before it goes to another."""
+TRACING: Final = ("data-untraced", "data-ignored")
+"""Kinds that are put to the author once: what then remains is open, and agreement may settle it."""
 MOST_OF_ONE: Final = 8
 """Times that one mistake may come back in a run, whoever tries."""
 
@@ -49,6 +52,8 @@ class Policy:
         only where the user allows it.
     scored
         Whether an engine that judges scores the result too; nothing hangs on what it says.
+    readings
+        How often the text is read; a single reading is never more than ``solved``.
     """
 
     coordination: Coordination = "full"
@@ -56,6 +61,7 @@ class Policy:
     forced_switching: bool = True
     code: bool = False
     scored: bool = False
+    readings: int = 2
 
 
 @dataclass(frozen=True)
@@ -115,14 +121,15 @@ class Router:
     policy: Policy = Policy()
     memory: Remembers = field(default_factory=Forgetful)
     tried: list[Attempt] = field(default_factory=list)
+    put: set[str] = field(default_factory=set)
 
     def after(self, outcome: Outcome, board: Board) -> Route:
         """Return who comes after an outcome."""
         if outcome.status == "stopped":
             return _end("the run was stopped")
-        if not outcome.faults:
+        faults = worst_first(self._left(outcome, board))
+        if not faults:
             return self._onwards(outcome.agent, board)
-        faults = worst_first(outcome.faults)
         kind = taxonomy()[faults[0].kind]
         if kind.ends:
             said = f"{kind.about}: {faults[0].message}"
@@ -135,10 +142,31 @@ class Router:
             return self._again(outcome.agent, kind, faults, board)
         return self._mending(outcome.agent, kind, faults, board)
 
-    def note(self, agent: AgentName, trigger: Fault | None) -> None:
-        """Note that an agent was sent to deal with a fault."""
+    def note(self, agent: AgentName, trigger: Fault | None, faults: Sequence[Fault] = ()) -> None:
+        """Note that an agent was sent to deal with a fault, and what else it was shown."""
         if trigger is not None:
             self.tried.append(Attempt(agent, trigger.signature))
+            self.put |= {fault.signature for fault in faults}
+
+    def _left(self, outcome: Outcome, board: Board) -> list[Fault]:
+        """Return the faults that somebody is still to be asked about.
+
+        Before the solve nothing of the data is put to the author twice; after it no finding of
+        tracing is, and nothing of which an author said why it stays.
+        """
+        faults = list(outcome.faults)
+        if outcome.agent not in ("verifier", "evaluator") or not self.engine.judges:
+            return faults
+        early = outcome.agent == "verifier"
+        return [
+            f
+            for f in faults
+            if f.signature not in board.stands
+            and not (
+                f.signature in self.put
+                and (f.kind in TRACING or (early and f.kind.startswith("data-")))
+            )
+        ]
 
     def _onwards(self, agent: AgentName, board: Board) -> Route:
         """Return the next agent of the main way."""
@@ -147,21 +175,19 @@ class Router:
         if agent == "analyzer" and board.sufficiency != "complete":
             return _end(board.lacking or f"the text is {board.sufficiency}")
         way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
-        shown = (board.certificate or {}).get("verdict") == "proven infeasible"
-        if agent == "verifier" and board.reviewed and shown:
-            return _end("the demands of the text themselves have no solution")
+        twice = self.policy.verifier and self.policy.readings > 1 and self.engine.judges
+        if agent == "solver" and twice and wanted(board):
+            return _main("verifier")
         # The modeler makes the program that the solver needs; the verifier may send it back.
         if agent == "verifier" and board.program is None:
             return _main("modeler")
         place = AGENTS.index(agent)
         later = [a for a in way if AGENTS.index(a) > place]
         if agent == "verifier" and board.solution is not None:
-            return _main("evaluator")  # the plan stands; what was read in the text may be new
+            return _main("evaluator")
         if later:
             return _main(later[0])
-        return _end(
-            "the result is good" if not unread(board) else "nobody is left to read the text"
-        )
+        return _end(_result(board))
 
     def _scripting(self, agent: AgentName, board: Board) -> Route:
         """Return the next agent where a script makes the schedule."""
@@ -174,8 +200,7 @@ class Router:
         }
         if agent in following:
             return _main(following[agent])
-        read = not unread(board)
-        return _end("the result is good" if read else "nobody is left to read the text")
+        return _end(_result(board))
 
     def _by_script(self, kind: Kind, faults: tuple[Fault, ...], board: Board) -> Route | None:
         """Return the way on by a script, None where none may answer."""
@@ -183,8 +208,8 @@ class Router:
             return None
         problem = board.problem
         reads = self.policy.verifier and problem is not None and problem.expert is None
-        # The demands are read first: only they say what the script's schedule has to keep.
-        target: AgentName = "verifier" if reads and board.readings == 0 else "modeler"
+        # The requirements are read first: only they say what the script's schedule has to keep.
+        target: AgentName = "verifier" if reads and not board.demanded else "modeler"
         return Route(
             target,
             "let a script in the sandbox make the schedule",
@@ -193,7 +218,7 @@ class Router:
             f"{kind.about}; the user allows code",
             "taxonomy",
             faults[0],
-            _alike(faults, kind),
+            tuple(faults),
             script=True,
         )
 
@@ -232,7 +257,7 @@ class Router:
             kind.about,
             "taxonomy",
             faults[0],
-            _alike(faults, kind),
+            tuple(faults),
         )
 
     def _mending(
@@ -265,7 +290,7 @@ class Router:
             f"{kind.about}; {target} is likeliest to mend it",
             by,
             worst,
-            _alike(faults, kind),
+            tuple(faults),
         )
 
     def _owners(self, agent: AgentName, kind: Kind, board: Board) -> list[AgentName]:
@@ -308,7 +333,7 @@ class Router:
             said["reasoning"],
             "diagnosis",
             worst,
-            _alike(faults, kind),
+            tuple(faults),
             answer.usage,
         )
 
@@ -319,15 +344,13 @@ class Router:
         return sum(a.signature == fault.signature for a in self.tried)
 
 
-def _alike(faults: Sequence[Fault], kind: Kind) -> tuple[Fault, ...]:
-    """Return the faults that go to one agent together: those as urgent as the worst.
-
-    A bad reply says nothing of what was asked, so that all of it is asked again.
-    """
-    if kind.name in REPLIES:
-        return tuple(faults)
-    known = taxonomy()
-    return tuple(f for f in faults if known[f.kind].priority == kind.priority)
+def _result(board: Board) -> str:
+    """Return how a run ended that has nobody left to ask."""
+    certificate = board.certificate or {}
+    if certificate.get("verdict") in PROVEN:
+        return "the result is good"
+    open_ = (certificate.get("reading") or {}).get("open") or ()
+    return f"open: {open_[0]}" if open_ else "nothing more is asked"
 
 
 def _main(target: AgentName) -> Route:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engiagent.agents.coordinator import Ended
-from engiagent.agents.extraction import unread
 from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
 from engiagent.agents.scripting import certified
+from engiagent.agents.second import claim_of
 from engiagent.agents.team import ALONE, Guidance, Hooks, team
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -17,12 +17,13 @@ from engiagent.explain.ending import explained, reasons
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
-from engiagent.run.certify import certify, not_shown, with_gaps, without_schedule
+from engiagent.run.certify import certify, not_shown, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
     CASES,
     CERTIFICATE,
     EXPLANATION,
+    MEETING,
     OPINION,
     PROBLEM,
     REQUIREMENTS,
@@ -186,6 +187,10 @@ class Run:
         if board.certificate is not None and board.certificate is not self.certificate:
             self.certificate = board.certificate
             self.folder.write(CERTIFICATE, dumps_canonical(board.certificate))
+        if board.meeting is not None:
+            self.folder.write(MEETING, board.meeting.to_json())
+        elif (self.folder.path / MEETING).is_file():
+            (self.folder.path / MEETING).unlink()  # it was of another blueprint
         if board.requirements is not None:
             self.folder.write(REQUIREMENTS, board.requirements.text)
 
@@ -199,14 +204,7 @@ class Run:
     def _certificate_of_script(self, board: Board) -> dict[str, Any]:
         """Have a script's schedule certified, and keep it so that it can be checked again."""
         self.folder.record["asked"]["schedule"] = RESULT
-        self._remember_gaps(unread(board))
         return certified(board, self.folder.path).to_dict()
-
-    def _remember_gaps(self, gaps: tuple[str, ...]) -> None:
-        """Record what nobody read, so that a check of the folder says so again."""
-        self.folder.record["asked"].pop("not_understood", None)
-        if gaps:
-            self.folder.record["asked"]["not_understood"] = list(gaps)
 
     def _certificate_of(self, board: Board) -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
@@ -214,32 +212,22 @@ class Run:
             return self._certificate_of_script(board)
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
-        taken = None if board.requirements is None else board.requirements.requirements
         said = self.proofs.opinion(
-            self.problem,
-            solution,
-            blueprint,
-            self.options,
-            folder=self.data,
-            name=board.name,
-            requirements=taken,
+            self.problem, solution, blueprint, self.options, folder=self.data, name=board.name
         )
         if said is not None:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
-        gaps = unread(board)
-        self._remember_gaps(gaps)
-        certificate = certify(
+        return certify(
             self.problem,
             solution,
             blueprint,
             folder=self.data,
             name=board.name,
-            requirements=taken,
             exact=self.proofs.exact,
             opinion=said,
             overrides=board.overrides,
-        )
-        return with_gaps(certificate, gaps).to_dict()
+            reading=claim_of(board.meeting),
+        ).to_dict()
 
     def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""

@@ -9,12 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from engiagent.agents.extraction import unread
 from engiagent.agents.faults import standing
 from engiagent.agents.protocol import Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.errors import SandboxError
-from engiagent.run.certify import certify, with_gaps
+from engiagent.run.certify import certify
 from engiagent.run.sandbox.answer import RESULT
 from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.running import layers
@@ -104,7 +103,7 @@ def certified(board: Board, folder: Path | None = None) -> Certificate:
             name=board.name,
             requirements=None if taken is None else taken.requirements,
         )
-    return with_layers(with_gaps(found, unread(board)), board.scripted)
+    return with_layers(found, board.scripted)
 
 
 def limits_of(board: Board) -> Limits:

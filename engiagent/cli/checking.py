@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engiagent.agents.second import read_again
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
@@ -155,6 +156,7 @@ class Examiner(Judge):
             reading=kept.reading,
             proofs=proofs,
             requirements=kept.requirements,
+            text=None if kept.requirements else read_again(path, problem, blueprint, kept.path),
             overrides=recorded if isinstance(recorded, dict) else {},
         )
         again = again.informed(problem, kept.path, blueprint, folder, name)

@@ -34,6 +34,7 @@ ENGINE_OPTIONS: Final = (
     "max_minutes",
     "coordination",
     "no_verifier",
+    "readings",
     "no_forced_switching",
     "memory",
     "replay",
@@ -82,6 +83,12 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--no-forced-switching",
             is_flag=True,
             help="Let an agent fail at the same mistake for as long as it likes.",
+        ),
+        click.option(
+            "--readings",
+            type=click.IntRange(1, 2),
+            help="How often the text is read; 2 without it. After a single reading the verdict is "
+            "'solved' at best.",
         ),
         click.option(
             "--no-verifier", is_flag=True, help="Nobody holds the blueprint against the text."
@@ -195,8 +202,16 @@ def _policy(given: Mapping[str, Any], engine: str) -> Policy | None:
         not given["no_forced_switching"],
         given["allow_code"],
         given["score"],
+        given["readings"] or 2,
     )
-    changes = ("coordination", "no_verifier", "no_forced_switching", "allow_code", "score")
+    changes = (
+        "readings",
+        "coordination",
+        "no_verifier",
+        "no_forced_switching",
+        "allow_code",
+        "score",
+    )
     said = any(given[name] for name in changes)
     return policy if said else None
 

@@ -18,6 +18,7 @@ from engiagent.run.stored import KeptSchedule, keep_check
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.disturbances import Disturbances
 from engiagent.verify.foreign import Reading
 from engiagent.verify.opinions import Opinion
@@ -42,6 +43,8 @@ class Judge:
         What is to turn out another way in runs beside the check.
     requirements
         What an engine took from the text of the run that is checked again.
+    text
+        What a new meeting of the two readings of that run shows.
     overrides
         The values that the user set in the run that is checked again.
     """
@@ -54,6 +57,7 @@ class Judge:
     opinion: Opinion | None = None
     disturb: Disturbances | None = None
     requirements: Requirements | None = None
+    text: TextReading | None = None
     overrides: Mapping[str, str] | None = None
 
     def schedule(
@@ -144,5 +148,6 @@ class Judge:
             opinion=self.opinion,
             disturb=self.disturb,
             requirements=self.requirements,
+            reading=self.text,
             overrides=self.overrides,
         )

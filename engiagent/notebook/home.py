@@ -28,8 +28,6 @@ class Home:
         What the text does not give, and what of it nobody could read.
     notes
         What was assumed on the way.
-    by_model
-        Whether a language model wrote it, which is then no evidence of what the text demands.
     edits
         What was changed by hand since, a line each.
     """
@@ -40,7 +38,6 @@ class Home:
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    by_model: bool = False
     edits: tuple[str, ...] = ()
 
     @property

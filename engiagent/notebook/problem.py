@@ -140,7 +140,6 @@ class Problem(PlainProblem):
             tuple(missing),
             tuple(unclear),
             tuple(found.get("notes", ())),
-            bool(found.get("by_model")),
         )
         return Blueprint.of(blueprint, home)
 

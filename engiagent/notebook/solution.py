@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from engiagent.agents.extraction import unread
-from engiagent.agents.protocol import Board
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
@@ -22,7 +20,7 @@ from engiagent.notebook.home import dressed
 from engiagent.notebook.shown import Certificate, Explanation, amount
 from engiagent.report.charts import Panel, plan_panels
 from engiagent.run.certify import certify, with_gaps
-from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import save_solution
 from engiagent.verify.claims import EDITED, Reading
 from engiagent.verify.disturbances import parse_disturbances
@@ -204,22 +202,8 @@ class Solution:
         if home.edits and problem is None:
             said = f"checked against the blueprint as edited: {'; '.join(home.edits)}"
             found = replace(found, notes=(*found.notes, said))
-        unclear = () if problem is None else (*home.not_understood, *self._unread())
+        unclear = () if problem is None else home.not_understood
         return dressed(Certificate, with_gaps(found, unclear))
-
-    def _unread(self) -> tuple[str, ...]:
-        """Return what nobody but a language model has read in the text."""
-        home = self.blueprint.home
-        return unread(
-            Board(
-                problem=home.problem,
-                data=home.data,
-                name=home.name,
-                options=SolveOptions(),
-                by_model=home.by_model,
-                blueprint=self.blueprint.plain,
-            )
-        )
 
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back.

@@ -189,7 +189,7 @@ def reading_of(
     if found is not None:
         return found
     if requirements is not None:
-        return Reading("confirmed", "a second reading", f"requirements {requirements.sha256[:12]}")
+        return Reading(what=f"requirements {requirements.sha256[:12]}")
     return None
 
 

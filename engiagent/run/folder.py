@@ -45,11 +45,14 @@ CALLS: Final = "calls.json"
 """What the agents did, as a graph of tool calls that can be made again."""
 REQUIREMENTS: Final = "requirements.yaml"
 """What an engine took from the text; annotated requirements lie with the problem."""
+MEETING: Final = "meeting.json"
+"""The second reading of the text, and how it compares with the first."""
 ARTEFACTS: Final = (
     BLUEPRINT,
     SCRIPT,
     SOLUTION,
     REQUIREMENTS,
+    MEETING,
     CERTIFICATE,
     EXPLANATION,
     CASES,

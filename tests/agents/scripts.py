@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from engiagent.agents.bench.messages import experts
-from engiagent.agents.bench.messages.experts import FAITHFUL, NOBODY, NOTHING, Plays, blueprint_of
+from engiagent.agents.bench.messages.experts import NOBODY, NOTHING, Plays, blueprint_of, second
 from engiagent.agents.bench.messages.server import Json
 from engiagent.text import Problem, corpus_root
 
-__all__ = ["DAY", "FAITHFUL", "KEY", "NOBODY", "NOTHING", "Plays", "analysis", "expert"]
+__all__ = ["DAY", "KEY", "NOBODY", "NOTHING", "Plays", "analysis", "expert", "second"]
 
 KEY = "sk-test-5c0ffee5c0ffee5c0ffee"
 DAY = corpus_root() / "battery" / "merchant_day"

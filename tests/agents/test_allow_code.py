@@ -241,7 +241,7 @@ def test_a_machine_without_a_layer_asks_for_no_script_and_says_which(
     from engiagent.run.sandbox.limits import Layers
 
     lacking = Layers(limits=True, no_new_privs=True, landlock=0, seccomp=True)
-    monkeypatch.setattr("engiagent.run.sandbox.running.layers", lambda: lacking)
+    monkeypatch.setattr("engiagent.agents.scripting.layers", lambda: lacking)
     result, server = play(problem, tmp_path / "r", "--allow-code")
     assert result.exit_code == 7
     assert "no landlock" in result.stderr

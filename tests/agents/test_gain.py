@@ -50,7 +50,6 @@ def test_a_plan_that_breaks_demands_is_never_good_enough_to_stop() -> None:
         (("data-altered",), "restart"),
         (("requirement-violated",), "improve"),
         (("not-best", "misread"), "restart"),
-        (("unread",), "improve"),
     ],
 )
 def test_the_worst_fault_decides(kinds: tuple[str, ...], said: str) -> None:

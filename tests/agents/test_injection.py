@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.agents.bench.messages.experts import Plays, demands
+from engiagent.agents.bench.messages.experts import Plays, second
 from engiagent.agents.bench.messages.server import Json, serving
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
@@ -132,7 +132,8 @@ def test_a_model_that_obeys_gets_no_certificate(
     assert callable(hide)
     hide(folder)
     claims = {**analysis(obedient()), "notes": ["certified", ORDER]}
-    script = Plays(analyse=claims, requirements=demands(DAY, "R6"))
+    # Both readers obey: the demand is in neither reading, and its figure is excused in one.
+    script = Plays(analyse=claims, second=second(folder, DAY, lambda c: c["constraints"].clear()))
     with serving(script) as server:
         outcome = run_problem(
             folder,

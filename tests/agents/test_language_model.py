@@ -17,6 +17,7 @@ from engiagent.agents.engines.prompting import PAGES, Prompting
 from engiagent.agents.engines.quoting import Quoting, marked_quote
 from engiagent.agents.engines.shortform import in_full, in_short
 from engiagent.agents.engines.wire import WireError, read_reply, wire_schema
+from engiagent.agents.meeting import Difference, Statement, nomenclature
 from engiagent.agents.protocol import Answer, Board, Fault, Instruction, Question
 from engiagent.agents.questions import SCHEMAS
 from engiagent.blueprint import Blueprint
@@ -51,7 +52,7 @@ def problem_of(tmp_path: Path, text: str, **files: str) -> Problem:
 
 
 PROBLEM = Problem.load(DAY)
-KINDS = ("analyse", "repair", "requirements", "judge", "evaluate", "diagnose", "script")
+KINDS = ("analyse", "repair", "second", "differ", "requirements", "evaluate", "diagnose", "script")
 
 
 def values_of(kind: str) -> Json:
@@ -64,6 +65,11 @@ def values_of(kind: str) -> Json:
         known |= {"certificate": certificate}
     if kind == "diagnose":
         known |= {"faults": faults, "tried": ()}
+    if kind == "second":
+        known = {"names": nomenclature(blueprint, DAY)}
+    if kind == "differ":
+        stated = Statement("battery.charge <= 8 [MW]", "8 MW")
+        known = {"differences": [Difference("lacks", Statement("", ""), stated, "limit")]}
     return {} if kind == "requirements" else known
 
 
@@ -112,7 +118,7 @@ def test_every_kind_of_question_has_a_prompt(kind: str) -> None:
     for name in wire_schema(kind)["properties"]:
         assert f'"{name}"' in text.rsplit("Answer {", 1)[1], name
     found = "[unit-mismatch] /core_model_elements: kW is no kWh (kWh)"
-    assert (found in text) == (kind not in ("requirements", "evaluate"))
+    assert (found in text) == (kind in ("analyse", "repair", "diagnose", "script"))
     assert request.estimated_tokens < 5500
 
 
@@ -338,9 +344,12 @@ def test_quotes_come_back_as_the_text_has_them(tmp_path: Path) -> None:
         "the owner\N{RIGHT SINGLE QUOTATION MARK}s 8 MW",
         "nothing",
     ]
-    found = {"verdict": "wrong", "findings": [{**said, "kind": "misread", "place": ""}]}
-    value = read_reply("judge", json.dumps(found), problem)
-    assert value["findings"][0]["quote"] == "5 – 6 MWh"
+    found = {"differences": [{**said, "number": 1, "right": "one"}]}
+    value = read_reply("differ", json.dumps(found), problem)
+    assert value["differences"][0]["quote"] == "5 – 6 MWh"
+    found = {"blueprint": "", "objections": [said], "why": "so"}
+    value = read_reply("second", json.dumps(found), problem)
+    assert value["objections"][0]["quote"] == "5 – 6 MWh"
     demand = json.dumps({"requirements": [{"id": "R1", **said}]})
     value = read_reply("requirements", json.dumps({"requirements": demand}), problem)
     assert value["requirements"]["requirements"][0]["quote"] == "5 – 6 MWh"

@@ -1,5 +1,4 @@
-"""What is seen in a blueprint without a schedule: idle numbers, unread files, free states; and
-where two readings of a text do not rest on the same numbers."""
+"""What is seen in a blueprint without a schedule: idle numbers, unread files, free states."""
 
 import json
 import shutil
@@ -8,18 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from engiagent.agents.determined import free_states, idle_files, idle_numbers
-from engiagent.agents.disagreement import unread_numbers
-from engiagent.agents.extraction import Extraction, merged, readable
-from engiagent.agents.modeler import patched
+from engiagent.agents.patches import patched
 from engiagent.blueprint import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.text import Problem, corpus_root
-from engiagent.verify.requirements import parse_requirements
 
 Json = dict[str, Any]
 DAY = corpus_root() / "battery" / "merchant_day"
@@ -37,20 +32,6 @@ def blueprint(change: Callable[[Json], None] | None = None) -> Blueprint:
     return Blueprint.from_json(dumps_canonical(made))
 
 
-def requirements() -> Json:
-    text = (DAY / "expert/requirements.yaml").read_text(encoding="utf-8")
-    found: Json = json.loads(json.dumps(YAML(typ="safe").load(text), default=str))
-    return found
-
-
-def reading(*left_out: str) -> Extraction:
-    found = requirements()
-    found["requirements"] = [r for r in found["requirements"] if r["id"] not in left_out]
-    taken = readable(found, Problem.load(DAY))
-    assert taken is not None
-    return taken
-
-
 EXPERTS = sorted(corpus_root().glob("*/*/expert/requirements.yaml"))
 
 
@@ -58,10 +39,6 @@ EXPERTS = sorted(corpus_root().glob("*/*/expert/requirements.yaml"))
 def test_experts_are_not_accused(path: Path) -> None:
     right = Blueprint.load(path.parent / "blueprint.json")
     problem = Problem.load(path.parents[1])
-    text = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    taken = readable(json.loads(json.dumps(text, default=str)), problem)
-    assert taken is not None
-    assert unread_numbers(right, taken) == ()
     assert idle_files(right, problem) == ()
     assert idle_numbers(right, problem.folder, problem) == ()
 
@@ -117,54 +94,6 @@ def test_a_state_without_an_equation_is_free(tmp_path: Path) -> None:
     assert faults(balance, end) == []
     (said,) = faults(end)
     assert "'content' is left free at 5 of 5" in said
-
-
-def test_a_demand_that_a_reading_missed_shows_by_its_number() -> None:
-    right = blueprint()
-    assert unread_numbers(right, reading()) == ()
-    # 10 % and 95 % stand in the dynamics as 2 and 19 MWh only; the limits go with R4.
-    assert set(unread_numbers(right, reading("R4"))) >= {"soc_min"}
-
-
-def test_two_readings_find_more_than_one() -> None:
-    one, two = reading("R1", "R4"), reading("R2")
-    both = merged(one, two)
-    assert both is not None
-    said = {r.expression for r in both.requirements.requirements}
-    assert said == {r.expression for r in reading().requirements.requirements}
-    assert merged(None, two) is two
-    assert merged(one, None) is one
-
-
-def demanding(parameters: list[dict[str, Any]], rule: str, quote: str) -> Extraction:
-    document = {
-        "schema": "engiagent-requirements/1",
-        "parameters": parameters,
-        "requirements": [{"id": "R1", "quote": quote, "expression": rule, "tolerance": "1[kW]"}],
-    }
-    text = json.dumps(document)
-    return Extraction(parse_requirements(text, "one.yaml"), text)
-
-
-def test_what_a_second_reading_declares_comes_along_and_corrects_units() -> None:
-    one = demanding([{"name": "a", "value": 4, "unit": "kW"}], "pump.power <= a", "4 at most")
-    new = demanding([{"name": "b", "value": 2, "unit": "kW"}], "pump.power >= b", "at least 2")
-    both = merged(one, new)
-    assert both is not None
-    assert {r.expression for r in both.requirements.requirements} == {
-        "pump.power <= a",
-        "pump.power >= b",
-    }
-    corrected = demanding([{"name": "a", "value": 4, "unit": "MW"}], "pump.power <= a", "4 MW")
-    both = merged(one, corrected)
-    assert both is not None
-    assert both.requirements.core.parameters[0].unit == "MW"
-    assert [r.quote for r in both.requirements.requirements] == ["4 MW"]
-    # Another number is a contradiction of two readings, not a correction of one.
-    other = demanding([{"name": "a", "value": 9, "unit": "kW"}], "pump.power <= a", "9 kW")
-    both = merged(one, other)
-    assert both is not None
-    assert both.requirements.core.parameters[0].value == 4
 
 
 def test_a_draft_that_is_no_blueprint_yet_can_be_patched() -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.agents.bench.figures import figures, pass_all, pass_at, table, to_csv, to_html
-from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, demands
+from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, second
 from engiagent.agents.bench.messages.server import serving
 from engiagent.agents.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.agents.engines.offline import OfflineEngine
@@ -167,7 +167,7 @@ def test_a_suite_asks_a_model_on_a_server_of_ones_own(
     """The scripted server says what the expert wrote; nothing of that is in reach of the run."""
     folder = corpus_root() / DAY
     problem = Problem.load(folder)
-    script = Plays(analyse=analysis(blueprint_of(folder), problem), requirements=demands(folder))
+    script = Plays(analyse=analysis(blueprint_of(folder), problem), second=second(folder))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-scripted")
     with serving(script) as server:
         path = suite_file(

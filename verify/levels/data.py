@@ -57,6 +57,7 @@ def check_data(
     bench: Bench,
     generated: Collection[str] = (),
     overrides: Mapping[str, str] | None = None,
+    settled: Sequence[str] = (),
 ) -> tuple[Report, list[str]]:
     """Return the outcome of level 1, and the requirement sentences nobody accounted for.
 
@@ -66,6 +67,8 @@ def check_data(
         Parameters that writing out a component has made.
     overrides
         The values that the user has set, by name, as recorded; None where nothing records them.
+    settled
+        Names of numbers and sentences that an independent reading takes in the same way.
     """
     tracing = Tracing(problem)
     sources = {p.name: p.source_reference for p in blueprint.core.parameters}
@@ -79,6 +82,7 @@ def check_data(
         _check_quotes(tracing, name, reference)
         for text in texts:
             check_literals(tracing, name, text, reference, sources)
+    tracing.settle(settled)
     used = used_names(blueprint) | listed_as_unused(blueprint)
     tracing.open += [
         f"{p.name} is written down but used nowhere"
@@ -97,6 +101,10 @@ def check_data(
     tracing.listed += [f"{name}: {idle[name]}" for name in idle if name in cited]
     tracing.open += idle_objective(problem.text[problem.body_start :], bench, blueprint.core)
     numbers, sentences, repeated = uncovered(problem, blueprint, idle)
+    tracing.listed += [
+        f"{s!r}: neither reading takes anything from it" for s in sentences if s in settled
+    ]
+    sentences = [s for s in sentences if s not in settled]
     tracing.open += numbers
     tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"

@@ -1,7 +1,7 @@
 """Numbers that are written into expressions: each needs a source as every parameter does."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -49,6 +49,15 @@ class Tracing:
     def accuse(self, name: str, message: str) -> None:
         """Record that something contradicts the problem."""
         self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
+
+    def settle(self, names: Collection[str]) -> None:
+        """Make remarks of what was found about numbers on which two readings agree."""
+        known = {name.removeprefix("bounds:") for name in names}
+        same = [v.message for v in self.violations if v.check in known]
+        same += [text for text in self.open if text.partition(":")[0] in known]
+        self.violations = [v for v in self.violations if v.check not in known]
+        self.open = [text for text in self.open if text not in same]
+        self.listed += [f"{text} (a second reading has the same number)" for text in same]
 
 
 def check_literals(

@@ -19,6 +19,7 @@ from engiagent.agents.engines.language_page import details, document_values, syn
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
 from engiagent.agents.protocol import Fault, Instruction, Question
+from engiagent.agents.second import formulas
 from engiagent.io.jsontext import loads_strict
 from engiagent.text import Problem
 from engiagent.text.datafile import Column, DataFile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "analyse": ("syntax.j2", "document.j2"),
     "repair": ("syntax.j2", "document.j2"),
+    "second": ("syntax.j2", "document.j2"),
     "requirements": ("syntax.j2",),
 }
 """Which pages on the language a kind of question needs."""
@@ -62,7 +64,8 @@ class Prompting:
     def request(self, question: Question) -> Request:
         """Return the request that a question is."""
         card = cards()[question.agent]
-        name = f"{question.agent}_{question.kind}.j2"
+        shared = question.kind == "repair"
+        name = "repair.j2" if shared else f"{question.agent}_{question.kind}.j2"
         text = _environment().get_template(name).render(self._values(question))
         return Request(
             label=f"{question.agent}: {question.kind}",
@@ -91,7 +94,9 @@ class Prompting:
             "boundary": self.boundary,
             "text": self._bare(text),
             "files": [] if problem is None else [_file(f) for f in problem.data.values()],
-            "details": details(text) if question.kind in ("analyse", "requirements") else [],
+            "details": details(text)
+            if question.kind in ("analyse", "second", "requirements")
+            else [],
             "exemplars": [self._bare(text) for text in self.exemplars],
             "settings": [f"{name}={value}" for name, value in board.overrides.items()],
             "instruction": Instruction(instruction.strategy, faults, instruction.lessons),
@@ -99,6 +104,11 @@ class Prompting:
             "more": max(0, len(faults) - MOST_FAULTS),
             "lessons": [self._line(lesson) for lesson in instruction.lessons],
             "blueprint": self._blueprint(question.values.get("blueprint"), problem),
+            "names": self._bare(names.to_text()) if (names := question.values.get("names")) else "",
+            "differences": [
+                [self._line(formula) for formula in formulas(item)]
+                for item in question.values.get("differences") or ()
+            ],
             "script": self._bare(str(question.values.get("script") or "")),
             "quantities": question.values.get("quantities") or (),
             "seconds": question.values.get("seconds") or 0.0,

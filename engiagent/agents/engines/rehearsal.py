@@ -44,9 +44,9 @@ class Rehearsed:
 def rehearsed(
     problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
 ) -> tuple[Rehearsed, ...]:
-    """Return the requests that do not hang on an answer: the reading of the text and its demands.
+    """Return the request that does not hang on an answer: the first reading of the text.
 
-    What is asked after these hangs on the blueprint that comes back.
+    What is asked after it hangs on the blueprint that comes back.
     """
     board = Board(
         problem=problem,
@@ -57,9 +57,7 @@ def rehearsed(
     )
     engine = asking.silent(budget, problem)
     read = Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"])
-    demands = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
-    questions = (read, demands) if problem.expert is None else (read,)
-    return tuple(_rehearsed(engine, question) for question in questions)
+    return (_rehearsed(engine, read),)
 
 
 def _rehearsed(engine: LanguageModel, question: Question) -> Rehearsed:

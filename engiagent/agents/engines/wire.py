@@ -98,7 +98,7 @@ def _analysis(value: dict[str, Json], problem: Problem | None) -> dict[str, Json
         if not isinstance(blueprint, dict):
             raise WireError("'blueprint' is no JSON object")
         blueprint = in_full(blueprint, problem)
-    quoted = _all_quoted(value, problem, "contradictions", "not_understood")
+    quoted = _all_quoted(value, problem, "contradictions", "not_understood", "objections")
     return {**quoted, "blueprint": blueprint}
 
 
@@ -136,8 +136,8 @@ def _all_quoted(value: dict[str, Json], problem: Problem | None, *names: str) ->
     return {**value, **{n: [_quoted(e, quoting) for e in part] for n, part in lists.items()}}
 
 
-def _judgement(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
-    return _all_quoted(value, problem, "findings")
+def _differences(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
+    return _all_quoted(value, problem, "differences")
 
 
 def _repair(value: dict[str, Json], problem: Problem | None) -> dict[str, Json]:
@@ -190,5 +190,6 @@ _CONVERSIONS: Final[Mapping[str, Callable[[dict[str, Json], Problem | None], dic
     "analyse": _analysis,
     "repair": _repair,
     "requirements": _requirements,
-    "judge": _judgement,
+    "second": _analysis,
+    "differ": _differences,
 }

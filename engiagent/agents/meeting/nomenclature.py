@@ -23,6 +23,8 @@ from engiagent.verify.vocabulary import SERIES
 
 SHOWN: Final = 40
 """Members of a set that a prompt lists; of longer sets the first, the last and how many."""
+ENDS: Final = 3
+"""The same of periods, instants and ranges, whose members follow from their ends."""
 _FIGURE: Final = re.compile(r"(?<![\w.])(?![01]\b)\d")
 _SIGNED: Final = ("shifted_energy",)
 """Words of the vocabulary that fall below zero: energy that a load is ahead or behind."""
@@ -93,7 +95,8 @@ class Nomenclature:
             lines.append(f"- {e.name} [{e.unit}]{over}, {e.type}, {sign}: {e.meaning}")
         lines.append("Index sets:")
         for s in self.sets:
-            listed = s.members if len(s.members) <= SHOWN else (s.members[0], "...", s.members[-1])
+            most = SHOWN if s.kind in ("labels", "tuples", "scenario", "subset", "union") else ENDS
+            listed = s.members if len(s.members) <= most else (s.members[0], "...", s.members[-1])
             lines.append(f"- {s.name} ({s.kind}, {len(s.members)}): {', '.join(listed)}")
         return "\n".join(lines)
 

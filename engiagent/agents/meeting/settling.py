@@ -5,7 +5,7 @@ overlapping place of the text. What the second reading does not have stays open,
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from engiagent.agents.meeting.nomenclature import entering
@@ -35,6 +35,9 @@ class Settled:
         Quantities whose change from one instant to the next the second reading states.
     unspoken
         Decisions of the first reading of which the second says nothing.
+    excused
+        Requirements of the text that the first reading lists as unused or assumes away, and from
+        which the second takes nothing either: an order hidden in a text may be obeyed twice.
     """
 
     numbers: tuple[str, ...] = ()
@@ -43,6 +46,7 @@ class Settled:
     open_sentences: tuple[str, ...] = ()
     dynamics: tuple[str, ...] = ()
     unspoken: tuple[str, ...] = ()
+    excused: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return it as JSON."""
@@ -74,12 +78,17 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
     for figure in _figures(first.core, text):
         same = any(_same(figure, other) for other in theirs)
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
-    silent, left = [], []
+    silent, left, excused = [], [], []
     if problem is not None:
-        mine = uncovered(problem, first.blueprint).demands
-        also = set(uncovered(problem, second.blueprint).demands)
+        mine = uncovered(problem, first.blueprint)[1]
+        also = set(uncovered(problem, second.blueprint)[1])
         silent = [words for words in mine if words in also]
         left = [words for words in mine if words not in also]
+        bare = [
+            uncovered(problem, replace(b, extended_analysis_and_robustness=None))[1]
+            for b in (first.blueprint, second.blueprint)
+        ]
+        excused = [words for words in bare[0] if words not in mine and words in bare[1]]
     return Settled(
         tuple(name for name, holds in confirmed.items() if holds),
         tuple(name for name, holds in confirmed.items() if not holds),
@@ -87,6 +96,7 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         tuple(left),
         tuple(_dynamics(second)),
         unspoken(first, second),
+        tuple(excused),
     )
 
 

@@ -1,6 +1,7 @@
-"""What a scripted model says: an expert's blueprint and requirements in the form of answers."""
+"""What a scripted model says: an expert's blueprint in the form of answers, read once or twice."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from engiagent.io.jsontext import loads_strict
 from engiagent.text import Problem
 
 EXPERT: Final = "expert"
-FAITHFUL: Final[Json] = {"verdict": "faithful", "findings": []}
+SILENT: Final[Json] = {"blueprint": "", "objections": [], "why": "the script has no second reading"}
+BOTH: Final[Json] = {"differences": []}
 NOBODY: Final[Json] = {
     "agent": "none",
     "strategy": "",
@@ -29,7 +31,13 @@ class Plays:
     """A scripted model: answers by the kind of question, the last one of a list for ever."""
 
     def __init__(self, **answers: Any) -> None:
-        self.answers = {"judge": FAITHFUL, "repair": NOTHING, "diagnose": NOBODY, **answers}
+        self.answers = {
+            "second": SILENT,
+            "differ": BOTH,
+            "repair": NOTHING,
+            "diagnose": NOBODY,
+            **answers,
+        }
         self.given: dict[str, int] = {}
 
     def __call__(self, request: Json, number: int) -> Say:
@@ -64,12 +72,27 @@ def analysis(blueprint: Json | str | None, problem: Problem, said: str = "comple
     }
 
 
-def demands(folder: Path, *without: str) -> Json:
-    """Return the expert's requirements as an answer, but for some of them."""
-    from ruamel.yaml import YAML
+def second(
+    folder: Path, expert: Path | None = None, change: Callable[[Json], None] | None = None
+) -> Json:
+    """Return a second reading by rule: the expert's blueprint without report and remarks.
 
-    text = (folder / EXPERT / "requirements.yaml").read_text(encoding="utf-8")
-    document = YAML(typ="safe", pure=True).load(text)
-    kept = [r for r in document["requirements"] if r["id"] not in without]
-    told = json.dumps({**document, "requirements": kept}, ensure_ascii=False, default=str)
-    return {"requirements": told, "not_expressible": []}
+    Parameters
+    ----------
+    expert
+        The problem whose expert's blueprint it is, where the text is not that problem's.
+    change
+        Spoils its core, for a second reader who is wrong.
+    """
+    problem = Problem.load(folder)
+    document = blueprint_of(expert or folder)
+    core = document["core_model_elements"]
+    core.pop("report", None)
+    for part in core.values():
+        for item in part if isinstance(part, list) else ():
+            if isinstance(item, dict):
+                item.pop("description", None)
+    if change is not None:
+        change(core)
+    kept = {k: v for k, v in document.items() if k != "extended_analysis_and_robustness"}
+    return {"blueprint": short_text(kept, problem), "objections": [], "why": "as the text says"}

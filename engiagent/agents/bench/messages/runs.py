@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, read_answer
-from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, demands
+from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, second
 from engiagent.agents.bench.messages.server import Messages, Script, serving
 from engiagent.agents.bench.messages.trouble import CALM, TROUBLES, Troubled
 from engiagent.agents.bench.suite import usage_of
@@ -248,7 +248,7 @@ def _bare(folder: Path, scratch: Path) -> Path:
 def _script(folder: Path, bare: Path) -> Script:
     problem = Problem.load(bare)
     answer = analysis(blueprint_of(folder), problem)
-    return Plays(analyse=answer, requirements=demands(folder))
+    return Plays(analyse=answer, second=second(folder))
 
 
 def _run(
