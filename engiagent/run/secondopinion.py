@@ -15,6 +15,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.run.certify import source_of
+from engiagent.solvers.registry import is_available
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solution import load_solution
 from engiagent.solvers.solving import solve
@@ -66,6 +67,13 @@ def second_opinion(
     if solver == SCIPY:
         return _by_scipy(arrays, options)
     return _by_backend(_as_program(arrays), solver, options, arrays.over, arrays.complete)
+
+
+def another_solver(solution: Any) -> str | None:
+    """Return a global solver of another make than the one that made a plan; None without one."""
+    first = (_first_solver(solution) or "").lower()
+    other = "scip" if first.startswith("highs") else "highs"
+    return other if is_available(other) else None
 
 
 def _first_solver(solution: Any) -> str | None:
