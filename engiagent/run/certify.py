@@ -12,9 +12,10 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import FrozenMap
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside, sha256_bytes
-from engiagent.run.inputs import data_files
+from engiagent.run.inputs import REQUIREMENTS, data_files
 from engiagent.solvers.solution import load_solution
 from engiagent.text import Problem
+from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import LEVELS, Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.claims import Reading, formal_reading, overrides_of
@@ -185,12 +186,21 @@ def reading_of(
 
     if problem is None:
         return formal_reading(blueprint)
+    if _annotated(problem):
+        return None
     found = None if blueprint is None else claim_of(problem, blueprint, overrides)
     if found is not None:
         return found
     if requirements is not None:
         return Reading(what=f"requirements {requirements.sha256[:12]}")
     return None
+
+
+def _annotated(problem: Problem) -> bool:
+    """Whether experts wrote down what just this text asks for."""
+    expert = problem.expert
+    stated = expert is not None and (expert / REQUIREMENTS).is_file()
+    return stated and annotated_otherwise(problem) is None
 
 
 def source_of(
