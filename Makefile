@@ -10,7 +10,7 @@ JOBS ?= 2
 # Where it is set, each of the many processes that tests start would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-DEMO := battery/merchant_day
+RECORDED := tests/recorded/merchant_day
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint docs pages dist format pyright bench clean
@@ -38,17 +38,21 @@ $(READY): pyproject.toml
 	  $(BIN)/python -m pip install -qq $(PACKAGES); }
 	@touch $@
 
-demo: $(READY) ## Run a plant block, a text that was read once, and that text with another number
+demo: $(READY) ## Run a plant block, prose as a language model read it, and that prose with another number
 	@rm -rf runs/demo && mkdir -p runs/demo
-	@$(BIN)/engiagent new battery runs/demo/depot
-	@cp -r problems/$(DEMO) runs/demo/larger_battery
-	@sed -i.before 's/stores 20 MWh/stores 25,000 kWh/' runs/demo/larger_battery/problem.md
-	@for problem in runs/demo/depot problems/$(DEMO) runs/demo/larger_battery; do \
-	  out=runs/demo/$$(basename $$problem)_run; \
-	  echo "== engiagent run $$problem --out $$out"; \
-	  $(BIN)/engiagent run $$problem --out $$out || exit $$?; \
-	  grep -q '"verdict": "certified"' $$out/certificate.json || { \
-	    echo "$$problem: not certified, see $$out" >&2; exit 1; }; \
+	@echo "== a plant block: engiagent new battery, then run"
+	@$(BIN)/engiagent new battery runs/demo/depot --quiet
+	@$(BIN)/engiagent run runs/demo/depot --out runs/demo/depot_run
+	@echo "== prose, from the recorded exchange with a language model; two readings have to meet"
+	@cp -r $(RECORDED)/problem runs/demo/prose
+	@$(BIN)/engiagent run runs/demo/prose --replay $(RECORDED) --memory none --out runs/demo/prose_run
+	@echo "== its reading is accepted, and the same text with a larger battery is read again by rule"
+	@$(BIN)/engiagent accept runs/demo/prose_run
+	@cp -r runs/demo/prose runs/demo/larger
+	@sed -i.before 's/stores 20 MWh/stores 25,000 kWh/' runs/demo/larger/problem.md
+	@$(BIN)/engiagent run runs/demo/larger --out runs/demo/larger_run
+	@for out in runs/demo/*_run; do \
+	  grep -q '"verdict": "certified"' $$out/certificate.json || { echo "$$out: not certified" >&2; exit 1; }; \
 	done
 	@echo "All certified. Open in a browser:"
 	@for out in runs/demo/*_run; do echo "  $(CURDIR)/$$out/report.html"; done

@@ -74,7 +74,7 @@ print(f"{loop.cost:.2f} {loop.unit}, {1000 * np.median(loop.seconds):.0f} ms a s
 
 # %%
 from engiagent.report.charts import Axis, Curve, Panel  # noqa: E402
-from engiagent.notebook.figures import Figure# noqa: E402
+from engiagent.notebook.figures import Figure  # noqa: E402
 
 log = loop.log
 places = np.arange(49.0)
