@@ -283,15 +283,22 @@ class Reader:
         return self.text(slot) if self.given(slot) else None
 
     def source(self, *slots: str) -> Json:
-        """Return where the values of some slots come from, or else the component itself."""
+        """Return where the values of some slots come from, or else the component itself.
+
+        What is written into a slot as an expression has no source but the component's.
+        """
         found = []
         for slot in slots:
             value = self.component.parameters.get(slot)
             parameter = self.around.parameter(value) if isinstance(value, str) else None
             if parameter is not None and parameter.source_reference is not None:
                 found.append(parameter.source_reference)
+        own = self.component.source_reference
         if not found:
-            return self.component.source_reference
+            return own
+        given = [v for v in self.component.parameters.values() if isinstance(v, str)]
+        if own is not None and any(self.around.parameter(value) is None for value in given):
+            found.append(own)
         return found[0] if len(found) == 1 else tuple(found)
 
     def derived(self, note: str, *slots: str) -> Json:

@@ -47,7 +47,7 @@ def test_without_scripts_the_list_is_filtered_and_leads_to_the_report(
     assert page.locator("table.runs tbody tr").count() == 1
     page.get_by_role("link", name="cold_snap_infeasible").click()
     page.get_by_role("link", name="Open the report").click()
-    assert "No plan can meet all demands at once" in page.inner_text("main")
+    assert "No plan can meet all requirements at once" in page.inner_text("main")
     assert opened.complaints == []
 
 

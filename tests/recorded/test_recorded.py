@@ -11,7 +11,7 @@ from engiagent.text import corpus_root
 from tests.cli.asking import answer, invoke
 
 HERE = Path(__file__).parent
-CORPUS = {"merchant_day": "battery", "missing_fuel_price": "der"}
+CORPUS = {"merchant_day": "battery", "missing_fuel_price": "der", "office_heat_pump": "thermal"}
 
 
 def replayed(name: str, folder: Path) -> tuple[int, dict[str, Any]]:
