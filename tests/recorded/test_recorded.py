@@ -17,9 +17,16 @@ CORPUS = {"merchant_day": "battery", "missing_fuel_price": "der", "office_heat_p
 def replayed(name: str, folder: Path) -> tuple[int, dict[str, Any]]:
     shutil.copytree(HERE / name / "problem", folder / "problem")
     result = invoke(
-        "run", folder / "problem", "--replay", HERE / name, "--memory", "none",
-        "--out", folder / "run", "--json",
-    )  # fmt: skip
+        "run",
+        folder / "problem",
+        "--replay",
+        HERE / name,
+        "--memory",
+        "none",
+        "--out",
+        folder / "run",
+        "--json",
+    )
     return result.exit_code, answer(result)
 
 
