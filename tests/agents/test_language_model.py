@@ -344,7 +344,7 @@ def test_quotes_come_back_as_the_text_has_them(tmp_path: Path) -> None:
         "the owner\N{RIGHT SINGLE QUOTATION MARK}s 8 MW",
         "nothing",
     ]
-    found = {"differences": [{**said, "number": 1, "right": "one"}]}
+    found: dict[str, Any] = {"differences": [{**said, "number": 1, "right": "one"}]}
     value = read_reply("differ", json.dumps(found), problem)
     assert value["differences"][0]["quote"] == "5 – 6 MWh"
     found = {"blueprint": "", "objections": [said], "why": "so"}
