@@ -43,6 +43,7 @@ from engiagent.study.cases import run_cases
 from engiagent.study.live import Setting
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
+from engiagent.verify.opinions import Opinion, with_opinion
 
 if TYPE_CHECKING:
     from engiagent.agents.calls import Calls
@@ -217,8 +218,19 @@ class Run:
             return self._certificate_of_script(board)
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
-        found = self._certified(board, blueprint, solution, self.proofs, self.options)
-        if found.plan["optimum"] != "reported" or self.proofs.second_solver is not None:
+        said = self._opinion(board, blueprint, self.proofs, self.options)
+        found = certify(
+            self.problem,
+            solution,
+            blueprint,
+            folder=self.data,
+            name=board.name,
+            exact=self.proofs.exact,
+            opinion=said,
+            overrides=board.overrides,
+            reading=claim_of(board.meeting),
+        )
+        if found.plan["optimum"] != "reported" or said is not None:
             return found.to_dict()
         # One solver's word is no proof; that another one comes to the same is more.
         other = another_solver(solution)
@@ -227,39 +239,25 @@ class Run:
         seconds = 0.0 if board.result is None else board.result.seconds
         limit = min(SECOND_SECONDS, max(2.0, 3.0 * seconds), self.options.time_limit or inf)
         proofs = replace(self.proofs, second_solver=other)
-        options = replace(self.options, time_limit=limit)
         try:
-            found = self._certified(board, blueprint, solution, proofs, options)
+            said = self._opinion(board, blueprint, proofs, replace(self.options, time_limit=limit))
         except EngiagentError:
             return found.to_dict()  # what this solver cannot take stays one solver's word
+        if said is None:
+            return found.to_dict()
         self.folder.record["asked"]["second_solver"] = other
-        return found.to_dict()
+        return with_opinion(found, said).to_dict()
 
-    def _certified(
-        self,
-        board: Board,
-        blueprint: Blueprint,
-        solution: Any,
-        proofs: Proofs,
-        options: SolveOptions,
-    ) -> Certificate:
-        """Have a schedule certified, with the second opinion that is asked for."""
+    def _opinion(
+        self, board: Board, blueprint: Blueprint, proofs: Proofs, options: SolveOptions
+    ) -> Opinion | None:
+        """Return what a second solver says of the newest schedule, stored in the folder."""
         said = proofs.opinion(
-            self.problem, solution, blueprint, options, folder=self.data, name=board.name
+            self.problem, board.solution, blueprint, options, folder=self.data, name=board.name
         )
         if said is not None:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
-        return certify(
-            self.problem,
-            solution,
-            blueprint,
-            folder=self.data,
-            name=board.name,
-            exact=proofs.exact,
-            opinion=said,
-            overrides=board.overrides,
-            reading=claim_of(board.meeting),
-        )
+        return said
 
     def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.plant import read_plant
+from engiagent.plant.source import find_source
 from engiagent.readings.read import read
 from engiagent.readings.stored import stored_reading
 from engiagent.text import Problem
@@ -31,7 +31,7 @@ def claim_of(
     None where neither lies beside the problem, or the blueprint says something else.
     """
     try:
-        stated = read_plant(problem) is not None
+        stated = find_source(problem) is not None
         stored = None if stated else stored_reading(problem)
         if not stated and stored is None:
             return None
