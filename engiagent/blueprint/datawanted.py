@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import parse_stamp
 from engiagent.blueprint.values import Array
 from engiagent.io.tabular import TableColumn
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
@@ -55,6 +56,11 @@ class Wanted:
         """
         if self.unit is None:
             return np.array(column.texts(), dtype=object)
+        if column.is_text and column.texts() and parse_stamp(column.texts()[0]) is not None:
+            raise ValueError(
+                f"{column.file}: column {column.header!r} holds time stamps; a parameter of "
+                'time stamps needs "type": "element of T", T a time set or its instants'
+            )
         values: Array = column.numbers()
         if self.overridden or not column.unit_text:
             return values

@@ -582,6 +582,14 @@ def _deepest(error: Any) -> Any:
     return error
 
 
+_FORMS: Final = {
+    "type": "'number', 'label' or 'element of S' for a set S",
+    "quantity": "a dotted name, as battery.charge",
+    "sha256": "64 hexadecimal digits",
+}
+"""What a field is to look like whose texts have a form of their own."""
+
+
 def _message(error: Any) -> str:
     found = repr(error.instance)
     found = found if len(found) <= 60 else found[:57] + "..."
@@ -602,7 +610,8 @@ def _message(error: Any) -> str:
             f"found {found}; expected {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
         )
     if error.validator == "pattern":
-        return f"found {found}; expected an identifier, as soc or P_max"
+        field = str(error.absolute_path[-1]) if error.absolute_path else ""
+        return f"found {found}; expected {_FORMS.get(field, 'an identifier, as soc or P_max')}"
     return str(error.message)
 
 

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
-from keyword import kwlist
 from math import log
 from typing import Any, Final
 
@@ -74,7 +73,6 @@ def document_values() -> Mapping[str, Any]:
     return {
         "records": [(name, _fields(definitions[entry])) for name, entry in _RECORDS],
         "categories": ", ".join(f'"{name}"' for name in categories),
-        "reserved": ", ".join(f"`{name}`" for name in kwlist),
         "models": [_line(name, model) for name, model in MODELS.items()],
     }
 

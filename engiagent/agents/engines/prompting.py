@@ -40,6 +40,8 @@ MOST_LETTERS: Final = 600
 """Of one finding."""
 MOST_COLUMNS: Final = 40
 FIRST_ROWS: Final = 4
+SHORT_FILE: Final = 12
+"""Rows up to which a file is shown whole: there each row is a thing of its own, not a sample."""
 MOST_CELL: Final = 40
 
 
@@ -187,8 +189,9 @@ def _file(file: DataFile) -> dict[str, Any]:
 
 def _column(column: Column) -> str:
     unit = f" [{_cell(column.unit_text)}]" if column.unit_text else ""
-    cells = ", ".join(_cell(value) for value in column.values[:FIRST_ROWS])
-    more = ", …" if len(column) > FIRST_ROWS else ""
+    shown = len(column) if len(column) <= SHORT_FILE else FIRST_ROWS
+    cells = ", ".join(_cell(value) for value in column.values[:shown])
+    more = ", …" if len(column) > shown else ""
     return f"{_cell(column.name)}{unit}: {cells}{more}"
 
 

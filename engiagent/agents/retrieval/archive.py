@@ -128,15 +128,31 @@ def _functions(expression: str) -> set[str]:
 
 
 def compact(blueprint: Blueprint) -> str:
-    """Return a blueprint as one line without what only people need."""
+    """Return a blueprint as one line, in the form that a model is asked for, without its sources."""
     document: Any = json.loads(blueprint.to_json())
+    if document["kind"] == "programme":
+        del document["kind"]
+    core = document["core_model_elements"]
+    for entry in core.get("constraints", ()):
+        entry.pop("name", None)
+        if entry.get("hard") is True:
+            del entry["hard"]
     return json.dumps(_without(document), ensure_ascii=False, separators=(",", ":"))
 
 
 def _without(value: Any) -> Any:
     if isinstance(value, Mapping):
-        left_out = ("source_reference", "description", "extended_analysis_and_robustness", "unused")
-        return {k: _without(v) for k, v in value.items() if k not in left_out}
+        return {k: _without(v) for k, v in value.items() if k not in _LEFT_OUT}
     if isinstance(value, list):
         return [_without(item) for item in value]
     return value
+
+
+_LEFT_OUT: Final = (
+    "schema",
+    "param_id",
+    "source_reference",
+    "description",
+    "extended_analysis_and_robustness",
+    "unused",
+)
