@@ -160,6 +160,17 @@ def _account(program: Program, result: SolverResult) -> dict[str, Any]:
     return {key: item for key, item in account.items() if item is not None}
 
 
+def stored_arrays(dataset: "xarray.Dataset") -> "Iterator[tuple[str, xarray.Variable]]":
+    """Yield name and array of everything stored, without coordinates.
+
+    Looking one up as ``dataset[name]`` makes its coordinates anew from all variables, which is
+    quadratic where there are thousands of scalars.
+    """
+    for name, array in dataset.variables.items():
+        if name not in dataset.coords:
+            yield str(name), array
+
+
 def save_solution(dataset: "xarray.Dataset", path: str | Path) -> None:
     """Write a solution as netCDF; the file is whole or absent."""
     target = Path(path)

@@ -9,6 +9,7 @@ import click
 from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
 from engiagent.agents.bench.machine import machine, versions
 from engiagent.agents.bench.messages.runs import Row, bench_budgets, bench_messages, places, plan
+from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
 from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
 from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json, say
@@ -16,6 +17,7 @@ from engiagent.io.files import write_atomic
 from engiagent.text import corpus_root
 
 RESULTS = Path("benchmarks") / "results"
+RECORDINGS = Path("tests") / "recorded"
 QUICK_NAMES, TROUBLED = 2, 5
 """Problems of a domain when quick, and problems behind each trouble of a server."""
 
@@ -119,6 +121,45 @@ def messages(
         for line in table(found):
             click.echo(clean(line))
     return int(exit_codes.ExitCode.FEASIBLE if good(found) else exit_codes.ExitCode.VIOLATED)
+
+
+@bench.command("recorded")
+@click.argument(
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=RECORDINGS,
+    metavar="[FOLDER]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
+def recorded(folder: Path, as_json: bool, store: bool) -> int:
+    """Replay the recorded exchanges with a language model in FOLDER, by default tests/recorded.
+
+    Each recording is a run of a corpus problem; the model saw the text and its data, nothing of the
+    experts. Nobody is asked: the whole run is done again from the recorded replies, and its verdict
+    and objective are held against the experts'. The exit code is 0 when nothing wrong is claimed.
+    """
+    root = corpus_root()
+    places = places_by_id(root)
+    found = []
+    for recording in recordings(folder):
+        found.append(replay(recording, root, places))
+        row = found[-1].to_dict()
+        state = "WRONG" if row["false"] else "right" if row["right"] else "open"
+        said = f": {row['reason'][:200]}" if row["reason"] else ""
+        say(
+            f"{state:<6} {row['problem']} ({row['verdict']}, {row['requests']} requests, "
+            f"{row['tokens']} tokens, {row['seconds']:.1f} s){clean(said)}"
+        )
+    content = {**summary(found), "runs": [item.to_dict() for item in found]}
+    if store:
+        _store(content, "recorded")
+    if as_json:
+        print_json({"schema": "engiagent-bench-recorded/1", **content})
+    else:
+        for name, value in summary(found).items():
+            click.echo(f"{name.replace('_', ' '):<18} {value}")
+    return int(exit_codes.ExitCode.VIOLATED if content["wrong"] else exit_codes.ExitCode.FEASIBLE)
 
 
 def _say_message(row: Row) -> None:

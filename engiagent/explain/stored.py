@@ -27,7 +27,7 @@ def stored_result(program: Program, solution: "xarray.Dataset") -> SolverResult 
     x = _gathered(solution, "", named, program.column_count)
     if x is None:
         return None
-    priced = any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.data_vars)
+    priced = any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.variables)
     return SolverResult(
         status=account.get("status", "feasible"),
         reason=str(account.get("reason", "")),
@@ -51,7 +51,7 @@ def _gathered(
     for name, block in blocks:
         if f"{prefix}{name}" not in solution:
             continue
-        values = np.asarray(solution[f"{prefix}{name}"].values, dtype=np.float64)
+        values = np.asarray(solution.variables[f"{prefix}{name}"].values, dtype=np.float64)
         if values.shape != tuple(block.shape):
             return None
         result[block.start : block.stop] = _of_block(values, block)

@@ -15,6 +15,7 @@ from engiagent.report.artefacts import Run
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.run import certify
 from engiagent.run.folder import CASES
+from engiagent.solvers.solution import stored_arrays
 
 LEVELS = {
     "data": "Are these the problem's numbers?",
@@ -232,8 +233,7 @@ def conflicts(run: Run) -> list[Finding]:
         for item in run.blueprint.core.constraints:
             titles[item.constraint_id.replace("/", "_")] = item
     rows = []
-    for key, array in run.solution.data_vars.items():
-        name = str(key)
+    for name, array in stored_arrays(run.solution):
         if not name.startswith("farkas__"):
             continue
         count = int(np.sum(np.abs(np.nan_to_num(np.asarray(array.values))) > 1e-12))

@@ -16,6 +16,7 @@ from engiagent.report.charts.series import Series
 from engiagent.report.charts.timeline import Axis, time_label
 from engiagent.report.schedule import settled
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.solvers.solution import stored_arrays
 
 MAX_COLUMNS: Final = 10
 MAX_ROWS: Final = 60
@@ -89,8 +90,8 @@ def _decisions(run: Run, series: Sequence[Series]) -> list[Series]:
 def _roles(run: Run) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     if run.solution is not None:
-        for name, array in run.solution.data_vars.items():
-            found[str(name)] = array.attrs.get("role") or None
+        for name, array in stored_arrays(run.solution):
+            found[name] = array.attrs.get("role") or None
     return found
 
 

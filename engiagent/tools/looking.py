@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import InputError
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, maybe, record
+from engiagent.solvers.solution import stored_arrays
 from engiagent.tools.modelling import Drafted, plain
 from engiagent.tools.places import inside
 from engiagent.tools.planning import Solved
@@ -66,7 +67,7 @@ def read_schedule(state: State, arguments: Json) -> Outcome:
 
 
 def _chosen(schedule: "xarray.Dataset", wanted: list[str] | None) -> list[str]:
-    names = {str(name): array.attrs.get("quantity") for name, array in schedule.data_vars.items()}
+    names = {str(name): array.attrs.get("quantity") for name, array in stored_arrays(schedule)}
     if wanted is None:
         return [name for name in names if schedule[name].attrs.get("role") == "decision"]
     found: list[str] = []

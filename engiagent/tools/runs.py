@@ -12,7 +12,7 @@ from engiagent.run.inputs import copy_data, copy_problem
 from engiagent.run.listing import find_runs
 from engiagent.run.stages import save
 from engiagent.run.stored import KeptSchedule, keep_check
-from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solution import load_solution, stored_arrays
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
@@ -128,7 +128,7 @@ def _series(path: Path) -> dict[str, Any]:
             "least": float(array.min()),
             "greatest": float(array.max()),
         }
-        for name, array in found.data_vars.items()
+        for name, array in stored_arrays(found)
         if array.size and array.dtype.kind == "f"
     }
     return {"name": path.name, "attributes": dict(found.attrs), "series": series}

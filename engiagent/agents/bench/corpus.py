@@ -32,6 +32,7 @@ def judge(
     objective: Mapping[str, Any],
     missing: Sequence[str],
     answer: Mapping[str, Any],
+    contradictions: Sequence[str] = (),
 ) -> tuple[Judgement, str]:
     """Hold a verdict and an objective against an answer.
 
@@ -39,10 +40,17 @@ def judge(
     them by the expert's own names, and under ``missing_as`` as quantities of units, which is how
     who only has the text may call them. Without the expert's annotations a plan is ``solved`` at
     best; it is right with the expert's objective. A proof that the best plan known to the expert is
-    the best there is contradicts nobody.
+    the best there is contradicts nobody. Statements that clash are proven to by a blueprint that no
+    plan keeps, or named by a reader who quotes both.
     """
     expected = str(answer["verdict"])
     refused = verdict in (None, UNDECIDED, ILL_POSED)
+    clash = answer.get("contradiction") or ()
+    if verdict == ILL_POSED and clash and contradictions:
+        unquoted = [q for q in clash if not any(_overlap(q, text) for text in contradictions)]
+        if unquoted:
+            return "undecided", f"does not quote the contradiction: {' / '.join(unquoted)}"
+        return "right", ""
     if refused and (verdict is None or expected != ILL_POSED):
         return "undecided", f"the answer says {expected}"
     if refused:
@@ -61,6 +69,15 @@ def judge(
         answer = {**answer, "verdict": verdict}
     differences = list(against_answer(verdict, objective, missing, answer))
     return ("wrong", "; ".join(differences)) if differences else ("right", "")
+
+
+def _overlap(quote: str, text: str) -> bool:
+    """Whether a text has the longest run of words of a quote that makes out half of it."""
+    words = quote.split()
+    half = (len(words) + 1) // 2
+    plain = " ".join(text.split())
+    runs = (" ".join(words[k : k + half]) for k in range(len(words) - half + 1))
+    return any(run in plain for run in runs)
 
 
 def why(outcome: RunOutcome) -> str:

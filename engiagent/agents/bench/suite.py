@@ -321,7 +321,13 @@ def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
         outcome = run.guarded(lambda: run.from_problem({}, engine))
         seconds = time.perf_counter() - begun
         turns, tokens, cost = usage_of(folder.path)
-        said, reason = judge(outcome.verdict, outcome.objective or {}, outcome.missing, answer)
+        said, reason = judge(
+            outcome.verdict,
+            outcome.objective or {},
+            outcome.missing,
+            answer,
+            [*map(str, outcome.contradictions)],
+        )
         right = said == "right"
         kept = right or _kept(source, run)
         false = outcome.verdict in CLAIMS and not (

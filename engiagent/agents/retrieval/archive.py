@@ -128,7 +128,7 @@ def _functions(expression: str) -> set[str]:
 
 
 def compact(blueprint: Blueprint) -> str:
-    """Return a blueprint as one line, in the form that a model is asked for, without its sources."""
+    """Return a blueprint as one line in the form that is asked for, without its sources."""
     document: Any = json.loads(blueprint.to_json())
     if document["kind"] == "programme":
         del document["kind"]

@@ -92,7 +92,7 @@ class PlanEvaluator(Evaluator):
         sets = self._sets[ref.name]
         place = self.place(ref, sets, grid)
         self.refuse_outside(ref, place, grid)
-        values = np.asarray(self._solution[ref.name].values, dtype=np.float64)
+        values = np.asarray(self._solution.variables[ref.name].values, dtype=np.float64)
         if values.shape != tuple(index_set.size for index_set in sets):
             raise EngiagentError(f"{ref.name} of the schedule is not indexed as the blueprint says")
         return values.reshape(-1)[place.flat]

@@ -18,6 +18,7 @@ from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.series import solution_dimensions
 from engiagent.report.charts.timeline import Axis, Floats
+from engiagent.solvers.solution import stored_arrays
 from engiagent.units.unit import UnitError, parse_unit
 
 _VOLTAGE = re.compile(r"(?:.*\.)?(squared?_)?voltage(_squared?)?")
@@ -54,7 +55,7 @@ def _of_components(plan: Plan) -> Iterator[_Voltages]:
     assert plan.solution is not None
     owners: dict[str, dict[str, Floats]] = {}
     units: dict[str, str] = {}
-    for name, array in plan.solution.data_vars.items():
+    for name, array in stored_arrays(plan.solution):
         match = _OF_BUS.fullmatch(str(array.attrs.get("quantity") or name))
         if match:
             values = np.asarray(array.values, dtype=np.float64).reshape(-1)
@@ -95,10 +96,10 @@ def _number(elaboration: Elaboration, value: object) -> float:
 def _of_variables(plan: Plan, limits: Sequence[Limit]) -> Iterator[_Voltages]:
     """Yield the variables over buses that are voltages by their quantity, or by their unit."""
     assert plan.solution is not None
-    for name, array in plan.solution.data_vars.items():
+    for name, array in stored_arrays(plan.solution):
         quantity, unit = str(array.attrs.get("quantity") or name), str(array.attrs.get("units", ""))
         match = _VOLTAGE.fullmatch(quantity)
-        if "__" in str(name) or not (match or _is_voltage(unit)):
+        if "__" in name or not (match or _is_voltage(unit)):
             continue
         dimensions = solution_dimensions(plan, array)
         over = [k for k, d in enumerate(dimensions) if d.axis.kind == "label"]
@@ -122,7 +123,7 @@ def _of_variables(plan: Plan, limits: Sequence[Limit]) -> Iterator[_Voltages]:
         if squared:
             values, low, high = (np.sqrt(np.maximum(part, 0.0)) for part in (values, low, high))
             unit = unit.removesuffix("**2")
-        owner = quantity.rpartition(".")[0] or str(name)
+        owner = quantity.rpartition(".")[0] or name
         yield _Voltages(owner, unit, labels, values, low, high)
 
 

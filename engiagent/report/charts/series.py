@@ -13,6 +13,7 @@ from engiagent.blueprint.timeaxis import Ints
 from engiagent.errors import EngiagentError
 from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
+from engiagent.solvers.solution import stored_arrays
 
 if TYPE_CHECKING:
     import xarray
@@ -78,14 +79,14 @@ def solution_series(plan: Plan) -> tuple[list[Series], list[Scalar]]:
     scalars: list[Scalar] = []
     if plan.solution is None:
         return series, scalars
-    for name, array in plan.solution.data_vars.items():
-        if str(name).startswith(PREFIXES) or not np.issubdtype(array.dtype, np.number):
+    for name, array in stored_arrays(plan.solution):
+        if name.startswith(PREFIXES) or not np.issubdtype(array.dtype, np.number):
             continue
         dimensions = solution_dimensions(plan, array)
         label = str(array.attrs.get("quantity") or name)
         values = np.asarray(array.values, dtype=np.float64)
         unit = str(array.attrs.get("units", ""))
-        found, rest = split(str(name), label, unit, dimensions, values)
+        found, rest = split(name, label, unit, dimensions, values)
         series += found
         scalars += rest
     return series, scalars
@@ -142,17 +143,17 @@ def split(
     return result, []
 
 
-def solution_dimensions(plan: Plan, array: "xarray.DataArray") -> list[Dimension]:
+def solution_dimensions(plan: Plan, array: "xarray.Variable") -> list[Dimension]:
     """Return the dimensions of a variable of the solution."""
     return [_solution_dimension(plan, array, str(dim)) for dim in array.dims]
 
 
-def _solution_dimension(plan: Plan, array: "xarray.DataArray", dim: str) -> Dimension:
+def _solution_dimension(plan: Plan, array: "xarray.Variable", dim: str) -> Dimension:
     known = _known_set(plan.elaboration, dim.split("__")[0], array.sizes[dim])
     if known is not None:
         return set_dimension(known)
-    if dim in array.coords:
-        return Dimension(read_axis(array.coords[dim]), array.attrs.get("role") == "state")
+    if plan.solution is not None and dim in plan.solution.coords:
+        return Dimension(read_axis(plan.solution.coords[dim]), array.attrs.get("role") == "state")
     places = np.arange(array.sizes[dim], dtype=np.float64)
     return Dimension(Axis(dim, "number", places, tuple(f"{x:g}" for x in places)))
 

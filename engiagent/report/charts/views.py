@@ -168,7 +168,7 @@ def _limit_series(
         like = axes.get(limit.variable)
         if like is None or plan.solution is None or limit.variable not in plan.solution:
             continue
-        array = plan.solution[limit.variable]
+        array = plan.solution.variables[limit.variable]
         if array.shape != limit.values.shape:
             continue
         label = str(array.attrs.get("quantity") or limit.variable)
