@@ -44,7 +44,10 @@ _WORDS = {
 }
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
-    r"\b(?:none|nil|empty|zero|no(?!\s*\d|\.|\s+(?:more|less|later|earlier|fewer|greater|longer|sooner|"
+    r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
+    r"(?:stands|stood|is|are|was|were|be) (?:still|idle)|not (?:running|in operation)|"
+    r"(?:switched|turned|is|are|was|were|be) off|"
+    r"no(?!\s*\d|\.|\s+(?:more|less|later|earlier|fewer|greater|longer|sooner|"
     r"other|higher|lower|larger|smaller|matter|one|need)\b))\b",
     re.IGNORECASE,
 )
@@ -90,7 +93,8 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     """Yield every number in a piece of text, in the order of writing.
 
     What a bare sign of a currency means there is said by the ``whole`` text. A share of a stock
-    beside which a time stands is also yielded as a rate: 0.4 % of its content per hour is 0.4 %/h.
+    beside which a time stands is also yielded as a rate: 0.4 % of its content per hour is 0.4 %/h;
+    and what one of a unit is worth in another as their ratio: 1 hp as 0.7457 kW is 0.7457 kW/hp.
 
     Examples
     --------
@@ -108,11 +112,15 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
             continue
         clocks.append(match.span())
         yield Figure(int(match[1]) + int(match[2]) / 60.0, parse_unit("h"))
+    one: Unit | None = None
     for match in _NUMBER.finditer(plain):
         if any(start <= match.start(2) < stop for start, stop in clocks):
             continue
         figure = _figure(plain, match)
         yield figure
+        if one is not None and figure.unit is not None:
+            yield Figure(figure.value, parse_unit(f"({figure.unit})/({one})"))
+        one = figure.unit if figure.value == 1.0 else None
         rate = _RATE.search(plain) if figure.unit is not None and str(figure.unit) == "%" else None
         if rate is not None:
             yield Figure(figure.value, parse_unit(f"%/{(rate[1] or rate[2]).lower()}"))
@@ -132,8 +140,8 @@ def says_nothing(text: str) -> bool:
 
     Examples
     --------
-    >>> says_nothing("there is no load"), says_nothing("no more than 5 kW")
-    (True, False)
+    >>> says_nothing("there is no load"), says_nothing("no more than 5 kW"), says_nothing("is off")
+    (True, False, True)
     """
     return _NOTHING.search(text) is not None
 

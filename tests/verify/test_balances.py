@@ -69,3 +69,56 @@ def test_a_state_that_is_an_expression_is_named() -> None:
     level = judged(blueprint, {"take": [1, 1, 2]}).levels["physics"]
     assert level["status"] == "pass"
     assert level["notes"] == ["store.energy is computed from the decisions by the expression e"]
+
+
+TANKS = [*SETS, {"name": "K", "kind": "labels", "elements": ["low", "high"]}]
+FLOW = {
+    "name": "flow",
+    "index": ["t in T"],
+    "lower": -9,
+    "upper": 9,
+    "unit": "kW",
+    "quantity": "pipe.flow",
+    "role": "decision",
+}
+LEVEL = {**E, "name": "x", "index": ["k in K", "i in I"], "quantity": "tank.energy"}
+BEGIN = {"constraint_id": "begin", "forall": ["k in K"], "expression": "x[k, first(I)] == 4[kWh]"}
+EXPLICIT = "x[k, t+1] == x[k, t] + sum((x[o, t] - x[k, t])/4 for o in K if o != k)"
+IMPLICIT = "x[k, t+1] == x[k, t] + sum((x[o, t+1] - x[k, t+1])/4 for o in K if o != k)"
+
+
+def tanks(step: str, low: list[float], high: list[float], flow: list[float]) -> dict[str, Any]:
+    fed = f"{step} + (flow[t]*dt(t) if k == 'low' else 0[kWh])"
+    rules = [{**rule(fed), "forall": ["k in K", "t in T"]}, BEGIN]
+    blueprint = document([FLOW, LEVEL], rules, sets=TANKS)
+    return dict(judged(blueprint, {"flow": flow, "x": [low, high]}).levels["physics"])
+
+
+@pytest.mark.parametrize("step", [EXPLICIT, IMPLICIT])
+def test_states_of_several_units_that_act_on_one_another_are_executed_together(step: str) -> None:
+    low, high = [4.0], [4.0]
+    for flow in (4.0, -2.0, 0.0):
+        if step == EXPLICIT:
+            apart = (high[-1] - low[-1]) / 4
+        else:  # the difference d after a step: d' = d + flow - d'/2
+            apart = -((low[-1] - high[-1] + flow) / 1.5) / 4
+        low, high = [*low, low[-1] + apart + flow], [*high, high[-1] - apart]
+    found = tanks(step, low, high, [4, -2, 0])
+    assert found["status"] == "pass"
+    assert [s["quantity"] for s in found["states"]] == ["tank.energy[low]", "tank.energy[high]"]
+    assert tanks(step, low, [*high[:3], high[3] + 0.1], [4, -2, 0])["status"] == "fail"
+
+
+def test_a_state_that_begins_within_the_horizon_is_executed() -> None:
+    start = {"constraint_id": "start", "expression": "x[k, begins[k]] == 4[kWh]"}
+    begins = {
+        "name": "begins",
+        "index": ["K"],
+        "type": "element of I",
+        "value": {"low": 0, "high": 1},
+    }
+    step = {**rule("x[k, t+1] == x[k, t] + (flow[t]*dt(t) if k == 'low' else 0[kWh])")}
+    rules = [{**step, "forall": ["k in K", "t in T"]}, {**start, "forall": ["k in K"]}]
+    blueprint = document([FLOW, LEVEL], rules, sets=TANKS, parameters=[begins])
+    plan = {"flow": [1, 1, 2], "x": [[4, 5, 6, 8], [4, 4, 4, 4]]}
+    assert judged(blueprint, plan).levels["physics"]["status"] == "pass"

@@ -1,33 +1,75 @@
 """States executed by the balances that a document states itself, where no model declares them.
 
-An equation such as ``e[t+1] == e[t] + (take[t] - give[t])*dt(t)`` is the declaration of its state:
-starting from the first instant, every value follows from the one before and from the decisions.
-They are computed so, one after another, and the plan's own values are held against them.
+An equation such as ``e[v, t+1] == e[v, t] + (take[v, t] - give[v, t])*dt(t)`` is the declaration of
+its state: starting from the first instant, every value follows from those before and from the
+decisions. All states are computed so, one instant after another and together where they act on one
+another, and the plan's own values are held against them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
 from engiagent.blueprint.document import VariableDef
+from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.judgement import largest
 from engiagent.verify.plants.run import Trajectory
+from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.values import Bools, Floats, Ints, Value
 from engiagent.verify.vocabulary import is_state
 
 
-@dataclass
+@dataclass(frozen=True)
+class Executed:
+    """What the balances make of a state.
+
+    Attributes
+    ----------
+    trajectories
+        One for each element of the sets beside time; empty where a step has no balance.
+    series
+        The recomputed state as a whole, in the shape of the schedule's.
+    """
+
+    definition: VariableDef
+    trajectories: tuple[Trajectory, ...] = ()
+    series: Series | None = None
+
+
+@dataclass(frozen=True)
+class _State:
+    """A state: its elements have the numbers from ``start`` on, ``times`` their place in time."""
+
+    definition: VariableDef
+    own: Value
+    dims: tuple[IndexSet, ...]
+    along: int
+    start: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(d.size for d in self.dims)
+
+    @property
+    def times(self) -> Ints:
+        return np.indices(self.shape)[self.along].reshape(-1)
+
+
+@dataclass(frozen=True)
 class _Row:
-    """One row of an equation: how its state's elements enter it, and by how much it is off."""
+    """A row of an equation: how elements of states enter it, and by how much it is off."""
 
     excess: float
-    coefficients: dict[int, float] = field(default_factory=dict)
+    elements: tuple[int, ...]
+    factors: tuple[float, ...]
 
 
 def states_of(bench: Bench) -> list[VariableDef]:
@@ -44,18 +86,37 @@ def computed_states(bench: Bench) -> list[str]:
     ]
 
 
-def execute_balances(bench: Bench) -> Iterator[tuple[VariableDef, Trajectory | None]]:
-    """Yield every state with what its balance makes of the decisions, None without a balance."""
-    states = states_of(bench)
-    equations = list(_equations(bench))
-    orders = {bench.variables[v.name].order for v in states if v.name in bench.variables}
-    for definition in states:
-        own = bench.variables.get(definition.name)
-        if own is None:
-            yield definition, None
+def execute_balances(bench: Bench) -> Iterator[Executed]:
+    """Yield every state with what the balances make of the decisions."""
+    states: dict[int, _State] = {}
+    start = 0
+    for definition in states_of(bench):
+        state = _state(bench, definition, start)
+        if state is None:
+            yield Executed(definition)
             continue
-        rows = [row for value in equations for row in _rows(value, own.order, orders)]
-        yield definition, _executed(bench, definition, own, rows)
+        states[state.own.order] = state
+        start += state.own.data.size
+    if not states:
+        return
+    times = np.concatenate([state.times for state in states.values()])
+    rows = [row for value in _equations(bench) for row in _rows(value, states)]
+    change, defect, known = _propagated(rows, times)
+    for state in states.values():
+        own = slice(state.start, state.start + state.own.data.size)
+        if known[own].all():
+            yield _executed(bench, state, change[own], defect[own])
+        else:
+            yield Executed(state.definition)
+
+
+def _state(bench: Bench, definition: VariableDef, start: int) -> _State | None:
+    own = bench.variables.get(definition.name)
+    dims = tuple(bench.evaluator.environment.symbol(definition.name).dims)
+    ordered = [k for k, d in enumerate(dims) if d.kind in ("instants", "time", "periods")]
+    if own is None or len(ordered) != 1 or own.data.size != np.prod([d.size for d in dims]):
+        return None
+    return _State(definition, own, dims, ordered[0], start)
 
 
 def _equations(bench: Bench) -> Iterator[Value]:
@@ -72,56 +133,126 @@ def _equations(bench: Bench) -> Iterator[Value]:
         yield from excesses
 
 
-def _rows(value: Value, order: int, states: set[int]) -> Iterator[_Row]:
-    """Yield the rows of an equation in which a state is the only one, and enters by itself."""
+def _rows(value: Value, states: Mapping[int, _State]) -> Iterator[_Row]:
+    """Yield the rows of an equation into which states enter, each by itself, in no product."""
     found = triplets(value)
-    if order not in found or (states - {order}) & set(found):
-        return
-    rows: dict[int, _Row] = {}
-    for row, element, factor in zip(*(part.tolist() for part in found[order]), strict=True):
-        own = rows.setdefault(row, _Row(float(value.data[row])))
-        own.coefficients[element] = own.coefficients.get(element, 0.0) + factor
-    yield from rows.values()
+    entering = [order for order in found if order in states]
+    if value.degree > 1:
+        through = triplets(value, through=True)
+        if {o for o in through if o in states} != set(entering):
+            return
+        for order in entering:
+            if len(through[order][0]) != len(found[order][0]):
+                return
+    rows: dict[int, dict[int, float]] = {}
+    for order in entering:
+        start = states[order].start
+        for row, element, factor in zip(*(part.tolist() for part in found[order]), strict=True):
+            own = rows.setdefault(row, {})
+            own[start + element] = own.get(start + element, 0.0) + factor
+    for row, factors in rows.items():
+        used = {element: factor for element, factor in factors.items() if factor}
+        if used:
+            yield _Row(float(value.data[row]), tuple(used), tuple(used.values()))
 
 
-def _executed(
-    bench: Bench, definition: VariableDef, own: Value, rows: list[_Row]
-) -> Trajectory | None:
-    """Return a state computed step by step; None where some step has no equation of its own."""
-    dims = bench.evaluator.environment.symbol(definition.name).dims
-    if len(dims) != 1 or dims[0].kind not in ("instants", "time", "periods"):
-        return None
-    steps: dict[int, _Row] = {}
+def _propagated(rows: Sequence[_Row], times: Ints) -> tuple[Floats, Floats, Bools]:
+    """Return by how much every element changes when it is computed from those before it.
+
+    Returns
+    -------
+    tuple
+        Changes; by how much each step is off on its own; and which elements are determined. Those
+        at the beginning of which no equation speaks alone are the plan's own choice.
+    """
+    change, defect = np.zeros(times.size), np.zeros(times.size)
+    known = np.zeros(times.size, dtype=np.bool_)
+    due: dict[int, list[tuple[int, _Row]]] = {}
+    at = times.tolist()
     for row in rows:
-        used = sorted(k for k, factor in row.coefficients.items() if factor)
-        if used in ([0], [used[-1] - 1, used[-1]] if used else []):
-            steps.setdefault(used[-1], row)
-    count = own.data.size
-    if any(k not in steps for k in range(1, count)):
-        return None
-    change, defect = np.zeros(count), np.zeros(count)  # the start may be the plan's own choice
-    for k in range(count):
-        if k not in steps:
-            continue
-        row = steps[k]
-        before = row.coefficients.get(k - 1, 0.0) * change[k - 1] if k else 0.0
-        defect[k] = row.excess / row.coefficients[k]
-        change[k] = -(row.excess + before) / row.coefficients[k]
-    unit = own.unit
-    claimed = np.array([unit.from_si(x) for x in own.data])
-    declared = np.array([unit.from_si(x) for x in own.data + change])
+        ends = [at[k] for k in row.elements]
+        due.setdefault(max(ends), []).append((max(ends) - min(ends), row))
+    for time in range(max(at) + 1):
+        # What links neighbours in time comes before what closes a circle or a window.
+        waiting = [row for _, row in sorted(due.get(time, ()), key=itemgetter(0))]
+        for row in waiting:
+            unknown = [k for k in row.elements if not known[k]]
+            if len(unknown) != 1 or at[unknown[0]] < time:
+                continue
+            element = unknown[0]
+            factor = row.factors[row.elements.index(element)]
+            defect[element] = row.excess / factor
+            change[element] = -(row.excess + _before(row, change, known)) / factor
+            known[element] = True
+        coupled = [r for r in waiting if {at[k] for k in r.elements if not known[k]} == {time}]
+        _together(coupled, change, defect, known)
+        if time == 0:
+            known |= times == 0
+    return change, defect, known
+
+
+def _before(row: _Row, change: Floats, known: Bools) -> float:
+    pairs = zip(row.elements, row.factors, strict=True)
+    return sum(factor * change[k] for k, factor in pairs if known[k])
+
+
+def _together(rows: Sequence[_Row], change: Floats, defect: Floats, known: Bools) -> None:
+    """Solve for elements of one time that act on one another, where their equations fix them."""
+    unknown = sorted({k for row in rows for k in row.elements if not known[k]})
+    if not unknown or len(rows) < len(unknown):
+        return
+    place = {k: n for n, k in enumerate(unknown)}
+    matrix = np.zeros((len(rows), len(unknown)))
+    for n, row in enumerate(rows):
+        for k, factor in zip(row.elements, row.factors, strict=True):
+            if k in place:
+                matrix[n, place[k]] += factor
+    own = np.array([row.excess for row in rows])
+    carried = np.array([_before(row, change, known) for row in rows])
+    found, _, rank, _ = np.linalg.lstsq(matrix, np.stack([own, own + carried], axis=1), rcond=None)
+    if rank < len(unknown):
+        return
+    defect[unknown], change[unknown] = found[:, 0], -found[:, 1]
+    known[unknown] = True
+
+
+def _executed(bench: Bench, state: _State, change: Floats, defect: Floats) -> Executed:
+    definition, unit = state.definition, state.own.unit
     name = definition.quantity or definition.name
-    return Trajectory(
-        names=(name,),
-        quantity=name,
-        unit=str(unit),
-        declared=declared,
-        exact=declared,
-        claimed=claimed,
-        defect=defect[1:] / unit.scale,
-        scale=_scale(bench, definition, declared),
-        instants=dims[0],
+
+    def along(values: Floats) -> Floats:
+        rows = np.moveaxis(values.reshape(state.shape), state.along, -1)
+        return rows.reshape(-1, rows.shape[-1])
+
+    to_unit = np.vectorize(unit.from_si, otypes=[np.float64])
+    claimed, declared = to_unit(state.own.data), to_unit(state.own.data + change)
+    others = [d for k, d in enumerate(state.dims) if k != state.along]
+    scale = _scale(bench, definition, declared)
+    parts = zip(
+        product(*(d.labels for d in others)),
+        along(claimed),
+        along(declared),
+        along(defect) / unit.scale,
+        strict=True,
     )
+    found = []
+    for key, was, computed, off in parts:
+        shown = name if not key else f"{name}[{', '.join(map(str, key))}]"
+        own = Trajectory(
+            names=(name,),
+            quantity=shown,
+            unit=str(unit),
+            declared=computed,
+            exact=computed,
+            claimed=was,
+            defect=off[1:],
+            scale=scale,
+            instants=state.dims[state.along],
+        )
+        found.append(own)
+    dims = tuple(d.name for d in state.dims)
+    whole = Series(name, declared.reshape(state.shape), unit, dims)
+    return Executed(definition, tuple(found), whole)
 
 
 def _scale(bench: Bench, definition: VariableDef, declared: Floats) -> float:

@@ -75,7 +75,8 @@ def check_physics(
     judge(plant, runs, findings)
     trajectories = [trajectory for run in runs for trajectory in run.trajectories]
     judged = [r for run in runs for r in run.results if r.declared is not None]
-    replayed = _replay([*trajectories, *judged], benches, findings)
+    recomputed_series = {n: as_series(r) for r in (*trajectories, *judged) for n in r.names}
+    replayed = _replay(recomputed_series, benches, findings)
     recomputed = {name for trajectory in trajectories for name in trajectory.names}
     plant.unchecked += _without_dynamics(states, recomputed, benches)
     own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
@@ -123,12 +124,14 @@ def _by_balances(
     findings = Findings()
     notes: list[str] = []
     trajectories: list[Trajectory] = []
+    recomputed: dict[str, Series] = {}
     left_open = claims_states
     for bench, _ in benches:
         notes += computed_states(bench)
         executed = list(execute_balances(bench))
-        trajectories += [found for _, found in executed if found is not None]
-        missing = [d.quantity or d.name for d, found in executed if found is None]
+        trajectories += [part for state in executed for part in state.trajectories]
+        recomputed |= {s.series.name: s.series for s in executed if s.series is not None}
+        missing = [s.definition.quantity or s.definition.name for s in executed if s.series is None]
         notes += [
             f"the state {name} has no dynamics and no balance that could recompute it step by step"
             for name in missing
@@ -138,8 +141,7 @@ def _by_balances(
             break
     for trajectory in trajectories:
         check_states(trajectory, findings)
-    executed_names = {name for trajectory in trajectories for name in trajectory.names}
-    without = _without_dynamics(states, executed_names, benches)
+    without = _without_dynamics(states, recomputed, benches)
     notes += without
     left_open = left_open or bool(without)
     if left_open:
@@ -147,7 +149,7 @@ def _by_balances(
         body = {"notes": notes or [default], "checks": findings.records}
         status = "fail" if findings.violations else "unchecked"
         return Report(status, body, tuple(findings.violations))
-    replayed = _replay(trajectories, benches, findings)
+    replayed = _replay(recomputed, benches, findings)
     body = {"notes": notes or ["no dynamics are declared"], "checks": findings.records}
     if trajectories:
         body = {
@@ -244,12 +246,11 @@ def _unbought(units: Sequence[Dynamics]) -> str:
 
 
 def _replay(
-    found: Sequence[Trajectory | Result],
+    recomputed: Mapping[str, Series],
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
     findings: Findings,
 ) -> list[dict[str, Any]]:
     """Hold all rules against what was recomputed, except those that are the dynamics."""
-    recomputed: dict[str, Series] = {name: as_series(item) for item in found for name in item.names}
     records = []
     for bench, rules in benches:
         states, series = set(recomputed), {**bench.series, **recomputed}
