@@ -7,6 +7,7 @@ the solve went. An attribute that has no value is left out.
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -173,10 +174,27 @@ def stored_arrays(dataset: "xarray.Dataset") -> "Iterator[tuple[str, xarray.Vari
 
 def save_solution(dataset: "xarray.Dataset", path: str | Path) -> None:
     """Write a solution as netCDF; the file is whole or absent."""
-    target = Path(path)
+    from xarray.backends import NetCDF4DataStore
+    from xarray.backends.common import ArrayWriter
+
+    class Deferred(ArrayWriter):
+        """Collects what is to be written: to define and to write in turns is quadratic."""
+
+        def __init__(self) -> None:
+            super().__init__()  # type: ignore[no-untyped-call]
+            self.waiting: list[tuple[Any, Any]] = []
+
+        def add(self, source: Any, target: Any, region: Any = None) -> None:
+            self.waiting.append((source, target))
+
+    target, writer = Path(path), Deferred()
     part = target.with_name(f".{target.name}.part")
     try:
-        dataset.to_netcdf(part, engine=ENGINE, format="NETCDF4")
+        opened = NetCDF4DataStore.open(part, mode="w", format="NETCDF4")  # type: ignore[no-untyped-call]
+        with closing(opened) as store:
+            dataset.dump_to_store(store, writer=writer)
+            for values, place in writer.waiting:
+                place[...] = values
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

@@ -60,7 +60,8 @@ class _State:
 
     @property
     def times(self) -> Ints:
-        return np.indices(self.shape)[self.along].reshape(-1)
+        places: Ints = np.indices(self.shape)[self.along].reshape(-1)
+        return places
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def _propagated(rows: Sequence[_Row], times: Ints) -> tuple[Floats, Floats, Bool
 
 def _before(row: _Row, change: Floats, known: Bools) -> float:
     pairs = zip(row.elements, row.factors, strict=True)
-    return sum(factor * change[k] for k, factor in pairs if known[k])
+    return sum(factor * float(change[k]) for k, factor in pairs if known[k])
 
 
 def _together(rows: Sequence[_Row], change: Floats, defect: Floats, known: Bools) -> None:

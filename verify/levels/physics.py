@@ -75,8 +75,9 @@ def check_physics(
     judge(plant, runs, findings)
     trajectories = [trajectory for run in runs for trajectory in run.trajectories]
     judged = [r for run in runs for r in run.results if r.declared is not None]
-    recomputed_series = {n: as_series(r) for r in (*trajectories, *judged) for n in r.names}
-    replayed = _replay(recomputed_series, benches, findings)
+    followed: list[Trajectory | Result] = [*trajectories, *judged]
+    series = {name: as_series(item) for item in followed for name in item.names}
+    replayed = _replay(series, benches, findings)
     recomputed = {name for trajectory in trajectories for name in trajectory.names}
     plant.unchecked += _without_dynamics(states, recomputed, benches)
     own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
