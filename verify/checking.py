@@ -169,6 +169,15 @@ def _stated(objective: Objective, claimed: float | None) -> dict[str, Any]:
             }
             for term in objective.terms
         ]
+    if objective.scenarios and objective.worst is not None:
+        stated["scenarios"] = {
+            "expected": finite_or_none(objective.expected),
+            "worst": {
+                "scenario": objective.worst.name,
+                "value": finite_or_none(objective.worst.value),
+            },
+            "values": {s.name: finite_or_none(s.value) for s in objective.scenarios},
+        }
     if objective.soft:
         stated["soft"] = [
             {

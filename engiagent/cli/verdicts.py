@@ -33,6 +33,9 @@ def say_verdict(
     if goal.get("value") is not None:
         line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
         say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
+    stated = found.get("objective")
+    if isinstance(stated, Mapping) and (over := scenario_line(stated)):
+        say(f"  scenarios  {over}")
     for name, text in (("plan", plan_line(found)), ("reading", reading_line(found))):
         if text:
             say(f"  {name:<10} {text}")
@@ -47,6 +50,18 @@ def say_verdict(
     say_items("tightest", tightest(found))
     say_items("executed", certify.executed(found))
     say_items("proof", proof_lines(found))
+
+
+def scenario_line(objective: Mapping[str, Any]) -> str:
+    """Return expected and worst value of an objective over scenarios; empty without any."""
+    over = objective.get("scenarios")
+    if not isinstance(over, Mapping):
+        return ""
+    worst, unit = over["worst"], objective.get("unit")
+    last = f"worst {number(worst['value'], unit)} ({worst['scenario']})"
+    if over.get("expected") is None:
+        return last
+    return f"expected {number(over['expected'], unit)}, {last}"
 
 
 def tightest(certificate: Mapping[str, Any]) -> list[str]:

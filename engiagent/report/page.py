@@ -1,7 +1,7 @@
 """The page: everything that a run left, in one HTML file that asks nobody for anything."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,9 @@ def _objective(run: Run) -> list[Fact]:
     claimed = objective.get("claimed")
     if claimed is not None and _amount(claimed, unit) != _amount(value, unit):
         facts.append(Fact("Claimed by the solver", _amount(claimed, unit)))
+    over = objective.get("scenarios")
+    if isinstance(over, Mapping):
+        facts += _scenarios(over, unit)
     facts += _bound(run, attrs, unit)
     if attrs.get("solver"):
         version = attrs.get("solver_version", "")
@@ -145,6 +148,14 @@ def _objective(run: Run) -> list[Fact]:
     if attrs.get("seconds") is not None:
         facts.append(Fact("Solved in", words.quantity(_number(attrs["seconds"]), "s", 3)))
     return facts
+
+
+def _scenarios(over: Mapping[str, Any], unit: Any) -> Iterator[Fact]:
+    """Yield what the plan comes to in expectation and in its worst scenario."""
+    if over.get("expected") is not None:
+        yield Fact("Expected over the scenarios", _amount(over["expected"], unit))
+    worst = over["worst"]
+    yield Fact("In the worst scenario", _amount(worst["value"], unit), str(worst["scenario"]))
 
 
 def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:

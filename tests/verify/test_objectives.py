@@ -52,6 +52,11 @@ def test_scenarios_count_by_their_risk(
     assert good.violations == ()
     assert good.objective is not None
     assert good.objective["value"] == pytest.approx(expected)
+    over = good.objective["scenarios"]  # expected and worst side by side, whatever is optimised
+    assert over["expected"] == pytest.approx(12.0)
+    name, value = ("high", 20.0) if sense == "minimize" else ("low", 5.0)
+    assert over["worst"] == {"scenario": name, "value": pytest.approx(value)}
+    assert over["values"] == pytest.approx({"low": 5.0, "mid": 10.0, "high": 20.0})
     bad = judged(blueprint, {"later": [10, 20, 40]}, objective=expected + 0.01)
     assert [v["check"] for v in bad.violations] == ["objective"]
 

@@ -52,6 +52,18 @@ class Term:
 
 
 @dataclass(frozen=True)
+class Scenario:
+    """What the objective comes to in one scenario, in the objective's unit.
+
+    ``probability`` is None where none is given.
+    """
+
+    name: str
+    value: float
+    probability: float | None
+
+
+@dataclass(frozen=True)
 class Objective:
     """An objective evaluated on the schedule.
 
@@ -65,6 +77,8 @@ class Objective:
         All goals, where there are several.
     soft
         Penalties, which are part of the value.
+    scenarios
+        Of an objective over scenarios its value in each, penalties apart.
     """
 
     value: float
@@ -73,6 +87,19 @@ class Objective:
     node: Value
     terms: tuple[Term, ...] = ()
     soft: tuple[SoftCost, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+
+    @property
+    def expected(self) -> float | None:
+        """The mean over the scenarios, None without their probabilities."""
+        parts = [s.value * s.probability for s in self.scenarios if s.probability is not None]
+        return sum(parts) if parts and len(parts) == len(self.scenarios) else None
+
+    @property
+    def worst(self) -> Scenario | None:
+        """The scenario in which the plan does worst, None without scenarios."""
+        sign = 1.0 if self.sense == "minimize" else -1.0
+        return max(self.scenarios, key=lambda s: sign * s.value, default=None)
 
 
 def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
@@ -128,12 +155,15 @@ def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) ->
     else:
         value = bench.evaluator.evaluate(definition.expression, frame)
     value, unit = _in_declared(value, definition.unit)
+    scenarios = tuple(_by_scenario(value, unit, frame))
     value = _over_scenarios(value, definition.risk, frame, definition.sense)
     soft = []
     for cost, entry in soft_costs(bench, core, unit):
         soft.append(entry)
         value = arithmetic.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
-    return Objective(_shown(value, unit), str(unit), definition.sense, value, (), tuple(soft))
+    return Objective(
+        _shown(value, unit), str(unit), definition.sense, value, (), tuple(soft), scenarios
+    )
 
 
 def _weighted(bench: Bench, definition: ObjectiveDef, term: GoalDef, frame: Frame) -> Value:
@@ -178,6 +208,19 @@ def _shown(value: Value, unit: Unit) -> float:
 
 
 # --- scenarios ---------------------------------------------------------------------------------
+
+
+def _by_scenario(value: Value, unit: Unit, frame: Frame) -> Iterator[Scenario]:
+    """Yield the value in every scenario, before they count together."""
+    if not frame.names:
+        return
+    (element,) = frame.names.values()
+    places = element.set.in_root[element.positions]
+    chances = element.set.root.probabilities
+    labels = element.set.root.labels
+    for place, number in zip(places.tolist(), value.data.tolist(), strict=True):
+        chance = None if chances is None else float(chances[place])
+        yield Scenario(str(labels[place]), unit.from_si(number), chance)
 
 
 def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str) -> Value:
