@@ -613,7 +613,9 @@ def _message(error: Any) -> str:
         field = str(error.absolute_path[-1]) if error.absolute_path else ""
         return f"found {found}; expected {_FORMS.get(field, 'an identifier, as soc or P_max')}"
     if error.validator == "maxLength":
-        return f"found {len(error.instance)} characters; expected at most {error.validator_value}"
+        return (
+            f"too long: {len(error.instance)} characters; expected at most {error.validator_value}"
+        )
     return str(error.message).replace(repr(error.instance), found)
 
 

@@ -348,6 +348,8 @@ _DIFFERENCE_NAMES = {"degC": "K", "degF": "degF_diff"}
 
 # Other spellings of the same unit, as people and spreadsheets write them.
 _ALIASES = {
+    "delta_degC": "K",
+    "delta_degF": "degF_diff",
     "": "1",
     "-": "1",
     "pu": "1",
@@ -579,11 +581,8 @@ def _named(name: str) -> Unit:
     if name in _AMBIGUOUS:
         raise UnitError(f"the unit {name!r} is ambiguous: {_AMBIGUOUS[name]}")
     canonical = _ALIASES.get(name, name)
-    if canonical in _POINTS:
-        raise UnitError(
-            f"{name} is a temperature scale and cannot be part of a product; "
-            f"write {_DIFFERENCE_NAMES[canonical]} for a temperature difference"
-        )
+    # A scale with a zero of its own has no meaning in a product: W/(m2*degC) is per kelvin.
+    canonical = _DIFFERENCE_NAMES.get(canonical, canonical)
     if canonical not in _TABLE:
         raise UnitError(f"unknown unit {name!r}{_suggestion(name)}")
     factor, exponents = _TABLE[canonical]

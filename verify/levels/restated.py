@@ -76,10 +76,18 @@ def repeats_number(problem: ProblemLike, quantity: Any, accounted: Iterable[Any]
             continue
         mine = mine or _around(problem, quantity)
         theirs = _around(problem, other)
+        if other.span[1] <= quantity.span[0] and _points_back(problem, quantity):
+            return other
         nearest = (mine[1] & theirs[0].stems) | (theirs[1] & mine[0].stems)
         if nearest and mine[0].within(theirs[0]):
             return other
     return None
+
+
+def _points_back(problem: ProblemLike, quantity: Any) -> bool:
+    """Whether an article before a number says that it is known already: "beyond the 640 kW"."""
+    before = problem.text[: quantity.span[0]].split()[-1:]
+    return bool(before) and before[0].lower() in ("the", "these", "those", "this", "that", "said")
 
 
 def repeats_requirement(words: str, known: Iterable[str]) -> str | None:

@@ -22,11 +22,13 @@ from typing import Any, Final
 
 from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 from engiagent.text import Problem
+from engiagent.units.currencies import with_codes
 
 Json = Any
 
 SOURCE: Final = "source_reference"
 UNUSED: Final = "unused"
+UNIT: Final = "unit"
 _CORE: Final = "core_model_elements"
 _EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
@@ -158,6 +160,8 @@ class Placing:
                 full[key] = self.source(part)
             elif key == UNUSED and isinstance(part, list):
                 full[key] = self.all_unused(part)
+            elif key == UNIT and isinstance(part, str):
+                full[key] = with_codes(part, self.problem.text).strip()
             else:
                 full[key] = self.value(part)
         return full
@@ -172,6 +176,8 @@ class Placing:
             return found[0] if len(found) == 1 else value
         if steps[-1] == UNUSED and isinstance(value, list):
             return self.all_unused(value)
+        if steps[-1] == UNIT and isinstance(value, str):
+            return with_codes(value, self.problem.text).strip()
         return self.value(value)
 
     def source(self, source: Json) -> Json:
