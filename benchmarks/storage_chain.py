@@ -169,7 +169,7 @@ def exact(program: Program, kernel: Any) -> float:
     from engiagent.solvers.chain import solve_chain
     from engiagent.solvers.structure.chain import find_chain
 
-    chain = find_chain(program, kernel)
+    chain = find_chain(program)
     result = None if chain is None else solve_chain(program, chain, kernel=kernel)
     if result is None or result.objective is None:
         raise SystemExit("the exact method does not answer")

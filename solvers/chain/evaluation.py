@@ -6,10 +6,9 @@ import numpy as np
 
 from engiagent.solvers.chain.model import Model, UnsuitableError
 from engiagent.solvers.chain.numbers import Bounds, bounds_at
-from engiagent.solvers.chain.plain_plan import plan_by_arrays
-from engiagent.solvers.chain.plan import Plan
-from engiagent.solvers.chain.proof import reduced_costs, weighted
-from engiagent.solvers.structure.chain import Kernel, Singles
+from engiagent.solvers.chain.plan import Plan, best_plan
+from engiagent.solvers.chain.recursions import Kernel
+from engiagent.solvers.structure.chain import Singles
 from engiagent.solvers.structure.entries import Floats, Ints
 
 
@@ -50,18 +49,11 @@ def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
         When the method does not apply to these numbers.
     """
     bounds = bounds_at(model, values)
-    if kernel == "numba":
-        from engiagent.solvers.chain.compiled_plan import plan_by_steps
-
-        plan = plan_by_steps(model, bounds)
-    else:
-        plan = plan_by_arrays(model, bounds)
-    return None if plan is None else _assembled(model, values, bounds, plan, kernel)
+    plan = best_plan(model, bounds, kernel)
+    return None if plan is None else _assembled(model, values, bounds, plan)
 
 
-def _assembled(
-    model: Model, values: Floats, bounds: Bounds, plan: Plan, kernel: Kernel
-) -> Evaluation:
+def _assembled(model: Model, values: Floats, bounds: Bounds, plan: Plan) -> Evaluation:
     """Put the parts where the program has them."""
     n, y = model.program.column_count, plan.y
     excess = plan.x[model.total - len(model.excess_of) :]
@@ -75,10 +67,10 @@ def _assembled(
     penalty = 0.0
     if len(excess):
         penalty = float((_penalties(model) * excess).sum())
-    reduced = _price_singles(model, bounds.constant, y, kernel)
+    reduced = _price_singles(model, bounds.constant, y)
     return Evaluation(
         values=values,
-        objective=weighted(cost, x, kernel) + penalty,
+        objective=float((cost * x).sum()) + penalty,
         slope=reduced[model.chain.couplers],
         excess=float(np.abs(excess).max(initial=0.0)),
         penalty=penalty,
@@ -107,11 +99,11 @@ def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
     x[alone] = best
 
 
-def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) -> Floats:
+def _price_singles(model: Model, constant: Floats, y: Floats) -> Floats:
     """Hand the reduced costs of bounds to the rows that set them; return what remains, (n,)."""
     program, entries, passes = model.program, model.chain.entries, model.chain.passes
     cost = model.cost[: program.column_count]
-    reduced = reduced_costs(cost, entries, y, kernel)
+    reduced = cost - entries.transposed_times(y)
     if not passes:
         return reduced
     ends = [_ends(model, singles, constant) for singles in passes]
@@ -131,7 +123,7 @@ def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) ->
             rows = _one_each(rows, columns, len(reduced))
         if len(rows):
             y[singles.rows[rows]] = slope[rows] / singles.values[rows]
-            reduced = reduced_costs(cost, entries, y, kernel)
+            reduced = cost - entries.transposed_times(y)
     return reduced
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from engiagent.formulations.program import Program
 from engiagent.solvers.chain.scaling import Scale, scale_of
-from engiagent.solvers.structure.chain import Kernel, Singles, StorageChain, single_bounds
-from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, Shorts
+from engiagent.solvers.structure.chain import Singles, StorageChain, single_bounds
+from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints
 
 
 class UnsuitableError(Exception):
@@ -57,8 +57,6 @@ class Model:
         The fixed columns, shape (k,).
     lower, upper
         Bounds of the program's columns after the rows that are bounds, couplers left out, (n,).
-    finite
-        Whether all of these are finite.
     columns
         By slot and step the column, slack or excess, shape (J, N), or -1.
     cost
@@ -83,7 +81,6 @@ class Model:
     held: Ints
     lower: Floats
     upper: Floats
-    finite: bool
     columns: Ints
     cost: Floats
     rows: Coefficients
@@ -115,7 +112,7 @@ class Model:
         )
 
 
-def spread(values: Floats, columns: Ints | Shorts) -> Floats:
+def spread(values: Floats, columns: Ints) -> Floats:
     """Return the values of columns by slot and step, 0 where there is none."""
     found = values[columns]
     if (columns < 0).any():
@@ -123,7 +120,7 @@ def spread(values: Floats, columns: Ints | Shorts) -> Floats:
     return found
 
 
-def build_model(program: Program, chain: StorageChain, kernel: Kernel) -> Model:
+def build_model(program: Program, chain: StorageChain) -> Model:
     """Return the model of a chain.
 
     Raises
@@ -143,8 +140,7 @@ def build_model(program: Program, chain: StorageChain, kernel: Kernel) -> Model:
     if len(np.unique(excess_of)) < len(excess_of):
         raise UnsuitableError("one column has bounds from two rows with couplers")
     total = program.column_count + len(slack_rows) + len(excess_of)
-    coefficients = _coefficients_compiled if kernel == "numba" else _coefficients
-    rows = coefficients(program, chain, (lower, held), total)
+    rows = _coefficients(program, chain, (lower, held), total)
     _complete(program, chain, slack_rows, excess_of, rows)
     cost = np.zeros(total)
     np.multiply(program.cost, sign, out=cost[: program.column_count])
@@ -157,7 +153,6 @@ def build_model(program: Program, chain: StorageChain, kernel: Kernel) -> Model:
         held=held,
         lower=lower,
         upper=upper,
-        finite=bool(np.isfinite(lower.min()) and np.isfinite(upper.max())),
         columns=_table(program, chain, slack_rows, excess_of),
         cost=cost,
         rows=rows,
@@ -249,30 +244,6 @@ def _coefficients(
         point[held] = lower[held]
         constant = entries.times(point)
     return Coefficients(scale, np.abs(raw), turn, alpha, beta, constant)
-
-
-def _coefficients_compiled(
-    program: Program, chain: StorageChain, known: tuple[Floats, Ints], total: int
-) -> Coefficients:
-    """Do what :func:`_coefficients` does in one pass over the rows."""
-    from engiagent.solvers.chain import compiled_rows
-
-    scale, ratio, turn = np.empty((3, chain.steps))
-    alpha, beta = np.zeros((2, total))
-    made = Coefficients(scale, ratio, turn, alpha, beta, np.zeros(program.row_count))
-    fixed, packed = chain.fixed, chain.entries.packed
-    parts = made.scale, made.ratio, made.turn, made.alpha, made.beta, made.constant
-    compiled_rows.coefficients(packed, short_steps(chain), fixed, known[0], *parts)
-    for singles in chain.passes:
-        compiled_rows.constants(packed, singles.rows, fixed, known[0], made.constant)
-    return made
-
-
-def short_steps(chain: StorageChain) -> tuple[Shorts, Shorts, Shorts]:
-    """Return chain rows, balance rows and states as compiled functions take them."""
-    parts = chain.chain_rows, chain.balance_rows, chain.states
-    one, two, three = (part.astype(np.int32, copy=False) for part in parts)
-    return one, two, three
 
 
 def _complete(

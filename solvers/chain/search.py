@@ -13,7 +13,7 @@ import numpy as np
 
 from engiagent.solvers.chain.evaluation import Evaluation, evaluate
 from engiagent.solvers.chain.model import Model
-from engiagent.solvers.structure.chain import Kernel
+from engiagent.solvers.chain.recursions import Kernel
 from engiagent.solvers.structure.entries import Floats
 
 MOST_EVALUATIONS = 200

@@ -9,12 +9,12 @@ import numpy as np
 from engiagent import __version__
 from engiagent.formulations.program import Program
 from engiagent.solvers.chain.evaluation import evaluate
-from engiagent.solvers.chain.kernels import choose_kernel
 from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
 from engiagent.solvers.chain.proof import prove
+from engiagent.solvers.chain.recursions import Kernel, choose_kernel
 from engiagent.solvers.chain.search import best_value
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import Kernel, StorageChain
+from engiagent.solvers.structure.chain import StorageChain
 from engiagent.solvers.structure.entries import Floats
 
 NAME = "engiagent storage chain"
@@ -52,14 +52,14 @@ def solve_chain(
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps * (EVALUATIONS if len(chain.couplers) else 1))
     try:
-        model = build_model(program, chain, kernel)
+        model = build_model(program, chain)
         limit = None if options is None else options.time_limit
         found = _best(model, kernel, math.inf if limit is None else started + limit)
     except UnsuitableError:
         return None
     if found is None:
         return None
-    result = _proven(model, *found, kernel)
+    result = _proven(model, *found)
     return None if result is None else _timed(result, time.perf_counter() - started)
 
 
@@ -83,13 +83,11 @@ def _box(model: Model) -> tuple[float, float]:
     return float(model.lower[coupler]), float(model.upper[coupler])
 
 
-def _proven(
-    model: Model, x: Floats, y: Floats, reduced: Floats, kernel: Kernel
-) -> SolverResult | None:
+def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
     program, sign = model.program, model.sign
     np.clip(x, program.column_lower, program.column_upper, out=x)
     cost = model.cost[: program.column_count]
-    proof = prove(program, model.chain.entries, cost, (x, y, reduced), kernel)
+    proof = prove(program, model.chain.entries, cost, (x, y, reduced))
     if not (proof.gap <= PROVEN and proof.residual <= PROVEN):
         return None
     for prices in (y, reduced):

@@ -13,9 +13,7 @@ The graph whose vertices are rows and whose edges are columns in two rows tells 
 be a set of paths, with at most one pendant vertex a row. Names, ids and titles are never looked at.
 """
 
-import sys
 from dataclasses import dataclass
-from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -23,10 +21,6 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, entries_of
 from engiagent.solvers.structure.paths import Paths, order_rows
 
-Kernel = Literal["plain", "numba"]
-
-WORTH_LOADING: Final = 10_000
-"""Rows from which compiled recognition saves more than it costs to load."""
 MOST_COUPLERS = 64
 MOST_LOCAL = 16
 MOST_PASSES = 8
@@ -104,33 +98,27 @@ class StorageChain:
         return ", ".join(parts)
 
 
-def find_chain(program: Program, kernel: Kernel | None = None) -> StorageChain | None:
+def find_chain(program: Program) -> StorageChain | None:
     """Return the storage chains that make up a whole linear program, or None.
 
     Parameters
     ----------
     program
         Any program; one that is not linear, or has whole numbers, is no chain.
-    kernel
-        ``plain`` or ``numba``; None takes numba for a large program if it is in use already.
     """
     if not _plain(program):
         return None
-    if kernel is None:
-        in_use = program.row_count >= WORTH_LOADING and "numba" in sys.modules
-        kernel = "numba" if in_use else "plain"
-    compiled = kernel == "numba"
     entries = entries_of(program)
     free = program.column_lower < program.column_upper
-    sizes = _free_sizes(entries, free, compiled)
-    couplers = _couplers(entries, free, sizes, compiled)
+    sizes = _free_sizes(entries, free)
+    couplers = _couplers(entries, free, sizes)
     for _ in range(2):  # the second round cuts rings
         if len(couplers) > MOST_COUPLERS:
             return None
         if len(couplers):
             free[couplers] = False
-            sizes = _free_sizes(entries, free, compiled)
-        found = _find(program, entries, couplers, (free, sizes), compiled)
+            sizes = _free_sizes(entries, free)
+        found = _find(program, entries, couplers, (free, sizes))
         if found is None or isinstance(found, StorageChain):
             return found
         couplers = np.concatenate((couplers, found))
@@ -148,43 +136,34 @@ def _plain(program: Program) -> bool:
     )
 
 
-def _compiled() -> Any:
-    from engiagent.solvers.structure import compiled
-
-    return compiled
-
-
-def _couplers(entries: Entries, free: Bools, sizes: Ints, compiled: bool) -> Ints:
+def _couplers(entries: Entries, free: Bools, sizes: Ints) -> Ints:
     """Return the columns in three rows or more, rows with one free column left out."""
-    if compiled:
-        counts = _compiled().uses(entries.packed, free, sizes)
-    else:
-        live = free[entries.columns] & (sizes > 1)[entries.rows]
-        counts = np.bincount(entries.columns[live], minlength=entries.column_count)
+    live = free[entries.columns] & (sizes > 1)[entries.rows]
+    counts = np.bincount(entries.columns[live], minlength=entries.column_count)
     return np.flatnonzero(counts > 2)
 
 
 def _find(
-    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
+    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints]
 ) -> StorageChain | Ints | None:
     """Return the chain, or the states at which rings have to be cut, or None.
 
     ``movable`` are the columns that are neither fixed nor couplers, and how many each row has.
     """
-    fixed, passes, core = _singles(program, entries, couplers, movable, compiled)
+    fixed, passes, core = _singles(program, entries, couplers, movable)
     free = movable[0] & ~fixed if passes else movable[0]
-    ends = _ends(entries, free, core, compiled)
+    ends = _ends(entries, free, core)
     if ends is None:
         return None
     first, last = ends
-    paths = order_rows(core, first, last, compiled)
+    paths = order_rows(core, first, last)
     if paths is None:
         return None
     if len(paths.rings):
         return paths.rings
     if (paths.states >= 0).sum() < FEWEST_STATES:
         return None
-    local = _local_columns(paths, first, len(core), compiled)
+    local = _local_columns(paths, first, len(core))
     if local is None:
         return None
     return StorageChain(
@@ -201,7 +180,7 @@ def _find(
 
 
 def _singles(
-    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
+    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints]
 ) -> tuple[Bools, tuple[Singles, ...], Bools]:
     """Return which columns are fixed, the rows that are bounds, and which rows remain."""
     live, sizes = movable
@@ -225,7 +204,7 @@ def _singles(
         tighten(program, entries, passes[-1], (lower, upper), np.where(fixed, lower, 0.0), coupled)
         fixed = lower >= upper
         live = movable[0] & ~fixed
-        sizes = _free_sizes(entries, live, compiled)
+        sizes = _free_sizes(entries, live)
     return fixed, tuple(passes), (sizes > 1) & ~used
 
 
@@ -238,10 +217,8 @@ def _rows_of(columns: Ints, entries: Entries) -> Bools:
     return found
 
 
-def _free_sizes(entries: Entries, live: Bools, compiled: bool) -> Ints:
+def _free_sizes(entries: Entries, live: Bools) -> Ints:
     """Return how many live columns each row has, shape (m,)."""
-    if compiled:
-        return np.asarray(_compiled().free_sizes(entries.packed, live))
     return np.bincount(entries.rows[live[entries.columns]], minlength=entries.row_count)
 
 
@@ -281,14 +258,11 @@ def single_bounds(
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _ends(entries: Entries, free: Bools, core: Bools, compiled: bool) -> tuple[Ints, Ints] | None:
+def _ends(entries: Entries, free: Bools, core: Bools) -> tuple[Ints, Ints] | None:
     """Return the first and the last core row of each free column, shape (n,); -1 where it has none.
 
     None when there is no such column or one is in more than two rows.
     """
-    if compiled:
-        first, last, good = _compiled().ends(entries.packed, free, core)
-        return (first, last) if good and (first >= 0).any() else None
     places = np.flatnonzero(free[entries.columns] & core[entries.rows])
     rows, columns = entries.rows[places], entries.columns[places]
     if not len(rows) or np.bincount(columns).max() > 2:
@@ -300,12 +274,8 @@ def _ends(entries: Entries, free: Bools, core: Bools, compiled: bool) -> tuple[I
     return first, last
 
 
-def _local_columns(paths: Paths, first: Ints, row_count: int, compiled: bool) -> Ints | None:
+def _local_columns(paths: Paths, first: Ints, row_count: int) -> Ints | None:
     """Return the columns of each step, shape (J, N), in ascending order, filled with -1."""
-    if compiled:
-        parts = paths.rows, paths.pendants, paths.states, first
-        found, good = _compiled().local_table(*parts, row_count, MOST_LOCAL)
-        return np.asarray(found) if good else None
     step_of_row = np.full(row_count, -1, dtype=np.int64)
     step_of_row[paths.rows] = np.arange(len(paths.rows))
     tail = np.flatnonzero(paths.pendants >= 0)

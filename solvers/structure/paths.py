@@ -6,9 +6,6 @@ import numpy as np
 
 from engiagent.solvers.structure.entries import Bools, Ints
 
-RINGS = 2
-"""What the compiled walk answers when it meets rings."""
-
 
 @dataclass(frozen=True, eq=False)
 class Paths:
@@ -32,7 +29,7 @@ class Paths:
     rings: Ints
 
 
-def order_rows(core: Bools, first: Ints, last: Ints, compiled: bool = False) -> Paths | None:
+def order_rows(core: Bools, first: Ints, last: Ints) -> Paths | None:
     """Return the paths of a graph, or None when it has another shape.
 
     Parameters
@@ -41,28 +38,14 @@ def order_rows(core: Bools, first: Ints, last: Ints, compiled: bool = False) -> 
         Which rows are vertices, shape (m,).
     first, last
         The first and the last row of each column, shape (n,): an edge where they differ.
-    compiled
-        Whether numba is to be used.
     """
-    edges = np.zeros(0, dtype=np.int64)
-    if compiled:
-        from engiagent.solvers.structure import compiled as kernels
-
-        pendant_of, good = kernels.pendants(core, first, last)
-    else:
-        edges = np.flatnonzero(first != last)
-        first, last = first[edges], last[edges]
-        pendant_of, good = _pendants(core, first, last)
+    edges = np.flatnonzero(first != last)
+    first, last = first[edges], last[edges]
+    pendant_of, good = _pendants(core, first, last)
     if not good:
         return None
     spine = core & (pendant_of < 0)
-    if compiled:
-        rows, states, fault = kernels.follow(spine, first, last)
-        if fault == RINGS:
-            return order_rows(core, first, last)
-        ordered: tuple[Ints, Ints] | Ints | None = None if fault else (rows, states)
-    else:
-        ordered = _ordered(spine, edges, first, last)
+    ordered = _ordered(spine, edges, first, last)
     if ordered is None:
         return None
     if not isinstance(ordered, tuple):
