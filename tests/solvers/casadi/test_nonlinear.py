@@ -13,7 +13,7 @@ from engiagent.solvers.adapter import Watch
 from engiagent.solvers.casadi import conic, fatrop, ipopt
 from engiagent.solvers.casadi.nlp import solve_nlp
 from engiagent.solvers.casadi.starts import has_values, starting_points
-from engiagent.solvers.convex import clarabel
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Progress, SolveOptions
 from engiagent.solvers.solving import solve
 from tests.solvers.casadi.problems import hs24, hs35, hs71, power, product, rosenbrock, tank
@@ -65,7 +65,7 @@ def test_ipopt_agrees_with_clarabel_on_convex_programs(seed: int) -> None:
     sense: Sense = "maximize" if seed % 2 else "minimize"
     for program in (random_quadratic(seed, sense=sense), random_cones(seed)):
         first = ipopt.solve_here(program, SolveOptions())
-        second = clarabel.solve_here(program, SolveOptions())
+        second = adapter("clarabel").solve_here(program, SolveOptions())
         assert first.status == second.status == "optimal"
         assert first.objective == pytest.approx(second.objective, rel=1e-9)
         assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
@@ -152,7 +152,7 @@ def test_kinks_in_convex_position_are_smoothed_exactly() -> None:
     """min |x - 1| + |x + 1| + 0.1 (x - 2)²: the flat between -1 and 1 leans to 1."""
     goal = function("abs", column(0) - 1.0) + function("abs", column(0) + 1.0)
     program = make([-9], [9], goal + affine([-0.4], 0.4), products=[(-1, 0, 0, 0.1)])
-    for solver in (ipopt, clarabel):
+    for solver in (ipopt, adapter("clarabel")):
         result = solver.solve_here(program, SolveOptions())
         assert result.status == "optimal"
         assert result.x == pytest.approx([1], abs=1e-8)
@@ -233,7 +233,7 @@ def test_fatrop_takes_states_at_the_end_of_their_period() -> None:
         coordinates={"T": Coordinate("T", "time", np.arange(n))},
     )
     first = fatrop.solve_here(program, SolveOptions())
-    second = clarabel.solve_here(program, SolveOptions())
+    second = adapter("clarabel").solve_here(program, SolveOptions())
     assert first.status == second.status == "optimal"
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
     assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
@@ -274,7 +274,7 @@ def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
 def test_conic_plugins_agree(plugin: str, seed: int) -> None:
     program = random_quadratic(seed, sense="maximize" if seed % 2 else "minimize")
     first = conic.member(plugin).solve_here(program, SolveOptions(), None)
-    second = clarabel.solve_here(program, SolveOptions())
+    second = adapter("clarabel").solve_here(program, SolveOptions())
     assert first.status == "optimal"
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
     assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)

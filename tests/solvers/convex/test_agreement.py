@@ -1,7 +1,6 @@
 """What all adapters of convex programs have in common, on random programs and on broken ones."""
 
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form, Term
 from engiagent.solvers import farkas, linear
-from engiagent.solvers.convex import clarabel, osqp, piqp, scs
+from engiagent.solvers.adapter import Adapter
 from engiagent.solvers.convex.derivatives import gradient, jacobian
 from engiagent.solvers.convex.merging import merged
 from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
 from tests.solvers.convex.programs import (
     Sense,
@@ -30,6 +30,7 @@ from tests.solvers.convex.programs import (
     random_quadratic,
 )
 
+piqp, clarabel, osqp, scs = (adapter(name) for name in ("piqp", "clarabel", "osqp", "scs"))
 INF = np.inf
 QUADRATIC = [piqp, clarabel, osqp, scs]
 CONIC = [clarabel, scs]
@@ -69,7 +70,7 @@ def test_linear_programs_have_the_duals_of_the_simplex_method(seed: int) -> None
 
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize("make_one", [random_quadratic, random_cones])
-def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one: Any) -> None:
+def test_duals_are_what_a_little_more_room_is_worth(solver: Adapter, make_one: Any) -> None:
     program: Program = make_one(5)
     base = solver.solve_here(program, SolveOptions())
     step = 1e-4
@@ -89,7 +90,7 @@ def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)
-def test_infeasible_comes_with_a_proof(solver: ModuleType) -> None:
+def test_infeasible_comes_with_a_proof(solver: Adapter) -> None:
     program = make(
         [0, 0],
         [10, 10],
@@ -105,7 +106,7 @@ def test_infeasible_comes_with_a_proof(solver: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("solver", CONIC)
-def test_an_empty_cone_is_infeasible(solver: ModuleType) -> None:
+def test_an_empty_cone_is_infeasible(solver: Adapter) -> None:
     program = make(
         [2, 0],
         [10, 10],
@@ -115,11 +116,11 @@ def test_an_empty_cone_is_infeasible(solver: ModuleType) -> None:
     )
     result = solver.solve_here(program, SolveOptions())
     assert result.status == "infeasible"
-    assert solver.NAME in result.reason
+    assert solver.name in result.reason
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)
-def test_unbounded_names_what_runs_away(solver: ModuleType) -> None:
+def test_unbounded_names_what_runs_away(solver: Adapter) -> None:
     program = make(
         [0, 0],
         [INF, INF],
@@ -136,13 +137,13 @@ def test_unbounded_names_what_runs_away(solver: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)
-def test_neither_feasible_nor_bounded_is_infeasible(solver: ModuleType) -> None:
+def test_neither_feasible_nor_bounded_is_infeasible(solver: Adapter) -> None:
     program = make([-INF, 0], [INF, 1], affine([-1, 0]), [(affine([0, 1]), 2, INF)])
     assert solver.solve_here(program, SolveOptions()).status == "infeasible"
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)
-def test_what_is_not_convex_is_refused(solver: ModuleType) -> None:
+def test_what_is_not_convex_is_refused(solver: Adapter) -> None:
     bent = make([0, 0], [1, 1], affine([1, 1]), products=[(-1, 1, 0, 1.0)])
     with pytest.raises(EngiagentError, match="not convex"):
         solver.solve_here(bent, SolveOptions())
@@ -163,7 +164,7 @@ REFUSED = [
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize(("rows", "objective", "said"), REFUSED)
 def test_what_is_not_known_to_be_convex_is_refused_by_name(
-    solver: ModuleType, rows: Any, objective: Any, said: str
+    solver: Adapter, rows: Any, objective: Any, said: str
 ) -> None:
     program = make([0.1, 0.1], [9, 9], objective, rows)
     with pytest.raises(EngiagentError, match=said):
@@ -171,7 +172,7 @@ def test_what_is_not_known_to_be_convex_is_refused_by_name(
 
 
 @pytest.mark.parametrize("solver", CONIC)
-def test_a_row_with_a_saddle_is_refused_by_name(solver: ModuleType) -> None:
+def test_a_row_with_a_saddle_is_refused_by_name(solver: Adapter) -> None:
     program = make(
         [-1, -1], [1, 1], affine([1, 1]), [(affine([0, 0]), -INF, -0.5)], products=[(0, 1, 0, 1.0)]
     )
@@ -206,7 +207,7 @@ def test_a_wrong_claim_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("solver", [clarabel, osqp, scs])
-def test_the_time_limit_ends_a_run(solver: ModuleType) -> None:
+def test_the_time_limit_ends_a_run(solver: Adapter) -> None:
     program = random_quadratic(3, n=400, m=300)
     result = solver.solve_here(program, SolveOptions(time_limit=1e-6))
     assert result.status in ("limit", "feasible")
@@ -255,7 +256,7 @@ def test_derivatives_are_those_of_differences() -> None:
 
 
 @pytest.mark.parametrize("solver", CONIC)
-def test_a_cone_at_its_apex_has_no_multiplier(solver: ModuleType) -> None:
+def test_a_cone_at_its_apex_has_no_multiplier(solver: Adapter) -> None:
     """min z + x with x² <= z², z >= 0, x >= -z: nothing is cheaper than the apex for 2 z + x."""
     program = make(
         [-5, 0],
@@ -272,7 +273,7 @@ def test_a_cone_at_its_apex_has_no_multiplier(solver: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("solver", CONIC)
-def test_norms_and_tables(solver: ModuleType) -> None:
+def test_norms_and_tables(solver: Adapter) -> None:
     """min sqrt(1 + x² + y²) with x + 2 y >= 5: at (1, 2), and the price is 1/sqrt(6)."""
     squares = [function("power", column(j), numbers=(2.0,)) for j in range(2)]
     goal = function("sqrt", squares[0] + squares[1] + 1.0)
