@@ -17,7 +17,6 @@ from engiagent.formulations.classify import classify
 from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex import piqp
 from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.registry import adapter
@@ -52,13 +51,13 @@ def confined(program: Program, options: SolveOptions) -> Confined:
     open_ended = np.isinf(program.column_lower) | np.isinf(program.column_upper)
     plain = not (program.nonlinear or program.sos1 or len(program.indicators.rows))
     quadratic = len(program.products.rows) and not len(program.products.of_rows().rows)
-    if not (plain and quadratic and open_ended.any()) or adapter("piqp").missing():
+    if not (plain and quadratic and open_ended.any()) or adapter("clarabel").missing():
         return Confined(program)
     if classify(linear.relaxation(program)).convexity != "convex":
         return Confined(program)
     given = _share(options)
     try:
-        relaxed = piqp.solve_here(linear.relaxation(program), given)
+        relaxed = adapter("clarabel").solve_here(linear.relaxation(program), given, None)
         if relaxed.status != "optimal":
             return Confined(program)
         start = relaxed.x if not program.is_mip else _any_point(program, given)
@@ -96,7 +95,7 @@ def _any_point(program: Program, options: SolveOptions) -> Floats | None:
         column_lower=np.where(whole, found.x, program.column_lower),
         column_upper=np.where(whole, found.x, program.column_upper),
     )
-    best = piqp.solve_here(fixed, options)
+    best = adapter("clarabel").solve_here(fixed, options, None)
     return found.x if best.x is None else np.where(whole, found.x, best.x)
 
 
