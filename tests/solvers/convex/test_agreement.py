@@ -9,11 +9,9 @@ from scipy.optimize import approx_fprime
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
-from engiagent.formulations.values import Form, Term
 from engiagent.solvers import farkas, linear
 from engiagent.solvers.adapter import Adapter
 from engiagent.solvers.convex.derivatives import gradient, jacobian
-from engiagent.solvers.convex.merging import merged
 from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
@@ -301,33 +299,3 @@ def test_a_bound_from_tangents_needs_the_right_side() -> None:
     assert wrong.bound is None
     assert wrong.row_dual == pytest.approx([0.0])
     assert examine(program, np.array([np.nan]), np.array([1.0])).violation == np.inf
-
-
-def test_merged_parts_are_the_same_program() -> None:
-    """Nested functions, tables, groups and powers of one row each, put together."""
-    random = np.random.default_rng(0)
-    rows = []
-    for k in range(12):
-        inner = affine(random.uniform(0.1, 1, 4), 0.5)
-        nested = function("exp", function("log", inner) * 0.5 - function("sqrt", inner))
-        table = function("piecewise", inner, numbers=([0, 1, 2, 9], random.uniform(0, 1, 4)))
-        rows.append((nested + table * 2.0 + function("power", inner, numbers=(0.5 + k,)), -INF, 9))
-        pair = Form(
-            2, np.zeros(2), (*inner.terms, Term(np.array([1]), np.array([k % 4]), np.ones(1)))
-        )
-        rows.append((function("max", pair) - function("abs", inner - 1.0), -INF, 9))
-    program = make([0.1] * 4, [2] * 4, rows[0][0], rows)
-    together = replace(program, nonlinear=merged(program.nonlinear))
-    assert len(together.nonlinear) == 5 < len(program.nonlinear)
-    for _ in range(5):
-        x = random.uniform(0.1, 2, 4)
-        close(together.activity_at(x), program.activity_at(x), rtol=1e-13)
-        assert together.objective_at(x) == pytest.approx(program.objective_at(x), rel=1e-13)
-        close(jacobian(together, x).toarray(), jacobian(program, x).toarray(), rtol=1e-12)
-        y = random.normal(size=program.row_count)
-        close(
-            lagrangian_hessian(together, x, y).toarray(),
-            lagrangian_hessian(program, x, y).toarray(),
-            rtol=1e-9,
-            atol=1e-10,
-        )
