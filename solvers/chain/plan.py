@@ -1,6 +1,5 @@
 """The best plan of a chain, for all steps at once with numpy; only recursions go step by step."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from engiagent.solvers.chain import recursions
 from engiagent.solvers.chain.local import balance_prices, split_changes, step_cost
 from engiagent.solvers.chain.model import Model
-from engiagent.solvers.chain.numbers import Bounds, numbers_at
+from engiagent.solvers.chain.numbers import numbers_at
 from engiagent.solvers.chain.recursions import Kernel, run
 from engiagent.solvers.chain.scaling import Scale, Steps
 from engiagent.solvers.structure.entries import Bools, Floats, Ints
@@ -19,31 +18,15 @@ SLACK: Final = 1e-9
 """By how much of the largest state the plans may miss a bound through rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The best columns of all steps, with duals.
-
-    Attributes
-    ----------
-    x
-        Columns of the program, slacks and excesses, shape (total,); 0 outside of steps.
-    y
-        Duals of the chain and balance rows, shape (m,), 0 elsewhere.
-    """
-
-    x: Floats
-    y: Floats
-
-
-def best_plan(model: Model, bounds: Bounds, kernel: Kernel) -> Plan | None:
-    """Return the best plan, or None when these bounds allow none.
+def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
+    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None.
 
     Raises
     ------
     UnsuitableError
         When the method does not apply to these numbers.
     """
-    numbers, chain, ratio = numbers_at(model, bounds), model.chain, model.rows.ratio
+    numbers, chain, ratio = numbers_at(model), model.chain, model.rows.ratio
     cost = step_cost(numbers.local)
     if cost is None:
         return None
@@ -76,7 +59,7 @@ def best_plan(model: Model, bounds: Bounds, kernel: Kernel) -> Plan | None:
     tail = chain.balance_rows >= 0
     if tail.any():
         y[chain.balance_rows[tail]] = balance_prices(numbers.local, split.x, prices)[tail]
-    return Plan(x, y)
+    return x, y
 
 
 def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:

@@ -26,9 +26,9 @@ import numpy as np
 Kernel = Literal["plain", "numba"]
 
 SHORT: Final = 4_000
-"""Steps, over all evaluations expected, up to which plain Python takes no time to speak of."""
+"""Steps up to which plain Python takes no time to speak of."""
 WORTH_IMPORT: Final = 400_000
-"""Steps, over all evaluations expected, from which importing numba costs less than it saves."""
+"""Steps from which importing numba costs less than it saves."""
 
 
 def choose_kernel(steps: int) -> Kernel:
