@@ -42,9 +42,9 @@ def adapter(backend: str) -> Adapter:
             known: Adapter = module.member(backend)
             return known
         return from_module(backend, module)
-    for beginning, module in FAMILIES.items():
+    for beginning, family in FAMILIES.items():
         if backend.startswith(beginning) and len(backend) > len(beginning):
-            found: Adapter = import_module(module).member(backend.removeprefix(beginning))
+            found: Adapter = import_module(family).member(backend.removeprefix(beginning))
             return found
     names = [*BACKENDS, *(f"{beginning}<solver>" for beginning in FAMILIES)]
     raise EngiagentError(f"there is no backend {backend!r}; choose one of {', '.join(names)}")

@@ -49,7 +49,9 @@ def numbers_at(model: Model) -> Numbers:
     if flip.any():
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     local = Local(
-        *(spread(part, model.columns) for part in (model.cost, rows.alpha, rows.beta)),
+        cost=spread(model.cost, model.columns),
+        alpha=spread(rows.alpha, model.columns),
+        beta=spread(rows.beta, model.columns),
         lower=spread(model.lower, model.columns),
         upper=spread(model.upper, model.columns),
         demand=spread(right, chain.balance_rows),

@@ -55,7 +55,7 @@ def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, st
         Arrays that it runs over.
     """
     if kernel == "numba":
-        parts = [np.ascontiguousarray(part) for part in (*places, *steps)]
+        parts: list[Any] = [np.ascontiguousarray(part) for part in (*places, *steps)]
         return int(_compiled(function)(made, *parts))
     # What is taken by its place stands in arrays, which hold numbers without an object for each.
     result = array("d", bytes(8 * len(made)))
@@ -73,7 +73,7 @@ def _values(part: Any) -> Iterable[Any]:
     return values
 
 
-def _sum(values, count):  # type: ignore[no-untyped-def]
+def _sum(values: list[float], count: int) -> float:
     """Return the sum of the first numbers of a list."""
     return sum(values[:count])
 

@@ -382,9 +382,9 @@ def same(first: Form, second: Form, count: int) -> bool:
     """Return whether two affine forms are equal."""
     if not (first.is_affine and second.is_affine):
         return False
-    constants = (np.broadcast_to(form.constant, (form.size,)) for form in (first, second))
     difference = affine_matrix(first, count) - affine_matrix(second, count)
-    return np.array_equal(*constants) and int(difference.count_nonzero()) == 0
+    shifted = np.broadcast_to(first.constant - second.constant, (first.size,))
+    return not shifted.any() and int(difference.count_nonzero()) == 0
 
 
 def _width(atom: Atom) -> int:

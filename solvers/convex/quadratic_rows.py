@@ -18,7 +18,7 @@ from engiagent.solvers.convex.curvature import ROUNDING, factor, hessian
 from engiagent.solvers.convex.derivatives import affine_matrix
 from engiagent.solvers.validate import place_of
 
-Sums = tuple[Ints, float, Any, Ints]
+Sums = tuple[Any, float, Any, Any]
 """Rows, the side on which they are convex, F of all of them and the place of each row of F."""
 
 

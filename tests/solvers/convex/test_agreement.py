@@ -70,7 +70,7 @@ def test_linear_programs_have_the_duals_of_the_simplex_method(seed: int) -> None
 @pytest.mark.parametrize("make_one", [random_quadratic, random_cones])
 def test_duals_are_what_a_little_more_room_is_worth(solver: Adapter, make_one: Any) -> None:
     program: Program = make_one(5)
-    base = solver.solve_here(program, SolveOptions())
+    base: Any = solver.solve_here(program, SolveOptions())
     step = 1e-4
     for row in range(program.row_count):
         if row in program.products.of_rows().rows and program.row_upper[row] == 0:
@@ -82,7 +82,8 @@ def test_duals_are_what_a_little_more_room_is_worth(solver: Adapter, make_one: A
             other = replace(
                 program, row_lower=program.row_lower + shift, row_upper=program.row_upper + shift
             )
-            moved.append(solver.solve_here(other, SolveOptions()).objective)
+            result: Any = solver.solve_here(other, SolveOptions())
+            moved.append(result.objective)
         slope = (moved[0] - moved[1]) / (2 * step)
         assert base.row_dual[row] == pytest.approx(slope, abs=2e-3)
 
@@ -263,7 +264,7 @@ def test_a_cone_at_its_apex_has_no_multiplier(solver: Adapter) -> None:
         [(affine([0, 0]), -INF, 0.0)],
         products=[(0, 0, 0, 1.0), (0, 1, 1, -1.0)],
     )
-    result = solver.solve_here(program, SolveOptions())
+    result: Any = solver.solve_here(program, SolveOptions())
     assert result.status == "optimal"
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert np.isnan(result.row_dual).all()

@@ -1,7 +1,7 @@
 """Random storage problems, written in many ways: every draw is a program that some user may send.
 
-What varies: one or two meters' prices, load and solar power, a billed peak for each billing
-period, losses, inflows, costs and bounds that change with time, states at instants or at period
+What varies: one or two meters' prices, load and solar power, losses,
+inflows, costs and bounds that change with time, states at instants or at period
 ends, rows that are scaled, turned, shuffled or relaxed, bounds written as rows, fixed columns.
 """
 
