@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version as installed
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,8 @@ from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
-from engiagent.solvers.session_shift import stages_of
+from engiagent.solvers.session_shift import Sources, stages_of
 from engiagent.solvers.solving import solve
-
-if TYPE_CHECKING:
-    from engiagent.solvers.session import Sources
 
 NAME: Final = "PIQP"
 ACCEPTED: Final = 1e-6
@@ -192,7 +189,7 @@ class PiqpEngine:
     def set_start(self, x: Floats) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
-    def shift(self, sources: "Sources") -> None:
+    def shift(self, sources: Sources) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
 
