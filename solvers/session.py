@@ -19,11 +19,12 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
+from engiagent.solvers.convex.outcome import refusal
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.selection import select
 from engiagent.solvers.session_highs import HighsEngine
-from engiagent.solvers.session_piqp import PiqpEngine, refusal
+from engiagent.solvers.session_piqp import PiqpEngine
 from engiagent.solvers.session_shift import Sources, stage_sources
 from engiagent.solvers.solving import solve
 from engiagent.solvers.validate import check_program

@@ -21,11 +21,11 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.classify import ProblemClass
+from engiagent.formulations.classify import ProblemClass, has_convex_products
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.curvature import factor, of_objective
+from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
 from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.optimality import Multipliers
@@ -178,12 +178,12 @@ def build(program: Program) -> CvxpyProblem:
     x = cvxpy.hstack(list(variables.values()))
     sign = -1.0 if program.sense == "maximize" else 1.0
     total = program.cost @ x + program.offset
-    squares = factor(sign * of_objective(program))
-    if squares is None:
+    if not has_convex_products(program):
         shape = "concave" if sign < 0 else "convex"
         raise EngiagentError(f"CVXPY cannot take this program: its objective is not {shape}")
-    if squares.shape[0]:
-        total = total + sign * cvxpy.sum_squares(squares @ x) / 2
+    curvature = of_objective(program)
+    if curvature.nnz:
+        total = total + sign * cvxpy.quad_form(x, cvxpy.psd_wrap(sign * curvature)) / 2
     sums, cones = quadratic_rows(program, "CVXPY")
     curved = [
         (rows, side * (_spread(number, len(rows)) @ cvxpy.square(root @ x)))

@@ -10,10 +10,11 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.formulations.classify import has_convex_products
 from engiagent.formulations.program import NO_PRODUCTS, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex.curvature import is_positive, of_objective
+from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.optimality import Account, Multipliers, examine
 from engiagent.solvers.convex.polish import polished
@@ -261,7 +262,7 @@ def refusal(program: Program) -> str | None:
     if len(program.products.of_rows().rows):
         return "it has products of variables in constraints"
     sign = -1.0 if program.sense == "maximize" else 1.0
-    if not is_positive(sign * of_objective(program)):
+    if not has_convex_products(program):
         return f"its objective is not {'concave' if sign < 0 else 'convex'}"
     return None
 
