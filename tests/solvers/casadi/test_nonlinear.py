@@ -16,27 +16,11 @@ from engiagent.solvers.casadi.starts import has_values, starting_points
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Progress, SolveOptions
 from engiagent.solvers.solving import solve
-from tests.solvers.casadi.problems import hs24, hs35, hs71, power, product, rosenbrock, tank
+from tests.solvers.casadi.problems import hs35, hs71, power, tank
 from tests.solvers.conformance.cases import CASES
-from tests.solvers.convex.programs import (
-    Sense,
-    affine,
-    column,
-    function,
-    make,
-    random_cones,
-    random_quadratic,
-)
+from tests.solvers.convex.programs import affine, column, function, make, random_quadratic
 
 INF = np.inf
-
-
-def test_rosenbrock() -> None:
-    result = ipopt.solve_here(rosenbrock(), SolveOptions())
-    assert result.status == "feasible"
-    assert "local optimum" in result.reason
-    assert result.bound is None
-    assert result.x == pytest.approx([1, 1], abs=1e-8)
 
 
 def test_hock_schittkowski_71_with_its_multipliers() -> None:
@@ -46,29 +30,6 @@ def test_hock_schittkowski_71_with_its_multipliers() -> None:
     assert result.row_dual == pytest.approx([0.55229366, -0.16146857], abs=1e-7)
     assert result.column_dual is not None
     assert result.column_dual[0] == pytest.approx(1.08787121, abs=1e-7)
-
-
-def test_hock_schittkowski_24_and_35() -> None:
-    result = ipopt.solve_here(hs24(), SolveOptions())
-    assert result.objective == pytest.approx(-1.0, abs=1e-8)
-    assert result.x == pytest.approx([3, np.sqrt(3)], abs=1e-6)
-    convex = ipopt.solve_here(hs35(), SolveOptions())
-    assert convex.status == "optimal"
-    assert convex.objective == pytest.approx(1 / 9, abs=1e-10)
-    assert convex.bound == pytest.approx(1 / 9, abs=1e-7)
-    assert convex.row_dual == pytest.approx([-2 / 9], abs=1e-7)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_ipopt_agrees_with_clarabel_on_convex_programs(seed: int) -> None:
-    sense: Sense = "maximize" if seed % 2 else "minimize"
-    for program in (random_quadratic(seed, sense=sense), random_cones(seed)):
-        first = ipopt.solve_here(program, SolveOptions())
-        second = adapter("clarabel").solve_here(program, SolveOptions())
-        assert first.status == second.status == "optimal"
-        assert first.objective == pytest.approx(second.objective, rel=1e-9)
-        assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
-        assert first.column_dual == pytest.approx(second.column_dual, abs=1e-6)
 
 
 def test_more_starts_find_the_better_valley() -> None:
@@ -191,11 +152,6 @@ def test_more_equations_than_columns() -> None:
     assert result.x == pytest.approx([3, 2], abs=1e-7)
 
 
-def test_whole_numbers_are_refused() -> None:
-    with pytest.raises(EngiagentError, match="whole numbers"):
-        ipopt.solve_here(make([0], [1], affine([1]), integers=[0]), SolveOptions())
-
-
 # --- fatrop ------------------------------------------------------------------------------------
 
 
@@ -268,17 +224,6 @@ def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
 # --- CasADi's other solvers --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("plugin", ["qpoases", "proxqp"])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_conic_plugins_agree(plugin: str, seed: int) -> None:
-    program = random_quadratic(seed, sense="maximize" if seed % 2 else "minimize")
-    first = conic.member(plugin).solve_here(program, SolveOptions(), None)
-    second = adapter("clarabel").solve_here(program, SolveOptions())
-    assert first.status == "optimal"
-    assert first.objective == pytest.approx(second.objective, rel=1e-9)
-    assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
-
-
 @pytest.mark.parametrize("plugin", sorted(conic.UNFIT))
 def test_plugins_that_failed_are_refused_with_the_reason(plugin: str) -> None:
     with pytest.raises(EngiagentError, match="not offered"):
@@ -290,22 +235,6 @@ def test_sqp_finds_the_same_optimum() -> None:
     assert result.objective == pytest.approx(17.0140172891563, rel=1e-8)
     with pytest.raises(EngiagentError, match="no solver 'nonsense'"):
         conic.member("nonsense")
-
-
-def test_products_of_three() -> None:
-    """The largest box in a ball of radius 1: sides 2/sqrt(3) each way, volume 8/(3 sqrt 3)."""
-    sides = [column(j) for j in range(3)]
-    program = make(
-        [0] * 3,
-        [2] * 3,
-        product(*sides),
-        [(affine([0] * 3), -INF, 4.0)],
-        products=[(0, j, j, 1.0) for j in range(3)],
-        sense="maximize",
-    )
-    result = ipopt.solve_here(program, SolveOptions())
-    assert result.objective == pytest.approx(8 / (3 * np.sqrt(3)), rel=1e-9)
-    assert result.row_dual == pytest.approx([1.5 * 8 / (3 * np.sqrt(3)) / 4], rel=1e-7)
 
 
 @pytest.mark.parametrize("plugin", ["qpoases", "proxqp"])

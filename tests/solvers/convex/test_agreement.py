@@ -8,8 +8,6 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.program import Program
-from engiagent.solvers import farkas, linear
 from engiagent.solvers.adapter import Adapter
 from engiagent.solvers.convex.derivatives import gradient, jacobian
 from engiagent.solvers.convex.optimality import examine
@@ -17,128 +15,12 @@ from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
-from tests.solvers.convex.programs import (
-    Sense,
-    affine,
-    close,
-    column,
-    function,
-    make,
-    random_cones,
-    random_quadratic,
-)
+from tests.solvers.convex.programs import affine, close, column, function, make, random_quadratic
 
 piqp, clarabel, osqp, scs = (adapter(name) for name in ("piqp", "clarabel", "osqp", "scs"))
 INF = np.inf
 QUADRATIC = [piqp, clarabel, osqp, scs]
 CONIC = [clarabel, scs]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_all_agree_on_quadratic_programs_and_their_duals(seed: int) -> None:
-    sense: Sense = "maximize" if seed % 2 else "minimize"
-    program = random_quadratic(seed, sense=sense, linear=seed == 3)
-    first, *others = (solver.solve_here(program, SolveOptions()) for solver in QUADRATIC)
-    assert first.status == "optimal"
-    for other in others:
-        assert other.status == "optimal"
-        assert other.objective == pytest.approx(first.objective, rel=1e-9, abs=1e-9)
-        close(other.row_dual, first.row_dual, atol=1e-6)
-        close(other.column_dual, first.column_dual, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_all_agree_on_cones(seed: int) -> None:
-    program = random_cones(seed)
-    first, second = (solver.solve_here(program, SolveOptions()) for solver in CONIC)
-    assert first.status == second.status == "optimal"
-    assert first.objective == pytest.approx(second.objective, rel=1e-9)
-    close(first.row_dual, second.row_dual, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_linear_programs_have_the_duals_of_the_simplex_method(seed: int) -> None:
-    program = random_quadratic(seed, linear=True, sense="maximize" if seed % 2 else "minimize")
-    simplex = linear.solve_here(program, SolveOptions())
-    for solver in QUADRATIC:
-        result = solver.solve_here(program, SolveOptions())
-        close(result.row_dual, simplex.row_dual, atol=1e-6)
-        close(result.column_dual, simplex.column_dual, atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", CONIC)
-@pytest.mark.parametrize("make_one", [random_quadratic, random_cones])
-def test_duals_are_what_a_little_more_room_is_worth(solver: Adapter, make_one: Any) -> None:
-    program: Program = make_one(5)
-    base: Any = solver.solve_here(program, SolveOptions())
-    step = 1e-4
-    for row in range(program.row_count):
-        if row in program.products.of_rows().rows and program.row_upper[row] == 0:
-            continue  # a cone is one only while its limit is 0
-        moved = []
-        for sign in (1.0, -1.0):
-            shift = np.zeros(program.row_count)
-            shift[row] = sign * step
-            other = replace(
-                program, row_lower=program.row_lower + shift, row_upper=program.row_upper + shift
-            )
-            result: Any = solver.solve_here(other, SolveOptions())
-            moved.append(result.objective)
-        slope = (moved[0] - moved[1]) / (2 * step)
-        assert base.row_dual[row] == pytest.approx(slope, abs=2e-3)
-
-
-@pytest.mark.parametrize("solver", QUADRATIC)
-def test_infeasible_comes_with_a_proof(solver: Adapter) -> None:
-    program = make(
-        [0, 0],
-        [10, 10],
-        affine([1, 1]),
-        [(affine([1, 1]), 5, INF), (affine([1, 2]), -INF, 3)],
-        products=[(-1, 0, 0, 1.0)],
-    )
-    result = solver.solve_here(program, SolveOptions())
-    assert result.status == "infeasible"
-    assert result.x is None
-    assert result.farkas is not None
-    assert farkas.margin(program, result.farkas) > 0
-
-
-@pytest.mark.parametrize("solver", CONIC)
-def test_an_empty_cone_is_infeasible(solver: Adapter) -> None:
-    program = make(
-        [2, 0],
-        [10, 10],
-        affine([1, 1]),
-        [(affine([0, 0]), -INF, 3)],
-        products=[(0, 0, 0, 1.0), (0, 1, 1, 1.0)],
-    )
-    result = solver.solve_here(program, SolveOptions())
-    assert result.status == "infeasible"
-    assert solver.name in result.reason
-
-
-@pytest.mark.parametrize("solver", QUADRATIC)
-def test_unbounded_names_what_runs_away(solver: Adapter) -> None:
-    program = make(
-        [0, 0],
-        [INF, INF],
-        affine([-1, 1]),
-        [(affine([1, -5]), -INF, 3)],
-        products=[(-1, 1, 1, 1.0)],
-    )
-    assert solver.solve_here(program, SolveOptions()).status == "optimal"
-    endless = replace(program, row_upper=np.array([INF]))
-    result = solver.solve_here(endless, SolveOptions())
-    assert result.status == "unbounded"
-    assert "x[0]" in result.reason
-    close(result.ray, [1, 0], atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", QUADRATIC)
-def test_neither_feasible_nor_bounded_is_infeasible(solver: Adapter) -> None:
-    program = make([-INF, 0], [INF, 1], affine([-1, 0]), [(affine([0, 1]), 2, INF)])
-    assert solver.solve_here(program, SolveOptions()).status == "infeasible"
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)

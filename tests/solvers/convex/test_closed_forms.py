@@ -14,7 +14,6 @@ from tests.solvers.convex.programs import Sense, affine, close, column, function
 
 piqp, clarabel, osqp, scs = (adapter(name) for name in ("piqp", "clarabel", "osqp", "scs"))
 INF = np.inf
-QUADRATIC = [piqp, clarabel, osqp, scs]
 CONIC = [clarabel, scs]
 
 
@@ -29,44 +28,6 @@ def solved(solver: Adapter, program: Program) -> Any:
 
 def total(form: Form) -> Form:
     return form.group_sum(np.zeros(form.size, dtype=np.int64), 1)
-
-
-@pytest.mark.parametrize("solver", QUADRATIC)
-def test_least_squares_is_the_normal_equations(solver: Adapter) -> None:
-    random = np.random.default_rng(1)
-    design, seen = random.normal(size=(30, 4)), random.normal(size=30)
-    normal, slope = design.T @ design, -2 * design.T @ seen
-    products = [
-        (-1, i, j, normal[i, j] * (1 if i == j else 2)) for i in range(4) for j in range(i + 1)
-    ]
-    objective = affine(slope, float(seen @ seen))
-    result = solved(solver, make([-INF] * 4, [INF] * 4, objective, products=products))
-    expected = np.linalg.lstsq(design, seen, rcond=None)[0]
-    close(result.x, expected, atol=1e-9)
-    close(result.column_dual, 0.0, atol=1e-8)
-
-
-@pytest.mark.parametrize("solver", QUADRATIC)
-def test_economic_dispatch_has_one_price(solver: Adapter) -> None:
-    """Units with cost a P² + b P meet a demand at equal marginal cost unless at a limit."""
-    a, b = np.array([0.01, 0.02, 0.04]), np.array([20.0, 18.0, 30.0])
-    upper, demand = [400.0, 150.0, 300.0], 600.0
-    products = [(-1, i, i, a[i]) for i in range(3)]
-    program = make(
-        [0] * 3, upper, affine(b), [(affine([1, 1, 1]), demand, demand)], products=products
-    )
-    result = solved(solver, program)
-    # Unit 2 is at 150; the others share 450 at 20 + 0.02 P1 = 30 + 0.08 P3.
-    price = (450 + 20 / 0.02 + 30 / 0.08) / (1 / 0.02 + 1 / 0.08)
-    first = (price - 20) / 0.02
-    if first > 400:
-        first = 400.0
-        price = 30 + 0.08 * 50
-    assert result.row_dual is not None
-    assert result.column_dual is not None
-    close(result.x, [first, 150, 450 - first], atol=1e-6)
-    close(result.row_dual, [price], atol=1e-7)
-    close(result.column_dual, b + 2 * a * np.asarray(result.x) - price, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", CONIC)
