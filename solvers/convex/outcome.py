@@ -18,6 +18,7 @@ from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.optimality import Account, Multipliers, examine
 from engiagent.solvers.convex.polish import polished
+from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
 ACCEPTED: Final = 1e-6
@@ -108,26 +109,6 @@ def has_linear_rows(program: Program) -> bool:
     return outside and not len(program.products.of_rows().rows)
 
 
-def without_objective(program: Program) -> Program:
-    """Return the program whose every feasible point is optimal."""
-    parts = []
-    for part in program.nonlinear:
-        rows = part.row_numbers()
-        keep = np.flatnonzero(rows >= 0)
-        if len(keep):
-            weights = np.broadcast_to(part.coefficients, rows.shape)[keep]
-            parts.append(
-                replace(part, rows=rows[keep], coefficients=weights, atom=part.atom.take(keep))
-            )
-    return replace(
-        program,
-        cost=np.zeros_like(program.cost),
-        offset=0.0,
-        products=program.products.of_rows(),
-        nonlinear=tuple(parts),
-    )
-
-
 def _account(program: Program, ending: Ending) -> Account | None:
     if ending.x is None or not np.all(np.isfinite(ending.x)):
         return None
@@ -150,7 +131,7 @@ def _with_point(ending: Ending, status: Status, reason: str, account: Account) -
 
 def _feasibility(program: Program, options: SolveOptions) -> SolverResult:
     """Ask HiGHS whether a program with linear rows has any point."""
-    bare = replace(without_objective(program), products=NO_PRODUCTS)
+    bare = replace(without_objective(program), products=NO_PRODUCTS, offset=0.0)
     return linear.solve_here(bare, replace(options, start=None, log=None))
 
 
