@@ -1,10 +1,10 @@
 """Storage chains: the exact method against hand-written matrices in HiGHS, in one process.
 
-Three problems over T hours: ``trader`` is the battery of ``battery_instance.py``; ``meter`` has a
-load, solar power that may be curtailed and different prices to buy and to sell; ``peak`` has one
-billed peak on top. The methods take turns (A B C A B C …); reported are medians. What is timed is
-the matrix going into HiGHS and its run, against recognition, exact solution and its proof; both
-start from the same arrays. Objectives have to agree to a relative 1e-9.
+Two problems over T hours: ``trader`` is the battery of ``battery_instance.py``; ``meter`` has a
+load, solar power that may be curtailed and different prices to buy and to sell. The methods take
+turns (A B C A B C …); reported are medians. What is timed is the matrix going into HiGHS and its
+run, against recognition, exact solution and its proof; both start from the same arrays. Objectives
+have to agree to a relative 1e-9.
 
     python benchmarks/storage_chain.py --T 8760 131400 --problems trader,meter --repeat 5
     python benchmarks/storage_chain.py --first     # what numba costs a new process
@@ -38,8 +38,6 @@ AGREEMENT = 1e-9
 """Largest relative difference between the methods' objectives."""
 WARM_UP = 24
 LIBRARIES = ("engiagent", "highspy", "numpy", "numba")
-BILLED = 120.0
-"""Price of the largest purchase. [EUR/MW]"""
 MARGIN = 8.0
 """By how much selling pays less than buying costs. [EUR/MWh]"""
 
@@ -87,14 +85,14 @@ def trader(n: int) -> Program:
     )
 
 
-def meter(n: int, peak: bool = False) -> Program:
-    """Return the battery behind a meter with load and sun, and perhaps a billed peak."""
+def meter(n: int) -> Program:
+    """Return the battery behind a meter with load and sun."""
     price = instance.prices(n)
     hours, random = np.arange(n), np.random.default_rng(instance.SEED + 1)
     load = 1.2 + 0.5 * np.sin(2 * np.pi * (hours - 8) / 24) + random.uniform(0.0, 0.4, n)
     sun = np.maximum(0.0, 2.2 * np.sin(2 * np.pi * (hours - 6) / 24)) * random.uniform(0.2, 1, n)
-    first = 3 * n + 1  # then bought, sold, used sun, and the peak
-    count = first + 3 * n + int(peak)
+    first = 3 * n + 1  # then bought, sold and used sun
+    count = first + 3 * n
     lower, upper = np.zeros(count), np.full(count, np.inf)
     upper[: 2 * n], upper[2 * n : first] = instance.POWER, instance.ENERGY
     lower[2 * n] = upper[2 * n] = lower[3 * n] = instance.ENERGY_START
@@ -112,11 +110,6 @@ def meter(n: int, peak: bool = False) -> Program:
         (n + t, first + 2 * n + t, 1.0),
     ]
     row_lower, row_upper = np.concatenate((np.zeros(n), load)), np.concatenate((np.zeros(n), load))
-    if peak:
-        cost[-1] = BILLED * max(1.0, n / 730)
-        blocks += [(2 * n + t, first + t, 1.0), (2 * n + t, count - 1, -1.0)]
-        row_lower = np.concatenate((row_lower, np.full(n, -np.inf)))
-        row_upper = np.concatenate((row_upper, np.zeros(n)))
     return assembled(
         blocks,
         sense="minimize",
@@ -128,11 +121,7 @@ def meter(n: int, peak: bool = False) -> Program:
     )
 
 
-PROBLEMS: dict[str, Callable[[int], Program]] = {
-    "trader": trader,
-    "meter": meter,
-    "peak": lambda n: meter(n, peak=True),
-}
+PROBLEMS: dict[str, Callable[[int], Program]] = {"trader": trader, "meter": meter}
 
 
 def floor(program: Program) -> float:
@@ -169,7 +158,7 @@ def exact(program: Program, kernel: Any) -> float:
     from engiagent.solvers.chain import solve_chain
     from engiagent.solvers.structure.chain import find_chain
 
-    chain = find_chain(program, kernel)
+    chain = find_chain(program)
     result = None if chain is None else solve_chain(program, chain, kernel=kernel)
     if result is None or result.objective is None:
         raise SystemExit("the exact method does not answer")

@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.formulations.cones import QuadraticRows, quadratic_rows
 from engiagent.formulations.curvature import Judge
-from engiagent.formulations.definite import Bools
+from engiagent.formulations.definite import Bools, positive_semidefinite
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import KINKED, Ints, atoms
 
@@ -98,6 +98,15 @@ def classify(program: Program) -> Classification:
         reasons or ("objective and constraints are linear",),
         quadratic,
     )
+
+
+def has_convex_products(program: Program) -> bool:
+    """Return whether the products of the objective are convex in its sense."""
+    products = program.products.of_objective()
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    group = np.zeros(len(products.rows), dtype=np.int64)
+    pair = products.first, products.second
+    return bool(positive_semidefinite(group, *pair, sign * products.values, 1)[0])
 
 
 def has_kinks(program: Program) -> bool:

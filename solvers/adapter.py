@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass as ProblemClass
@@ -80,7 +80,13 @@ class Watch:
     interval: float = 0.2
 
 
-SolveHere = Callable[[Program, SolveOptions, Watch | None], SolverResult]
+class SolveHere(Protocol):
+    """Solves a checked program in this process."""
+
+    def __call__(
+        self, program: Program, options: SolveOptions, watch: Watch | None = None, /
+    ) -> SolverResult:
+        """Return the result."""
 
 
 @dataclass(frozen=True)

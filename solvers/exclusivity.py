@@ -225,7 +225,7 @@ class _Task:
         if options is None:
             return None
         chain = None if program.is_mip else find_chain(program)
-        result = None if chain is None else solve_chain(program, chain, options)
+        result = None if chain is None else solve_chain(program, chain)
         result = result or solve_here(program, options)
         return result if result.status == "optimal" else None
 

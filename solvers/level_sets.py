@@ -17,7 +17,6 @@ from engiagent.formulations.classify import classify
 from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex import clarabel
 from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.registry import adapter
@@ -58,7 +57,7 @@ def confined(program: Program, options: SolveOptions) -> Confined:
         return Confined(program)
     given = _share(options)
     try:
-        relaxed = clarabel.solve_here(linear.relaxation(program), given)
+        relaxed = adapter("clarabel").solve_here(linear.relaxation(program), given, None)
         if relaxed.status != "optimal":
             return Confined(program)
         start = relaxed.x if not program.is_mip else _any_point(program, given)
@@ -78,7 +77,7 @@ def _bound_of_convex(program: Program, options: SolveOptions) -> float | None:
     if adapter("clarabel").missing() or classify(program).convexity != "convex":
         return None
     try:
-        found = clarabel.solve_here(program, _share(options))
+        found = adapter("clarabel").solve_here(program, _share(options), None)
     except EngiagentError:
         return None
     return found.bound if found.status == "optimal" else None
@@ -96,7 +95,7 @@ def _any_point(program: Program, options: SolveOptions) -> Floats | None:
         column_lower=np.where(whole, found.x, program.column_lower),
         column_upper=np.where(whole, found.x, program.column_upper),
     )
-    best = clarabel.solve_here(fixed, options)
+    best = adapter("clarabel").solve_here(fixed, options, None)
     return found.x if best.x is None else np.where(whole, found.x, best.x)
 
 

@@ -14,9 +14,9 @@ BACKENDS: Final = {
     "race": "engiagent.solvers.race",
     "scip": "engiagent.solvers.scip.adapter",
     "piqp": "engiagent.solvers.convex.piqp",
-    "clarabel": "engiagent.solvers.convex.clarabel",
+    "clarabel": "engiagent.solvers.convex.cvxpy",
     "osqp": "engiagent.solvers.convex.osqp",
-    "scs": "engiagent.solvers.convex.scs",
+    "scs": "engiagent.solvers.convex.cvxpy",
     "ipopt": "engiagent.solvers.casadi.ipopt",
     "fatrop": "engiagent.solvers.casadi.fatrop",
 }
@@ -37,10 +37,14 @@ def adapter(backend: str) -> Adapter:
         When there is no backend of that name.
     """
     if backend in BACKENDS:
-        return from_module(backend, import_module(BACKENDS[backend]))
-    for beginning, module in FAMILIES.items():
+        module = import_module(BACKENDS[backend])
+        if hasattr(module, "member"):  # a family whose solvers have names of their own
+            known: Adapter = module.member(backend)
+            return known
+        return from_module(backend, module)
+    for beginning, family in FAMILIES.items():
         if backend.startswith(beginning) and len(backend) > len(beginning):
-            found: Adapter = import_module(module).member(backend.removeprefix(beginning))
+            found: Adapter = import_module(family).member(backend.removeprefix(beginning))
             return found
     names = [*BACKENDS, *(f"{beginning}<solver>" for beginning in FAMILIES)]
     raise EngiagentError(f"there is no backend {backend!r}; choose one of {', '.join(names)}")

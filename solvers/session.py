@@ -4,13 +4,13 @@ A session holds on to a solver and to a program whose arrays somebody changes in
 solves (costs, bounds, right-hand sides, coefficients; the pattern stays). It compares the arrays
 with what the solver already has and hands over the differences only.
 
-Linear programs stay in HiGHS, mixed-integer linear ones too, convex quadratic ones in PIQP. All
-others, and every outcome other than an optimum, go through :func:`engiagent.solvers.solve`, so that
-statuses, reasons, duals and proofs mean the same.
+Linear programs stay in HiGHS, convex quadratic ones in PIQP. All others, and every outcome other
+than an optimum, go through :func:`engiagent.solvers.solve`, so that statuses, reasons, duals and
+proofs mean the same; a branch and bound then starts from the last schedule.
 """
 
 import math
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -19,14 +19,15 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
+from engiagent.solvers.convex.outcome import refusal
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
-from engiagent.solvers.session_cold import ColdEngine
-from engiagent.solvers.session_highs import HighsEngine, HighsMipEngine
-from engiagent.solvers.session_piqp import PiqpEngine, refusal
-from engiagent.solvers.session_shift import stage_sources
+from engiagent.solvers.selection import select
+from engiagent.solvers.session_highs import HighsEngine
+from engiagent.solvers.session_piqp import PiqpEngine
+from engiagent.solvers.session_shift import Sources, stage_sources
+from engiagent.solvers.solving import solve
 from engiagent.solvers.validate import check_program
-
-Sources = Callable[[], tuple[Ints, Ints]]
 
 
 class HoldsProgram(Protocol):
@@ -159,10 +160,46 @@ class Session:
 def _engine(program: Program, options: SolveOptions) -> Engine:
     """Return the persistent solver of a program's class, or one that solves from scratch."""
     if program.method is None and not program.goals:
-        if program.is_linear and options.backend in (None, "highs"):
-            kind = HighsMipEngine if program.is_mip else HighsEngine
-            return kind(program, options)
+        if program.is_linear and not program.is_mip and options.backend in (None, "highs"):
+            return HighsEngine(program, options)
         convex = not program.is_linear and refusal(program) is None
         if convex and options.backend in (None, "piqp"):
             return PiqpEngine(program, options)
     return ColdEngine(program, options)
+
+
+class ColdEngine:
+    """Any program that :func:`engiagent.solvers.solve` takes.
+
+    Where the solver takes a start, it is the last point.
+    """
+
+    def __init__(self, program: Program, options: SolveOptions) -> None:
+        self.program = program
+        self.options = replace(options, start=None)
+        self._start: Floats | None = None
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now."""
+        options = self.options
+        if self._start is not None and self._takes_start():
+            options = replace(options, start=self._start)
+        result = solve(self.program, options, isolate=False)
+        if result.x is not None:
+            self._start = result.x
+        return result
+
+    def _takes_start(self) -> bool:
+        if self.program.goals:
+            return False
+        backend = self.options.backend or select(self.program, self.options).backend
+        return "start" in adapter(backend).options
+
+    def set_start(self, x: Floats) -> None:
+        """Start from a point where the solver takes one."""
+        self._start = x
+
+    def shift(self, sources: Sources) -> None:
+        """Start from the last point moved in time where the solver takes one."""
+        if self._start is not None:
+            self._start = self._start[sources()[0]]

@@ -1,10 +1,10 @@
-"""Persistent HiGHS: linear programs hot from the last basis, mixed-integer ones from a point."""
+"""Persistent HiGHS: linear programs hot from the last basis."""
 
 import math
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from engiagent.solvers import highs, linear
 from engiagent.solvers.highs import Run, load, numbers
 from engiagent.solvers.linear_proof import SEEN, is_proven
 from engiagent.solvers.measure import factor_of
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
+from engiagent.solvers.session_shift import Sources
 from engiagent.solvers.solving import solve
-
-if TYPE_CHECKING:
-    from engiagent.solvers.session import Sources
 
 PRIMAL_SIMPLEX: Final = 4
 CHOOSE_SIMPLEX: Final = 0
@@ -106,10 +104,7 @@ class _Model:
             self._offset = program.offset
             model.changeObjectiveOffset(self.scale * program.offset)
         at = seen.changed("cost")
-        if at is not None and program.is_mip and self._measured() != self.scale:
-            self.scale = self._measured()
-            self._pass_again()
-        elif at is not None:
+        if at is not None:
             model.changeColsCost(len(at), at, self.scale * program.cost[at])
         at = seen.changed("column_lower", "column_upper")
         if at is not None:
@@ -243,101 +238,11 @@ class HighsEngine:
         """Give HiGHS a point from which it builds a basis."""
         self._model.start_from(x)
 
-    def shift(self, sources: "Sources") -> None:
+    def shift(self, sources: Sources) -> None:
         """Start from the basis, as it is or moved in time, whichever has taken less work so far."""
         self._moved = self._moves.choose()
         if self._moved:
             self._model.shift(*sources())
-
-
-class HighsMipEngine:
-    """Mixed-integer linear programs; each solve starts from the last schedule.
-
-    As in :func:`engiagent.solvers.solve`, whole numbers are rounded exactly and fixed, and the
-    rest is solved again, by a linear session of its own.
-    """
-
-    def __init__(self, program: Program, options: SolveOptions) -> None:
-        self.program = program
-        self.options = options
-        self._model = _Model(program, options)
-        self._start: Floats | None = None
-        self._fixed = replace(
-            program,
-            integrality=np.zeros_like(program.integrality),
-            column_lower=program.column_lower.copy(),
-            column_upper=program.column_upper.copy(),
-        )
-        self._rest = HighsEngine(self._fixed, options)
-
-    def solve(self) -> SolverResult:
-        """Solve the program as its arrays stand now."""
-        started = time.perf_counter()
-        result = self._solve(started)
-        if result.x is not None:
-            self._start = result.x
-        return replace(result, seconds=time.perf_counter() - started)
-
-    def _solve(self, started: float) -> SolverResult:
-        program = self.program
-        if self._start is not None:
-            self._model.start_from(self._start)
-        if not self._model.prepare():
-            # It says which, or that it is rounding.
-            return solve(program, self.options, isolate=False)
-        self._model.highs.run()
-        run = self._model.outcome()
-        stopped = run.status in highs.LIMITS
-        x = run.point() if stopped or run.status == "kOptimal" else None
-        polished = None if x is None else self._polish(x)
-        if stopped and polished is not None:
-            given = limited(program, self.options, run, polished.x)
-            exact = self._with_bound(run, polished)
-            return replace(exact, status=given.status, reason=given.reason)
-        if stopped:
-            return limited(program, self.options, run, None)
-        if polished is None or polished.objective is None or polished.x is None:
-            return _careful(program, _remaining(self.options, started))
-        return self._with_bound(run, polished)
-
-    def _polish(self, x: Floats) -> SolverResult | None:
-        program, fixed = self.program, self._fixed
-        whole = program.integrality
-        values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
-        fixed.column_lower[:] = np.where(whole, values, program.column_lower)
-        fixed.column_upper[:] = np.where(whole, values, program.column_upper)
-        result = self._rest.solve()
-        return result if result.status == "optimal" else None
-
-    def _with_bound(self, run: Run, polished: SolverResult) -> SolverResult:
-        assert polished.x is not None
-        bound, objective = run.bound(), self.program.objective_at(polished.x)
-        gap = None if bound is None else relative_gap(objective, bound)
-        status: Status = "optimal"
-        reason = "optimal"
-        if gap is None or gap > max(2 * self.options.gap, 1e-9):
-            status = "feasible"
-            reason = "the whole numbers were rounded exactly, which left a gap to the bound"
-        return replace(
-            polished,
-            status=status,
-            reason=reason,
-            is_mip=True,
-            objective=objective,
-            bound=bound,
-            gap=gap,
-            iterations=run.iterations,
-            nodes=run.nodes,
-        )
-
-    def set_start(self, x: Floats) -> None:
-        """Give the branch and bound a first schedule."""
-        self._start = x
-
-    def shift(self, sources: "Sources") -> None:
-        """Start from the last schedule moved in time."""
-        if self._start is not None:
-            self._start = self._start[sources()[0]]
 
 
 def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None) -> SolverResult:
@@ -349,12 +254,11 @@ def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None)
     return SolverResult(
         status="limit" if x is None else "feasible",
         reason=f"{name} reached after {run.iterations} iterations, {found}",
-        is_mip=program.is_mip,
+        is_mip=False,
         solver=highs.NAME,
         solver_version=run.version,
         x=x,
         objective=None if x is None else program.objective_at(x),
-        bound=run.bound() if program.is_mip else None,
         iterations=run.iterations,
         nodes=run.nodes,
     )

@@ -16,23 +16,21 @@ import time
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version as installed
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.classify import has_convex_products
+from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.solvers.convex.curvature import is_positive, of_objective
+from engiagent.solvers.convex.outcome import refusal
 from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
-from engiagent.solvers.session_shift import stages_of
+from engiagent.solvers.session_shift import Sources, stages_of
 from engiagent.solvers.solving import solve
-
-if TYPE_CHECKING:
-    from engiagent.solvers.session import Sources
 
 NAME: Final = "PIQP"
 ACCEPTED: Final = 1e-6
@@ -40,29 +38,6 @@ ACCEPTED: Final = 1e-6
 MOST_ITERATIONS: Final = 500
 BIG: Final = 1e30
 """What PIQP takes for infinity."""
-
-
-def refusal(program: Program) -> str | None:
-    """Return why PIQP cannot take a program, None when it can."""
-    if program.is_mip:
-        return "it has whole numbers and functions that are not linear"
-    if program.nonlinear:
-        return "it has functions that are neither linear nor quadratic"
-    if len(program.indicators.rows) or program.sos1:
-        return "it has rows that hold only conditionally"
-    if np.any(program.products.rows != OBJECTIVE):
-        return "it has products of variables in constraints"
-    if not is_convex(program):
-        return f"its objective is not {'concave' if program.sense == 'maximize' else 'convex'}"
-    return None
-
-
-def is_convex(program: Program) -> bool:
-    """Return whether the quadratic part, as it is minimised, has no negative curvature."""
-    products = program.products
-    if np.array_equal(products.first, products.second):
-        return bool((products.values * _sign(program) >= 0).all())
-    return is_positive(of_objective(program) * _sign(program))
 
 
 class PiqpEngine:
@@ -153,7 +128,7 @@ class PiqpEngine:
         return changes
 
     def _refuse_nonconvex(self) -> None:
-        if not is_convex(self.program):
+        if not has_convex_products(self.program):
             raise EngiagentError(f"the changed program does not go: {refusal(self.program)}")
 
     def _holds(self, x: Floats) -> bool:
@@ -192,7 +167,7 @@ class PiqpEngine:
     def set_start(self, x: Floats) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
-    def shift(self, sources: "Sources") -> None:
+    def shift(self, sources: Sources) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
 

@@ -1,10 +1,14 @@
 """Moving a solution ahead in time: which column and row each one takes over from."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from engiagent.formulations.program import Block, Program
 from engiagent.formulations.values import Ints
 
+Sources = Callable[[], tuple[Ints, Ints]]
+"""Returns which column, shape (n,), and which row, (m,), each one takes over from."""
 STAGED = ("time", "instants", "periods")
 """Kinds of sets along which a horizon recedes."""
 

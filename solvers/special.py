@@ -35,7 +35,7 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
     result = try_chain(program, options)
     if result is None:
         raise EngiagentError(
-            "the backend chain takes only a store, or several that share nothing but one limit; "
+            "the backend chain takes only a store, or several that share nothing; "
             "leave the choice of the backend open"
         )
     return result
@@ -46,4 +46,4 @@ def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
     if not program.is_linear or program.is_mip or program.goals:
         return None
     found = find_chain(program)
-    return None if found is None else solve_chain(program, found, options)
+    return None if found is None else solve_chain(program, found)

@@ -4,7 +4,9 @@ A block of rows is a sum over blocks of columns. Where the coefficients follow t
 as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
 """
 
-from typing import Final, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,37 +22,36 @@ MOST_SLICES = 6
 RESERVED: Final = frozenset({"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"})
 
 
-class Dialect(Protocol):
-    """How a library says what every script needs."""
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """How a library writes what every script needs, as patterns to be filled in.
 
-    @property
-    def array(self) -> str:
-        """The name of what makes an array of a list."""
+    Attributes
+    ----------
+    array
+        The name of what makes an array of a list.
+    nothing
+        ``count`` rows in which no variable stands.
+    matrix
+        A sparse matrix of ``data``, ``indices``, ``starts`` and ``shape``.
+    functions
+        The library's names of elementary functions.
+    times, total
+        The product of an array and a vector, element by element, and the sum of a vector.
+    extreme
+        The greatest (``max``) and least (``min``) of two vectors, element by element.
+    quadratic
+        A quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves.
+    """
 
-    @property
-    def nothing(self) -> str:
-        """How ``count`` rows in which no variable stands are written."""
-
-    @property
-    def matrix(self) -> str:
-        """How a sparse matrix is written from ``data``, ``indices``, ``starts`` and ``shape``."""
-
-    @property
-    def quadratic(self) -> str:
-        """How the library writes a quadratic form; empty where products stand for themselves."""
-
-    @property
-    def functions(self) -> dict[str, str]:
-        """The library's names of elementary functions."""
-
-    def times(self, coefficients: str, vector: str) -> str:
-        """Return the product of an array and a vector, element by element."""
-
-    def total(self, vector: str) -> str:
-        """Return the sum of a vector."""
-
-    def extreme(self, function: str, pieces: list[str]) -> str:
-        """Return the greatest or least of several vectors, element by element."""
+    array: str
+    nothing: str
+    matrix: str
+    functions: Mapping[str, str]
+    times: str
+    total: str
+    extreme: Mapping[str, str]
+    quadratic: str = ""
 
 
 def number(value: float) -> str:
@@ -140,8 +141,10 @@ class Algebra:
                 return _joined([self._scaled(factors, text) for text, factors in pairs])
         if size == 1 and np.array_equal(columns, np.arange(block.size)):
             if np.all(values == values[0]):
-                return self._scaled(values[:1], self.dialect.total(name))
-            return self.dialect.total(self.dialect.times(self._array(name, values), name))
+                return self._scaled(values[:1], self.dialect.total.format(name))
+            return self.dialect.total.format(
+                self.dialect.times.format(self._array(name, values), name)
+            )
         return f"{self._matrix(name, rows, columns, values, (size, block.size))} @ {name}"
 
     def _slice(self, block: ColumnBlock, first: int, size: int) -> str:
@@ -155,7 +158,7 @@ class Algebra:
             if value in (1.0, -1.0):
                 return vector if value > 0 else f"-{vector}"
             return f"{number(value)} * {vector}"
-        return self.dialect.times(self._array(vector.partition("[")[0], values), vector)
+        return self.dialect.times.format(self._array(vector.partition("[")[0], values), vector)
 
     def _array(self, about: str, values: Floats) -> str:
         text = f"{self.dialect.array}({listed(values)})"
@@ -215,7 +218,7 @@ class Algebra:
             if count == size and np.array_equal(rows, np.arange(size)):
                 texts.append(self._scaled(values, f"({text})"))
             elif size == 1 and np.all(values == values[0]):
-                texts.append(self._scaled(values[:1], self.dialect.total(text)))
+                texts.append(self._scaled(values[:1], self.dialect.total.format(text)))
             else:
                 gathered = self._matrix("products", rows, at, values, (size, count))
                 texts.append(f"{gathered} @ ({text})")
@@ -247,7 +250,7 @@ class Algebra:
     def _elementwise(self, form: str, sides: list[str]) -> str:
         if form == "{0} ** 2":
             return f"({sides[0]}) ** 2"
-        return self.dialect.times(f"({sides[0]})", f"({sides[1]})")
+        return self.dialect.times.format(f"({sides[0]})", f"({sides[1]})")
 
     def _part(self, part: Part, size: int) -> str:
         text = self._atom(part.atom)
@@ -267,7 +270,7 @@ class Algebra:
                 return f"({self._form(atom.args[0])}) ** {number(exponents[0])}"
         if atom.function == "product":
             left, right = (f"({self._form(form)})" for form in atom.args)
-            return self.dialect.times(left, right)
+            return self.dialect.times.format(left, right)
         if atom.function == "quotient":
             left, right = (f"({self._form(form)})" for form in atom.args)
             return f"{left} / {right}"
@@ -285,7 +288,10 @@ class Algebra:
             raise EngiagentError(f"{atom.origin}: the script cannot say this {atom.function!r}")
         turns = order.reshape(atom.size, count)
         pieces = [self._form(atom.args[0].take(turns[:, k])) for k in range(count)]
-        return self.dialect.extreme(atom.function, pieces)
+        text, two = pieces[0], self.dialect.extreme[atom.function]
+        for piece in pieces[1:]:
+            text = two.format(text, piece)
+        return text
 
     def _form(self, form: Form) -> str:
         rows, columns, values = _entries(form)

@@ -1,7 +1,7 @@
 """A blueprint as a standalone CasADi script: its conic plugins for linear, IPOPT for curved."""
 
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify, has_roots
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.algebra import Algebra, listed
+from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed
 from engiagent.formulations.scripts.printing import (
     about,
     comment,
@@ -27,38 +27,18 @@ BESIDE_A_TIP: Final = 1e-3
 CURVED: Final = 'ca.nlpsol("solver", "ipopt", problem, {options})'
 
 
-class Casadi:
-    """How CasADi says what every script needs."""
-
-    array = "ca.DM"
-    nothing = "ca.DM.zeros({count})"
-    matrix = "ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))"
-    functions: ClassVar[dict[str, str]] = {
-        "exp": "ca.exp",
-        "log": "ca.log",
-        "sqrt": "ca.sqrt",
-        "sin": "ca.sin",
-        "cos": "ca.cos",
-        "tanh": "ca.tanh",
+CASADI: Final = Dialect(
+    array="ca.DM",
+    nothing="ca.DM.zeros({count})",
+    matrix="ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))",
+    functions={
         "abs": "ca.fabs",
-    }
-
-    quadratic: ClassVar[str] = ""
-
-    def times(self, coefficients: str, vector: str) -> str:
-        """Return the product, element by element."""
-        return f"{coefficients} * {vector}"
-
-    def total(self, vector: str) -> str:
-        """Return the sum of a vector."""
-        return f"ca.sum1({vector})"
-
-    def extreme(self, function: str, pieces: list[str]) -> str:
-        """Return the greatest or least of several vectors, element by element."""
-        text = pieces[0]
-        for piece in pieces[1:]:
-            text = f"ca.f{function}({text}, {piece})"
-        return text
+        **{name: f"ca.{name}" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
+    },
+    times="{0} * {1}",
+    total="ca.sum1({0})",
+    extreme={"max": "ca.fmax({0}, {1})", "min": "ca.fmin({0}, {1})"},
+)
 
 
 def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
@@ -80,7 +60,7 @@ def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     if program.is_mip and not program.is_linear:
         kind = classify(program).problem_class
         raise EngiagentError(f"this is a {kind}; CasADi's solvers take whole numbers only in MILP")
-    algebra = Algebra(program, Casadi())
+    algebra = Algebra(program, CASADI)
     objective = algebra.objective()
     if program.sense == "maximize":
         objective = f"-({objective})"

@@ -1,7 +1,7 @@
 """A blueprint as a standalone CVXPY script, for convex and mixed-integer linear programs."""
 
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.algebra import Algebra, listed, number
+from engiagent.formulations.scripts.algebra import Dialect, listed, number
 from engiagent.formulations.scripts.disciplined import Disciplined, refuse_undisciplined
 from engiagent.formulations.scripts.printing import (
     about,
@@ -32,32 +32,17 @@ SOLVERS: Final = {
 }
 
 
-class Cvxpy:
-    """How CVXPY says what every script needs; its rules want a quadratic form as a whole."""
-
-    array = "np.array"
-    nothing = "cp.Constant(np.zeros({count}))"
-    matrix = "sp.csr_array(({data}, {indices}, {starts}), shape={shape})"
-    functions: ClassVar[dict[str, str]] = {
-        "exp": "cp.exp",
-        "log": "cp.log",
-        "sqrt": "cp.sqrt",
-        "abs": "cp.abs",
-    }
-
-    quadratic: ClassVar[str] = "cp.quad_form({vector}, cp.psd_wrap({matrix}))"
-
-    def times(self, coefficients: str, vector: str) -> str:
-        """Return the product, element by element."""
-        return f"cp.multiply({coefficients}, {vector})"
-
-    def total(self, vector: str) -> str:
-        """Return the sum of a vector."""
-        return f"cp.sum({vector})"
-
-    def extreme(self, function: str, pieces: list[str]) -> str:
-        """Return the greatest or least of several vectors, element by element."""
-        return f"cp.{function}imum({', '.join(pieces)})"
+# CVXPY's rules want a quadratic form as a whole.
+CVXPY: Final = Dialect(
+    array="np.array",
+    nothing="cp.Constant(np.zeros({count}))",
+    matrix="sp.csr_array(({data}, {indices}, {starts}), shape={shape})",
+    functions={name: f"cp.{name}" for name in ("exp", "log", "sqrt", "abs")},
+    times="cp.multiply({0}, {1})",
+    total="cp.sum({0})",
+    extreme={"max": "cp.maximum({0}, {1})", "min": "cp.minimum({0}, {1})"},
+    quadratic="cp.quad_form({vector}, cp.psd_wrap({matrix}))",
+)
 
 
 def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
@@ -83,7 +68,7 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         text = "a product makes a cone only with the bounds of its factors; write it as a norm"
         raise EngiagentError(f"a CVXPY script cannot say it: {text}")
     refuse_undisciplined(program)
-    algebra = Disciplined(program, Cvxpy())
+    algebra = Disciplined(program, CVXPY)
     objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
     rows = row_sections(program, algebra)
     lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]
@@ -107,7 +92,7 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     return text + _TAIL.format(solver=SOLVERS[found.problem_class], outputs=names)
 
 
-def _variables(program: Program, algebra: Algebra) -> list[str]:
+def _variables(program: Program, algebra: Disciplined) -> list[str]:
     lines = []
     for block in program.columns:
         whole = program.integrality[block.start : block.stop]
@@ -117,7 +102,7 @@ def _variables(program: Program, algebra: Algebra) -> list[str]:
     return lines
 
 
-def _bounds(program: Program, algebra: Algebra) -> list[str]:
+def _bounds(program: Program, algebra: Disciplined) -> list[str]:
     lines = []
     for block in program.columns:
         name = algebra.of_block[block]

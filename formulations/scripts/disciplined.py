@@ -93,7 +93,7 @@ class Disciplined(Algebra):
             sign = "-" if negative else ""
             over_text = self._form(over)
             under_text = self._form(-under if negative else under)
-            return f"{sign}{self.dialect.times(over_text, f'cp.inv_pos({under_text})')}"
+            return f"{sign}{self.dialect.times.format(over_text, f'cp.inv_pos({under_text})')}"
         texts = []
         for k in range(atom.size):
             below = self._form(under.take(np.array([k])))

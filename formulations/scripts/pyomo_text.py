@@ -1,5 +1,6 @@
 """The fixed text of Pyomo scripts: head, functions that rows need, and how it is solved."""
 
+import builtins
 import re
 from typing import Final
 
@@ -24,32 +25,27 @@ import sys
 model = pyo.ConcreteModel()
 SOLVERS = {{  # {reason}
 {table}}}
+'''
 
-
+# What the text of a script calls, and the functions that go with it.
+FUNCTIONS: Final[dict[str, str]] = {
+    "relation": '''
 def relation(left, op, right):
-    """Return left op right; a relation between plain numbers is kept only as true or false."""
+    """Return left op right; a relation between plain numbers is either true or false."""
     result = left <= right if op == "<=" else left >= right if op == ">=" else left == right
     expression = hasattr(result, "is_expression_type")  # numbers compare to true or false
     if expression and (pyo.is_potentially_variable(left) or pyo.is_potentially_variable(right)):
         return result
     return pyo.Constraint.Skip if result else pyo.Constraint.Infeasible
-'''
-
-# What the text of a script calls, and the functions that go with it.
-FUNCTIONS: Final[dict[str, str]] = {
-    "flat": '''
-def flat(variable):
-    """Return the elements of a variable as an array, in the order of its sets."""
-    found = np.empty(len(variable), dtype=object)
-    for k, element in enumerate(variable.values()):
-        found[k] = element
-    return found
 ''',
     "elements": '''
 def elements(name, variable):
     """Put a variable into the model and return its elements as an array."""
-    model.add_component(name, variable)
-    return flat(variable)
+    model.add_component("variable " + name, variable)
+    found = np.empty(len(variable), dtype=object)
+    for k, element in enumerate(variable.values()):
+        found[k] = element
+    return found
 ''',
     "every": '''
 def every(function):
@@ -73,6 +69,7 @@ class Matrix:
     "rows": '''
 def rows(name, values, lower, upper):
     """Hold every element of an array between its limits; None stands for no limit."""
+    values = values if isinstance(values, np.ndarray) else [values]
 
     def rule(_, k):
         low, high = (side[k] if isinstance(side, list) else side for side in (lower, upper))
@@ -90,7 +87,7 @@ def rows(name, values, lower, upper):
             return pyo.Constraint.Infeasible
         return pyo.inequality(low, value, high)
 
-    model.add_component(name, pyo.Constraint(range(len(values)), rule=rule))
+    model.add_component("row " + name, pyo.Constraint(range(len(values)), rule=rule))
 ''',
     "at_most_one": '''
 def at_most_one(name, *members):
@@ -98,7 +95,7 @@ def at_most_one(name, *members):
     order = list(range(1, len(members) + 1))
     groups = list(zip(*members))
     rule = lambda _, k: (list(groups[k]), order)
-    model.add_component(name, pyo.SOSConstraint(range(len(groups)), rule=rule, sos=1))
+    model.add_component("row " + name, pyo.SOSConstraint(range(len(groups)), rule=rule, sos=1))
 ''',
     "rows_when": '''
 def rows_when(name, values, lower, upper, switches, active):
@@ -112,11 +109,6 @@ def rows_when(name, values, lower, upper, switches, active):
     rows(name, values - above + below, lower, upper)
     at_most_one(name + "__one", while_on, above, below)
 ''',
-    "close": '''
-def close(left, right, zero=0.0):
-    """Return whether two numbers are equal but for rounding."""
-    return left == right or abs(left - right) <= 1e-12 * (max(abs(left), abs(right)) + zero)
-''',
     "one": '''
 def one(value):
     """Return a number that may stand in an array of one."""
@@ -124,10 +116,15 @@ def one(value):
 ''',
 }
 _NEEDS: Final[dict[str, tuple[str, ...]]] = {
-    "elements": ("flat",),
-    "rows_when": ("elements", "flat", "rows", "at_most_one"),
+    "rows": ("relation",),
+    "rows_when": ("elements", "relation", "rows", "at_most_one"),
 }
 
+
+RESERVED: Final = frozenset(
+    (*dir(builtins), *FUNCTIONS, "GOALS", "SOLVERS", "best", "csv", "inf", "main", "model", "nan")
+) | {"np", "optimum", "pyo", "sys", "_"}
+"""Names that a script uses itself."""
 
 # Solver -> the package that brings it, its name, and what it calls the gap.
 _SOLVERS: Final = {
@@ -267,8 +264,8 @@ def main():
             writer = csv.writer(file)
             writer.writerow(["variable", "index", "value"])
             for name, variable in {{{outputs}}}.items():
-                for key in variable:
-                    writer.writerow([name, key, variable[key].value])  # empty where unused
+                for key, element in enumerate(variable):
+                    writer.writerow([name, key, element.value])  # empty where unused
 
 
 if __name__ == "__main__":

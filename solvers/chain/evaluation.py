@@ -1,97 +1,29 @@
-"""The best plan of a chain whose couplers have given values, with multipliers for every row."""
-
-from dataclasses import dataclass
+"""The best plan of a chain, with duals for every row of the program."""
 
 import numpy as np
 
 from engiagent.solvers.chain.model import Model, UnsuitableError
-from engiagent.solvers.chain.numbers import Bounds, bounds_at
-from engiagent.solvers.chain.plain_plan import plan_by_arrays
-from engiagent.solvers.chain.plan import Plan
-from engiagent.solvers.chain.proof import reduced_costs, weighted
-from engiagent.solvers.structure.chain import Kernel, Singles
+from engiagent.solvers.chain.plan import best_plan
+from engiagent.solvers.chain.recursions import Kernel
+from engiagent.solvers.structure.chain import Singles
 from engiagent.solvers.structure.entries import Floats, Ints
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """The best plan for some values of the couplers, for the costs of a minimisation.
-
-    Attributes
-    ----------
-    values
-        Of the couplers, shape (k,).
-    objective, slope
-        The least cost, penalties included, and its derivative by the couplers, shape (k,).
-    excess, penalty
-        The largest amount by which a bound is exceeded, and what that costs in ``objective``.
-    x, y
-        The point (n,) and the multipliers of the rows (m,).
-    reduced
-        Reduced costs of the columns (n,).
-    """
-
-    values: Floats
-    objective: float
-    slope: Floats
-    excess: float
-    penalty: float
-    x: Floats
-    y: Floats
-    reduced: Floats
-
-
-def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
-    """Return the best plan, or None when these values of the couplers allow none.
+def evaluate(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
+    """Return the best point (n,), duals (m,) and reduced costs (n,) of a minimisation, or None.
 
     Raises
     ------
     UnsuitableError
         When the method does not apply to these numbers.
     """
-    bounds = bounds_at(model, values)
-    if kernel == "numba":
-        from engiagent.solvers.chain.compiled_plan import plan_by_steps
-
-        plan = plan_by_steps(model, bounds)
-    else:
-        plan = plan_by_arrays(model, bounds)
-    return None if plan is None else _assembled(model, values, bounds, plan, kernel)
-
-
-def _assembled(
-    model: Model, values: Floats, bounds: Bounds, plan: Plan, kernel: Kernel
-) -> Evaluation:
-    """Put the parts where the program has them."""
-    n, y = model.program.column_count, plan.y
-    excess = plan.x[model.total - len(model.excess_of) :]
-    if len(excess):
-        np.add.at(plan.x, model.excess_of, excess)
-    x = plan.x[:n]
+    plan = best_plan(model, kernel)
+    if plan is None:
+        return None
+    x, y = plan[0][: model.program.column_count], plan[1]
     x[model.held] = model.lower[model.held]
-    x[model.chain.couplers] = values
-    cost = model.cost[:n]
-    _settle_outside(model, x, cost)
-    penalty = 0.0
-    if len(excess):
-        penalty = float((_penalties(model) * excess).sum())
-    reduced = _price_singles(model, bounds.constant, y, kernel)
-    return Evaluation(
-        values=values,
-        objective=weighted(cost, x, kernel) + penalty,
-        slope=reduced[model.chain.couplers],
-        excess=float(np.abs(excess).max(initial=0.0)),
-        penalty=penalty,
-        x=x,
-        y=y,
-        reduced=reduced,
-    )
-
-
-def _penalties(model: Model) -> Floats:
-    """Return what a unit of each excess costs beyond the cost of its column."""
-    own: Floats = model.cost[model.total - len(model.excess_of) :] - model.cost[model.excess_of]
-    return own
+    _settle_outside(model, x, model.cost[: len(x)])
+    return x, y, _price_singles(model, y)
 
 
 def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
@@ -107,11 +39,12 @@ def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
     x[alone] = best
 
 
-def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) -> Floats:
+def _price_singles(model: Model, y: Floats) -> Floats:
     """Hand the reduced costs of bounds to the rows that set them; return what remains, (n,)."""
     program, entries, passes = model.program, model.chain.entries, model.chain.passes
+    constant = model.rows.constant
     cost = model.cost[: program.column_count]
-    reduced = reduced_costs(cost, entries, y, kernel)
+    reduced = cost - entries.transposed_times(y)
     if not passes:
         return reduced
     ends = [_ends(model, singles, constant) for singles in passes]
@@ -131,7 +64,7 @@ def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) ->
             rows = _one_each(rows, columns, len(reduced))
         if len(rows):
             y[singles.rows[rows]] = slope[rows] / singles.values[rows]
-            reduced = reduced_costs(cost, entries, y, kernel)
+            reduced = cost - entries.transposed_times(y)
     return reduced
 
 

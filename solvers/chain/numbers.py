@@ -1,4 +1,4 @@
-"""The numbers of the steps once the couplers of a chain have values."""
+"""The steps of a chain as arrays, with finite bounds."""
 
 from dataclasses import dataclass, replace
 
@@ -7,23 +7,6 @@ import numpy as np
 from engiagent.solvers.chain.local import Local
 from engiagent.solvers.chain.model import Model, UnsuitableError, spread
 from engiagent.solvers.structure.entries import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """What the values of the couplers decide.
-
-    Attributes
-    ----------
-    constant
-        What fixed columns and couplers add up to in each row, shape (m,).
-    lower, upper
-        Of columns, slacks and excesses, shape (total,).
-    """
-
-    constant: Floats
-    lower: Floats
-    upper: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,47 +29,7 @@ class Numbers:
     upper: Floats
 
 
-def bounds_at(model: Model, values: Floats) -> Bounds:
-    """Return the bounds for values of the couplers, shape (k,)."""
-    program, n = model.program, model.program.column_count
-    constant = model.rows.constant
-    if len(values):
-        point = np.zeros(n)
-        point[model.chain.couplers] = values
-        constant = constant + model.couplings.times(point)
-    if model.total == n:
-        return Bounds(constant, model.lower, model.upper)
-    lower, upper = np.zeros(model.total), np.zeros(model.total)
-    lower[:n], upper[:n] = model.lower, model.upper
-    rows, last = model.slack_rows, n + len(model.slack_rows)
-    lower[n:last] = program.row_lower[rows] - constant[rows]
-    upper[n:last] = program.row_upper[rows] - constant[rows]
-    if last < model.total:
-        _bound_by_couplers(model, constant, lower, upper)
-    return Bounds(constant, lower, upper)
-
-
-def _bound_by_couplers(model: Model, constant: Floats, lower: Floats, upper: Floats) -> None:
-    """Set the bounds that depend on couplers, and those of the excesses beyond them."""
-    rows, columns, values = model.bounding.rows, model.bounding.columns, model.bounding.values
-    is_slack = columns >= model.program.column_count
-    low_row = model.program.row_lower[rows] - constant[rows]
-    high_row = model.program.row_upper[rows] - constant[rows]
-    above = np.isfinite(high_row) == (values > 0)
-    with np.errstate(invalid="ignore"):
-        limits = np.where(np.isfinite(high_row), high_row, low_row) / values
-    low = np.where(is_slack, -np.inf, lower[columns])
-    high = np.where(is_slack, np.inf, upper[columns])
-    limit = np.where(above, np.minimum(limits, high), np.maximum(limits, low))
-    lower[columns] = np.where(above, np.minimum(low, limit), limit)
-    upper[columns] = np.where(above, limit, np.maximum(high, limit))
-    excess = slice(model.total - len(columns), None)
-    with np.errstate(invalid="ignore"):
-        lower[excess] = np.where(above, np.maximum(0.0, low - limit), low - limit)
-        upper[excess] = np.where(above, high - limit, np.minimum(0.0, high - limit))
-
-
-def numbers_at(model: Model, bounds: Bounds) -> Numbers:
+def numbers_at(model: Model) -> Numbers:
     """Return the numbers of the steps.
 
     Raises
@@ -96,7 +39,7 @@ def numbers_at(model: Model, bounds: Bounds) -> Numbers:
     """
     program, chain, rows = model.program, model.chain, model.rows
     relaxed = program.row_lower < program.row_upper
-    right = program.row_upper - bounds.constant
+    right = program.row_upper - rows.constant
     if relaxed.any():
         right[relaxed] = 0.0
     inflow = right[chain.chain_rows] / rows.scale
@@ -106,9 +49,11 @@ def numbers_at(model: Model, bounds: Bounds) -> Numbers:
     if flip.any():
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     local = Local(
-        *model.tables,
-        lower=spread(bounds.lower, model.columns),
-        upper=spread(bounds.upper, model.columns),
+        cost=spread(model.cost, model.columns),
+        alpha=spread(rows.alpha, model.columns),
+        beta=spread(rows.beta, model.columns),
+        lower=spread(model.lower, model.columns),
+        upper=spread(model.upper, model.columns),
         demand=spread(right, chain.balance_rows),
     )
     sides = (local.lower, local.upper)

@@ -1,21 +1,128 @@
-"""What the best plan of a chain is given as."""
+"""The best plan of a chain, for all steps at once with numpy; only recursions go step by step."""
 
-from dataclasses import dataclass
+from typing import Final
 
-from engiagent.solvers.structure.entries import Floats
+import numpy as np
+
+from engiagent.solvers.chain import recursions
+from engiagent.solvers.chain.local import balance_prices, split_changes, step_cost
+from engiagent.solvers.chain.model import Model
+from engiagent.solvers.chain.numbers import numbers_at
+from engiagent.solvers.chain.recursions import Kernel, run
+from engiagent.solvers.chain.scaling import Scale, Steps
+from engiagent.solvers.structure.entries import Bools, Floats, Ints
+
+SNAP: Final = 1e-11
+"""How near to a bound, relative to the largest state, a state counts as being at it."""
+SLACK: Final = 1e-9
+"""By how much of the largest state the plans may miss a bound through rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The best columns of all steps, with multipliers.
+def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
+    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None.
 
-    Attributes
-    ----------
-    x
-        Columns of the program, slacks and excesses, shape (total,); 0 outside of steps.
-    y
-        Multipliers of the chain and balance rows, shape (m,), 0 elsewhere.
+    Raises
+    ------
+    UnsuitableError
+        When the method does not apply to these numbers.
     """
+    numbers, chain, ratio = numbers_at(model), model.chain, model.rows.ratio
+    cost = step_cost(numbers.local)
+    if cost is None:
+        return None
+    steps = Steps(
+        slopes=cost.slopes,
+        lengths=cost.changes[1:] - cost.changes[:-1],
+        least=cost.changes[0],
+        most=cost.changes[-1],
+        ratio=ratio,
+        inflow=numbers.inflow,
+        lower=numbers.lower,
+        upper=numbers.upper,
+    )
+    states = best_states(steps, model.units, kernel)
+    if states is None:
+        return None
+    size = np.maximum(np.abs(steps.lower), np.abs(steps.upper))
+    before = np.concatenate((np.zeros(1), states[:-1]))
+    change = np.clip(states - ratio * before - steps.inflow, steps.least, steps.most)
+    near = SNAP * np.maximum(np.maximum(size, np.abs(before)), steps.most - steps.least)
+    split = split_changes(numbers.local, cost, change, near)
+    at_bounds = states <= steps.lower + SNAP * size, states >= steps.upper - SNAP * size
+    prices = state_prices(model.units, (-split.high, -split.low), at_bounds, kernel)
+    x, y = np.zeros(model.total), np.zeros(model.program.row_count)
+    real = model.columns >= 0
+    x[model.columns[real]] = split.x[real]
+    real = chain.states >= 0
+    x[chain.states[real]] = (model.rows.turn * states)[real]
+    y[chain.chain_rows] = prices / model.rows.scale
+    tail = chain.balance_rows >= 0
+    if tail.any():
+        y[chain.balance_rows[tail]] = balance_prices(numbers.local, split.x, prices)[tail]
+    return x, y
 
-    x: Floats
-    y: Floats
+
+def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:
+    """Return the best state after each step, shape (N,), or None when nothing is allowed."""
+    factor = scale.factor
+    parts = [steps.lower, steps.upper, steps.inflow, steps.least, steps.most]
+    if (factor != 1.0).any():
+        parts = [part * factor for part in parts]
+    low, high, inflow, least, most = parts
+    inside = [np.where(scale.begins, 0.0, np.roll(end, 1) / scale.jumps) for end in (low, high)]
+    size = np.maximum(np.abs(low), np.abs(high))
+    reach = SLACK * np.maximum(np.maximum(size, np.abs(inside[1])), np.abs(inflow))
+    counts, slopes, spans = _packed(steps, scale)
+    backwards = (
+        *(counts, least, most, inflow, *inside, low, high),
+        *(scale.begins, scale.jumps, scale.syncs, reach),
+    )
+    levels, found = np.empty(len(spans)), np.empty(len(low))
+    parts = [part[::-1] for part in backwards]
+    if run(recursions.value_levels, kernel, levels, (slopes, spans), parts) >= 0:
+        return None
+    margin = SNAP * size
+    forwards = counts, scale.jumps, inflow + least, low, high, low + margin, high - margin
+    run(recursions.plan, kernel, found, (spans, levels), forwards)
+    # The bounds themselves, and not what two roundings make of them.
+    result = np.where(found == low, steps.lower, found / factor)
+    return np.where(found == high, steps.upper, result)
+
+
+def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
+    """Return how many segments each step has, their slopes negated and their lengths, scaled."""
+    real = steps.lengths.T > 0
+    slopes = (-steps.slopes / scale.factor - scale.holding).T[real]
+    return real.sum(axis=1), slopes, (steps.lengths * scale.factor).T[real]
+
+
+def state_prices(
+    scale: Scale, allowed: tuple[Floats, Floats], at_bounds: tuple[Bools, Bools], kernel: Kernel
+) -> Floats:
+    """Return a price of the state after each step that fits all steps, shape (N,).
+
+    Parameters
+    ----------
+    allowed
+        The least and largest price that each step's own cost allows, shapes (N,).
+    at_bounds
+        Whether the state after each step is at its lower and at its upper bound, shapes (N,).
+    """
+    factor, holding = scale.factor, scale.holding
+    low, high = (side / factor - holding for side in allowed)
+    at_lower, at_upper = at_bounds
+    # Within a run nothing separates the prices, so that its intervals can be intersected at once.
+    ends = at_lower | at_upper
+    first = np.concatenate((np.ones(1, dtype=bool), ends[:-1])) | scale.begins | (scale.jumps != 1)
+    starts = np.flatnonzero(first)
+    lasts = np.append(starts[1:], len(low)) - 1
+    low, high = np.maximum.reduceat(low, starts), np.minimum.reduceat(high, starts)
+    middle = 0.5 * (low + high)
+    crossed = low > high  # by rounding
+    low, high = np.where(crossed, middle, low), np.where(crossed, middle, high)
+    # At its lower bound a state may be worth less than to the next step, at its upper one more.
+    parts = low, high, at_lower[lasts], at_upper[lasts], scale.begins[starts], scale.jumps[starts]
+    prices = np.empty(len(starts))
+    run(recursions.price, kernel, prices, [part.astype(np.float64) for part in parts], ())
+    runs = np.repeat(prices, lasts - starts + 1)
+    return factor * (runs + holding)

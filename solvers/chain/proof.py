@@ -1,12 +1,10 @@
-"""The bound that multipliers prove, and how far a point is from obeying a program."""
+"""The bound that duals prove, and how far a point is from obeying a program."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.structure.chain import Kernel
 from engiagent.solvers.structure.entries import Entries, Floats
 
 NOISE = 1e-11
@@ -15,7 +13,7 @@ NOISE = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A point with multipliers, for the costs of a minimisation.
+    """A point with duals, for the costs of a minimisation.
 
     Attributes
     ----------
@@ -35,89 +33,45 @@ class Proof:
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
 
 
-def weighted(cost: Floats, x: Floats, kernel: Kernel) -> float:
-    """Return ``cost · x``."""
-    if kernel == "numba":
-        return float(_compiled().weighted(cost, x))
-    return float((cost * x).sum())  # no dot product: BLAS waits for threads that others have taken
-
-
-def reduced_costs(cost: Floats, entries: Entries, y: Floats, kernel: Kernel) -> Floats:
-    """Return ``cost - Aᵀ y``, shape (n,)."""
-    if kernel == "numba":
-        reduced = cost.copy()
-        _compiled().subtract_transposed(entries.packed, y, reduced)
-        return reduced
-    return cost - entries.transposed_times(y)
-
-
 def prove(
-    program: Program,
-    entries: Entries,
-    cost: Floats,
-    point: tuple[Floats, Floats, Floats],
-    kernel: Kernel,
+    program: Program, entries: Entries, cost: Floats, point: tuple[Floats, Floats, Floats]
 ) -> Proof:
-    """Return what a point x, row multipliers y and reduced costs, (n,), (m,) and (n,), are worth.
+    """Return what a point x, duals y and reduced costs, (n,), (m,) and (n,), are worth.
 
     ``cost`` is that of a minimisation and the reduced costs are ``cost - Aᵀ y``.
     """
     x, y, reduced = point
-    rows, columns = (
-        (program.row_lower, program.row_upper),
-        (program.column_lower, program.column_upper),
-    )
-    objective = weighted(cost, x, kernel)
-    if kernel == "numba":
-        compiled, nothing = _compiled(), np.zeros(0)
-        bound = compiled.least_over_box(y, nothing, *rows)
-        part = compiled.least_over_box(reduced, nothing, *columns)
-        if part == -np.inf:  # perhaps only through rounding
-            sizes = np.abs(cost)
-            compiled.add_sizes(entries.packed, y, sizes)
-            part = compiled.least_over_box(reduced, NOISE * sizes, *columns)
-        return Proof(objective, bound + part, compiled.residual(entries.packed, x, *rows, *columns))
-    bound = _least(y, *rows, np.zeros(len(y)))
+    columns = program.column_lower, program.column_upper
+    bound = _least(y, program.row_lower, program.row_upper, np.zeros(len(y)))
     noise = np.zeros(len(x))
-    infinite = ~(np.isfinite(program.column_lower) & np.isfinite(program.column_upper))
+    infinite = ~(np.isfinite(columns[0]) & np.isfinite(columns[1]))
     if infinite.any():
         sizes = np.abs(entries.values * y[entries.rows])
-        noise = np.abs(cost) + np.bincount(entries.columns, sizes, len(x))
+        noise = np.abs(cost) + np.bincount(entries.stored, sizes, len(x))
         noise = np.where(infinite, NOISE * noise, 0.0)
     bound += _least(reduced, *columns, noise)
-    return Proof(objective, bound, residual(program, entries, x))
-
-
-def _compiled() -> Any:
-    from engiagent.solvers.chain import compiled_rows
-
-    return compiled_rows
+    # Sums of products, not dot products: BLAS waits for threads that others have taken.
+    return Proof(float((cost * x).sum()), bound, residual(program, entries, x))
 
 
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
     """Return the least of ``slope · z`` over a box; -inf where it has no end."""
     with np.errstate(invalid="ignore"):
-        # Sums of products, not dot products: BLAS waits for threads that others have taken.
-        total = float(
-            (np.maximum(slope, 0.0) * lower).sum() + (np.minimum(slope, 0.0) * upper).sum()
-        )
-    if np.isfinite(total):
-        return total  # no bound is infinite: there is nothing to tell from noise
-    end = np.where(slope > 0, lower, upper)
-    active = np.abs(slope) > noise
-    with np.errstate(invalid="ignore"):
-        terms = np.where(active, slope * end, 0.0)
+        terms = slope * np.where(slope > 0, lower, upper)
+        total = float(terms.sum())
+        if np.isfinite(total):
+            return total  # no bound is infinite: there is nothing to tell from noise
+        terms = np.where(np.abs(slope) > noise, terms, 0.0)
     return float(terms.sum()) if np.isfinite(terms).all() else -np.inf
 
 
 def residual(program: Program, entries: Entries, x: Floats) -> float:
     """Return the largest violation of a row or bound, relative to the size of its terms."""
-    activity, size = entries.times(x), entries.sizes_times(x)
-    worst = _miss(activity, program.row_lower, program.row_upper, size)
-    return max(worst, _miss(x, program.column_lower, program.column_upper, np.abs(x)))
-
-
-def _miss(value: Floats, lower: Floats, upper: Floats, size: Floats) -> float:
-    miss = np.maximum(lower - value, value - upper)
-    off = np.flatnonzero(~(miss <= 0.0))
-    return float((miss[off] / np.maximum(1.0, size[off])).max(initial=0.0))
+    terms = entries.values * x[entries.stored]
+    activity = entries.sums_by_row(terms)
+    off = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    worst = np.maximum(program.column_lower - x, x - program.column_upper)
+    worst = worst / np.maximum(1.0, np.abs(x))
+    if not (off <= 0.0).all():
+        worst = np.append(worst, off / np.maximum(1.0, entries.sums_by_row(np.abs(terms))))
+    return float(np.maximum(worst, 0.0).max(initial=0.0))

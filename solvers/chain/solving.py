@@ -1,6 +1,5 @@
 """The door to the exact method for storage chains."""
 
-import math
 import time
 from dataclasses import replace
 
@@ -9,26 +8,19 @@ import numpy as np
 from engiagent import __version__
 from engiagent.formulations.program import Program
 from engiagent.solvers.chain.evaluation import evaluate
-from engiagent.solvers.chain.kernels import choose_kernel
 from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
 from engiagent.solvers.chain.proof import prove
-from engiagent.solvers.chain.search import best_value
-from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import Kernel, StorageChain
+from engiagent.solvers.chain.recursions import Kernel, choose_kernel
+from engiagent.solvers.result import SolverResult, relative_gap
+from engiagent.solvers.structure.chain import StorageChain
 from engiagent.solvers.structure.entries import Floats
 
 NAME = "engiagent storage chain"
 PROVEN = 1e-9
-EVALUATIONS = 20
-"""How many evaluations a coupler takes, about."""
 
 
 def solve_chain(
-    program: Program,
-    chain: StorageChain,
-    options: SolveOptions | None = None,
-    *,
-    kernel: Kernel | None = None,
+    program: Program, chain: StorageChain, *, kernel: Kernel | None = None
 ) -> SolverResult | None:
     """Solve a program that is made of storage chains, exactly.
 
@@ -38,8 +30,6 @@ def solve_chain(
         The program, as :func:`engiagent.solvers.validate.check_program` accepts it.
     chain
         What :func:`engiagent.solvers.structure.recognise` found in it.
-    options
-        Of these only ``time_limit`` matters, after which the search for a peak gives up.
     kernel
         ``plain`` or ``numba``; None chooses.
 
@@ -50,46 +40,23 @@ def solve_chain(
         about the program, and the ordinary solver has to be asked.
     """
     started = time.perf_counter()
-    kernel = kernel or choose_kernel(chain.steps * (EVALUATIONS if len(chain.couplers) else 1))
+    kernel = kernel or choose_kernel(chain.steps)
     try:
-        model = build_model(program, chain, kernel)
-        limit = None if options is None else options.time_limit
-        found = _best(model, kernel, math.inf if limit is None else started + limit)
+        model = build_model(program, chain)
+        found = evaluate(model, kernel)
     except UnsuitableError:
         return None
     if found is None:
         return None
-    result = _proven(model, *found, kernel)
+    result = _proven(model, *found)
     return None if result is None else _timed(result, time.perf_counter() - started)
 
 
-def _best(
-    model: Model, kernel: Kernel, deadline: float = math.inf
-) -> tuple[Floats, Floats, Floats] | None:
-    """Return a point, multipliers and reduced costs, or None."""
-    if not len(model.chain.couplers):
-        found = evaluate(model, np.zeros(0), kernel)
-        return None if found is None else (found.x, found.y, found.reduced)
-    if np.isin(model.excess_of, model.chain.alone).any():
-        raise UnsuitableError("a coupler bounds a column that stands in no step")
-    if len(model.chain.couplers) > 1:
-        return None
-    return best_value(model, _box(model), kernel, deadline)
-
-
-def _box(model: Model) -> tuple[float, float]:
-    """Return the bounds of the only coupler."""
-    coupler = model.chain.couplers[0]
-    return float(model.lower[coupler]), float(model.upper[coupler])
-
-
-def _proven(
-    model: Model, x: Floats, y: Floats, reduced: Floats, kernel: Kernel
-) -> SolverResult | None:
+def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
     program, sign = model.program, model.sign
     np.clip(x, program.column_lower, program.column_upper, out=x)
     cost = model.cost[: program.column_count]
-    proof = prove(program, model.chain.entries, cost, (x, y, reduced), kernel)
+    proof = prove(program, model.chain.entries, cost, (x, y, reduced))
     if not (proof.gap <= PROVEN and proof.residual <= PROVEN):
         return None
     for prices in (y, reduced):

@@ -10,7 +10,7 @@ from engiagent.formulations.values import Floats
 ROUNDING = 1e-10
 """How far below zero, relative to the largest, an eigenvalue may lie from rounding."""
 DENSE = 400
-"""Largest block whose eigenvalues are computed; larger ones are factored sparsely."""
+"""How many columns of a diagonal go together."""
 
 
 def hessian(products: Products, count: int) -> Any:
@@ -45,24 +45,13 @@ def factor(matrix: Any) -> Any | None:
     n = matrix.shape[0]
     pieces = []
     for columns, block in _blocks(matrix):
-        rows = _dense_factor(block.toarray()) if len(columns) <= DENSE else _sparse_factor(block)
+        rows = _dense_factor(block.toarray())
         if rows is None:
             return None
         piece = csr_array(rows).tocoo()
         place = (piece.row, columns[piece.col])
         pieces.append(csr_array((piece.data, place), shape=(piece.shape[0], n)))
     return vstack(pieces, format="csr") if pieces else csr_array((0, n))
-
-
-def is_positive(matrix: Any) -> bool:
-    """Return whether a sparse symmetric matrix has no negative curvature."""
-    if matrix.nnz == 0:
-        return True
-    if np.any(matrix.diagonal() < 0):
-        return False
-    if matrix.nnz == np.count_nonzero(matrix.diagonal()):
-        return True
-    return factor(matrix) is not None
 
 
 def _blocks(matrix: Any) -> list[tuple[Any, Any]]:
@@ -96,28 +85,3 @@ def _dense_factor(block: Floats) -> Floats | None:
     keep = eigenvalues > ROUNDING * largest
     factored: Floats = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
     return factored
-
-
-def _sparse_factor(block: Any) -> Any | None:
-    """Factor a large block by elimination without row exchanges; singular ones are done densely."""
-    from scipy.sparse import csr_array, diags_array
-    from scipy.sparse.linalg import splu
-
-    try:
-        found = splu(
-            block.tocsc(),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # exactly singular
-        return _dense_factor(block.toarray())
-    pivots = found.U.diagonal()
-    if not np.array_equal(found.perm_r, found.perm_c) or np.any(
-        np.abs(pivots) <= 1e-8 * np.max(np.abs(pivots))
-    ):
-        return _dense_factor(block.toarray())
-    if np.any(pivots < 0):
-        return None
-    back = np.asarray(found.perm_c)
-    return csr_array(diags_array(np.sqrt(pivots)) @ found.L.T.tocsr())[:, back]

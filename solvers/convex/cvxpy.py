@@ -1,12 +1,19 @@
-"""Programs as CVXPY problems, to go on with by hand, and CVXPY's solvers as ``cvxpy-<solver>``.
+"""Convex programs through CVXPY: Clarabel and SCS over cones, and a problem to go on with by hand.
 
-Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor, and
-functions CVXPY's own atoms, whose rules then decide whether the problem is convex.
+Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor, rows
+with one negative eigenvalue second-order cones, and functions CVXPY's own atoms, whose rules then
+decide whether the problem is convex.
+
+Sources: P. J. Goulart, Y. Chen, Clarabel: an interior-point solver for conic programs with
+quadratic objectives, arXiv:2405.12762; B. O'Donoghue, E. Chu, N. Parikh, S. Boyd, Conic
+optimization via operator splitting and homogeneous self-dual embedding,
+doi:10.1007/s10957-016-0892-3; A. Agrawal, R. Verschueren, S. Diamond, S. Boyd, A rewriting system
+for convex optimization problems, doi:10.1080/23307706.2017.1397554.
 """
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -14,34 +21,70 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.classify import ProblemClass
+from engiagent.formulations.classify import ProblemClass, has_convex_products
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.curvature import factor, hessian
+from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.functions import root_of
 from engiagent.solvers.convex.lifting import lifted, lowered
-from engiagent.solvers.convex.outcome import Ending, conclude
-from engiagent.solvers.convex.quadratic_rows import cone_of_row
-from engiagent.solvers.convex.reduction import Reduction, same
+from engiagent.solvers.convex.optimality import Multipliers
+from engiagent.solvers.convex.outcome import Ending, conclude, discrete_refusal
+from engiagent.solvers.convex.quadratic_rows import Cone, interval, quadratic_rows
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.validate import place_of
 
-REQUIRES: Final = ("cvxpy",)
-CONES: Final[dict[ProblemClass, Need]] = {
-    "LP": "convex",
-    "QP": "convex",
-    "SOCP": "convex",
-    "NLP": "convex",
+CONES: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP", "NLP"), "convex")
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global", "kinked"})
+APEX: Final = 1e-6
+"""Height, relative to the point, below which a cone is at its apex, where no multiplier of its row
+exists: the objective changes faster than any multiple of the right-hand side."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """One of CVXPY's solvers: CVXPY's choice and its default tolerances are never used.
+
+    Attributes
+    ----------
+    settings
+        Its options, tolerances above all.
+    options
+        How it honours :class:`SolveOptions`: the name of its own option, or what else happens.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    options: Mapping[str, str]
+
+
+COMMON: Final = {
+    "gap": "convex programs are solved to 1e-9 whatever it says",
+    "seed": "makes no random choices",
 }
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
-SETTINGS: Final[dict[str, dict[str, Any]]] = {
-    "clarabel": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
-    "scs": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 500_000},
+SOLVERS: Final = {
+    "clarabel": Solver(
+        "Clarabel",
+        {
+            "tol_gap_abs": 1e-10,
+            "tol_gap_rel": 1e-10,
+            "tol_feas": 1e-10,
+            "tol_infeas_abs": 1e-10,
+            "tol_infeas_rel": 1e-10,
+            "max_iter": 300,
+        },
+        {**COMMON, "time_limit": "`time_limit`", "threads": "`max_threads`"},
+    ),
+    "scs": Solver(
+        "SCS",
+        {"eps_abs": 1e-9, "eps_rel": 1e-9, "eps_infeas": 1e-9, "max_iters": 500_000},
+        {
+            **COMMON,
+            "time_limit": "`time_limit_secs`",
+            "threads": "runs on one thread",
+            "log": "`log_csv_filename`",
+        },
+    ),
 }
-"""Solvers offered, with tolerances: CVXPY's choice and its defaults are never used."""
-TIME_LIMITS: Final = {"clarabel": "time_limit", "scs": "time_limit_secs"}
 KINDS: Final = {
     "optimal": "solved",
     "optimal_inaccurate": "solved",
@@ -68,6 +111,10 @@ class CvxpyProblem:
     lower, upper
         The constraints ``activity >= row_lower`` and ``activity <= row_upper``, None where no row
         has that side, and the numbers of the rows in them.
+    cones
+        Constraints of second-order cones of one size each, and the rows that they are.
+    atoms
+        Each function with its terms in the rows, to name one that breaks CVXPY's rules.
     """
 
     problem: Any
@@ -75,22 +122,32 @@ class CvxpyProblem:
     x: Any
     lower: tuple[Any, Any]
     upper: tuple[Any, Any]
-    cones: tuple[tuple[int, float, Any], ...] = ()
+    cones: tuple[tuple[Any, list[Cone]], ...] = ()
+    atoms: tuple[tuple[Atom, Any], ...] = ()
 
-    def row_dual(self, count: int, sign: float) -> Floats:
-        """Return ∂objective/∂right-hand side of a solved problem, shape (count,).
-
-        ``sign`` is -1 for a maximisation.
-        """
-        dual = np.zeros(count)
+    def multipliers(self, program: Program, x: Floats) -> Multipliers:
+        """Return the multipliers of a solved problem, in the program's own sense."""
+        sign = -1.0 if program.sense == "maximize" else 1.0
+        y, pull, slack = np.zeros(program.row_count), np.zeros(len(x)), 0.0
         for (constraint, rows), side in ((self.lower, 1.0), (self.upper, -1.0)):
             if constraint is not None and constraint.dual_value is not None:
-                dual[rows] += sign * side * np.ravel(constraint.dual_value)
-        for row, side, cone in self.cones:
-            # The row is |F|² - v² <= 0, whose gradient is 2 v times that of |F| - v <= 0.
-            height = max(float(np.ravel(cone.args[0].value)[0]), np.finfo(float).tiny)
-            dual[row] = -sign * side * float(np.ravel(cone.dual_value[0])[0]) / (2.0 * height)
-        return dual
+                y[rows] += side * np.ravel(constraint.dual_value)
+        apex: list[int] = []
+        size = max(1.0, float(np.max(np.abs(x), initial=0.0)))
+        for constraint, members in self.cones:
+            heads, bodies = (np.asarray(dual) for dual in constraint.dual_value)
+            duals = np.vstack([heads.reshape(1, -1), bodies.reshape(-1, len(members))])
+            for cone, dual in zip(members, duals.T, strict=True):
+                height = float(cone.height.at(x)[0])
+                if height > APEX * size:
+                    # The row is |F|² - v² <= 0, whose gradient is 2 v times that of |F| - v <= 0.
+                    y[cone.row] = -cone.side * dual[0] / (2.0 * height)
+                    continue
+                apex.append(cone.row)
+                for form, weights in ((cone.height, dual[:1]), (cone.body, dual[1:])):
+                    pull -= affine_matrix(form, len(x)).T @ weights
+                    slack += float(weights @ form.at(x))
+        return Multipliers(sign * y, pull, slack, tuple(apex))
 
 
 def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
@@ -121,16 +178,22 @@ def build(program: Program) -> CvxpyProblem:
     x = cvxpy.hstack(list(variables.values()))
     sign = -1.0 if program.sense == "maximize" else 1.0
     total = program.cost @ x + program.offset
-    squares = factor(sign * hessian(program.products.of_objective(), program.column_count))
-    if squares is None:
-        raise EngiagentError("CVXPY cannot take this program: its objective is not convex")
-    if squares.shape[0]:
-        total = total + sign * cvxpy.sum_squares(squares @ x) / 2
-    curved, cones = _quadratic_rows(program, x)
-    whole = [row for row, _, _ in cones]
+    if not has_convex_products(program):
+        shape = "concave" if sign < 0 else "convex"
+        raise EngiagentError(f"CVXPY cannot take this program: its objective is not {shape}")
+    curvature = of_objective(program)
+    if curvature.nnz:
+        total = total + sign * cvxpy.quad_form(x, cvxpy.psd_wrap(sign * curvature)) / 2
+    sums, cones = quadratic_rows(program, "CVXPY")
+    curved = [
+        (rows, side * (_spread(number, len(rows)) @ cvxpy.square(root @ x)))
+        for rows, side, root, number in sums
+    ]
+    atoms = []
     for part in program.nonlinear:
         rows = part.row_numbers()
         terms = cvxpy.multiply(np.broadcast_to(part.coefficients, rows.shape), _atom(part.atom, x))
+        atoms.append((part.atom, terms))
         inside = np.flatnonzero(rows != OBJECTIVE)
         if len(inside):
             curved.append((rows[inside], terms[inside]))
@@ -139,17 +202,33 @@ def build(program: Program) -> CvxpyProblem:
             total = total + cvxpy.sum(terms[goal])
     sides = []
     for bounds, above in ((program.row_lower, True), (program.row_upper, False)):
-        rows = np.setdiff1d(np.flatnonzero(np.isfinite(bounds)), whole)
+        rows = np.setdiff1d(np.flatnonzero(np.isfinite(bounds)), [cone.row for cone in cones])
         constraint = None
         if len(rows):
             activity = _activity(program, x, rows, curved)
             constraint = activity >= bounds[rows] if above else activity <= bounds[rows]
         sides.append((constraint, rows))
+    stacked = _stacked(cones, x)
     goal = cvxpy.Maximize(total) if sign < 0 else cvxpy.Minimize(total)
     constraints = [constraint for constraint, _ in sides if constraint is not None]
-    limits = [*constraints, *(cone for _, _, cone in cones), *_bounds(program, x)]
+    limits = [*constraints, *(cone for cone, _ in stacked), *_bounds(program, x)]
     problem = cvxpy.Problem(goal, limits)
-    return CvxpyProblem(problem, variables, x, sides[0], sides[1], tuple(cones))
+    return CvxpyProblem(problem, variables, x, sides[0], sides[1], stacked, tuple(atoms))
+
+
+def _stacked(cones: list[Cone], x: Any) -> tuple[tuple[Any, list[Cone]], ...]:
+    """Return the cones as one constraint for each size."""
+    cvxpy = _library()
+    groups: dict[int, list[Cone]] = {}
+    for cone in cones:
+        groups.setdefault(cone.body.size, []).append(cone)
+    found = []
+    for size, members in groups.items():
+        heads = cvxpy.hstack([_form(cone.height, x) for cone in members])
+        bodies = cvxpy.hstack([_form(cone.body, x) for cone in members])
+        matrix = cvxpy.reshape(bodies, (size, len(members)), order="F")
+        found.append((cvxpy.SOC(heads, matrix, axis=0), members))
+    return tuple(found)
 
 
 def _variables(program: Program) -> dict[str, Any]:
@@ -191,41 +270,6 @@ def _activity(program: Program, x: Any, rows: Any, curved: list[tuple[Any, Any]]
     return total
 
 
-def _quadratic_rows(
-    program: Program, x: Any
-) -> tuple[list[tuple[Any, Any]], list[tuple[int, float, Any]]]:
-    """Return rows with the sums of squares in them, and the rows that are cones."""
-    cvxpy = _library()
-    products = program.products.of_rows()
-    curved: list[tuple[Any, Any]] = []
-    cones: list[tuple[int, float, Any]] = []
-    for row in np.unique(products.rows).tolist():
-        chosen = products.rows == row
-        mine = type(products)(
-            products.rows[chosen],
-            products.first[chosen],
-            products.second[chosen],
-            products.values[chosen],
-        )
-        side = 1.0 if np.isinf(program.row_lower[row]) else -1.0
-        open_ended = np.isinf(program.row_lower[row]) or np.isinf(program.row_upper[row])
-        squares = factor(side * hessian(mine, program.column_count) / 2)
-        if squares is not None:
-            square = cvxpy.reshape(side * cvxpy.sum_squares(squares @ x), (1,), order="C")
-            curved.append((np.array([row]), square))
-            continue
-        found = cone_of_row(program, mine, row, side, Reduction(program, "CVXPY"))
-        if found is None or not open_ended:
-            name = place_of(program, program.rows, row)
-            raise EngiagentError(
-                f"CVXPY cannot take this program: the products of {name} are neither convex there "
-                "nor a second-order cone"
-            )
-        height, body = (_form(form, x) for form in found)
-        cones.append((row, side, cvxpy.SOC(height[0], body)))
-    return curved, cones
-
-
 def _spread(rows: Any, count: int) -> Any:
     from scipy.sparse import coo_array
 
@@ -245,8 +289,8 @@ def _form(form: Form, x: Any) -> Any:
 
 
 def _atom(atom: Atom, x: Any) -> Any:
-    if atom.function == "sqrt":
-        return _sqrt(atom, x)
+    if atom.function in ("sqrt", "quotient"):
+        return (_sqrt if atom.function == "sqrt" else _quotient)(atom, x)
     rule = _ATOMS.get(atom.function)
     if rule is None:
         place = f" in {atom.origin}" if atom.origin else ""
@@ -325,6 +369,24 @@ def _product(atom: Atom, inner: list[Any]) -> Any:
     return cvxpy.multiply(inner[0], inner[1])
 
 
+def root_of(atom: Atom, count: int) -> Form | None:
+    """Return the affine form whose square an atom is, None when there is none."""
+    if atom.function == "power" and np.all(atom.numbers[0] == 2.0) and atom.args[0].is_affine:
+        return atom.args[0]
+    if atom.function == "product" and same(atom.args[0], atom.args[1], count):
+        return atom.args[0]
+    return None
+
+
+def same(first: Form, second: Form, count: int) -> bool:
+    """Return whether two affine forms are equal."""
+    if not (first.is_affine and second.is_affine):
+        return False
+    difference = affine_matrix(first, count) - affine_matrix(second, count)
+    shifted = np.broadcast_to(first.constant - second.constant, (first.size,))
+    return not shifted.any() and int(difference.count_nonzero()) == 0
+
+
 def _width(atom: Atom) -> int:
     """Return one more than the largest column in an atom's arguments."""
     forms = [*atom.args, *(f for form in atom.args for inner in atoms(form) for f in inner.args)]
@@ -332,10 +394,21 @@ def _width(atom: Atom) -> int:
     return 1 + max((int(numbers.max()) for numbers in columns), default=0)
 
 
-def _quotient(atom: Atom, inner: list[Any]) -> Any:
+def _quotient(atom: Atom, x: Any) -> Any:
+    """Return a square over what it is divided by as such, else a product with a reciprocal."""
     cvxpy = _library()
 
-    return cvxpy.multiply(inner[0], cvxpy.inv_pos(inner[1]))
+    over = atom.args[0]
+    parts = over.parts
+    if len(parts) == 1 and not over.terms and not np.any(over.constant):
+        rows, weights = parts[0].row_numbers(), parts[0].coefficients
+        root = root_of(parts[0].atom, _width(atom))
+        if root is not None and np.array_equal(rows, np.arange(atom.size)) and np.all(weights >= 0):
+            scale = np.sqrt(np.broadcast_to(weights, rows.shape))
+            top, under = cvxpy.multiply(scale, _form(root, x)), _form(atom.args[1], x)
+            pairs = [cvxpy.quad_over_lin(top[k], under[k]) for k in range(atom.size)]
+            return cvxpy.hstack(pairs)
+    return cvxpy.multiply(_form(over, x), cvxpy.inv_pos(_form(atom.args[1], x)))
 
 
 _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
@@ -346,7 +419,6 @@ _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
     "min": _extreme,
     "power": _power,
     "product": _product,
-    "quotient": _quotient,
 }
 
 
@@ -356,27 +428,16 @@ def member(solver: str) -> Adapter:
     Raises
     ------
     EngiagentError
-        When it is none of :data:`SETTINGS`.
+        When it is none of :data:`SOLVERS`.
     """
-    if solver not in SETTINGS:
+    if solver not in SOLVERS:
         raise EngiagentError(
-            f"CVXPY's {solver!r} is not offered; choose one of {', '.join(SETTINGS)}"
+            f"CVXPY's {solver!r} is not offered; choose one of {', '.join(SOLVERS)}"
         )
-    options = {
-        "time_limit": f"`{TIME_LIMITS[solver]}`",
-        "gap": "convex programs are solved to 1e-9 whatever it says",
-        "seed": "makes no random choices",
-        "threads": "runs on one thread",
-    }
-    return Adapter(
-        f"cvxpy-{solver}",
-        f"{solver.upper()} of CVXPY",
-        CONES,
-        FEATURES,
-        options,
-        ("cvxpy", solver),
-        partial(_solve, solver),
-    )
+    known = SOLVERS[solver]
+    needs = ("cvxpy", solver)
+    solve = partial(_solve, solver)
+    return Adapter(solver, known.name, CONES, FEATURES, known.options, needs, solve)
 
 
 def _solve(
@@ -384,6 +445,12 @@ def _solve(
 ) -> SolverResult:
     """Solve a checked convex program in this process."""
     started = time.perf_counter()
+    known = SOLVERS[solver]
+    reason = discrete_refusal(program)
+    if reason is None:
+        reason = _unknown_sign(program)
+    if reason is not None:
+        raise EngiagentError(f"{known.name} cannot take this program: {reason}")
     smooth = lifted(program)
     result = lowered(program, conclude(smooth, options, _run(solver, smooth, options)))
     return replace(result, seconds=time.perf_counter() - started)
@@ -392,36 +459,84 @@ def _solve(
 def _run(solver: str, program: Program, options: SolveOptions) -> Ending:
     cvxpy = _library()
 
-    built = build(program)
-    settings = dict(SETTINGS[solver])
-    if options.time_limit is not None:
-        settings[TIME_LIMITS[solver]] = float(options.time_limit)
-    name = f"{solver.upper()} of CVXPY"
-    version = distribution_version("cvxpy") or "unknown"
+    built, known = build(program), SOLVERS[solver]
+    settings = dict(known.settings)
+    for name, own in known.options.items():
+        value = getattr(options, name)
+        if own.startswith("`") and value is not None:
+            settings[own.strip("`")] = float(value) if name == "time_limit" else value
+    version = distribution_version(solver) or "unknown"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on limits CVXPY warns; the status says it
             built.problem.solve(solver=solver.upper(), **settings)
     except cvxpy.error.DCPError as error:
-        line = str(error).splitlines()[0]
-        raise EngiagentError(f"{name} cannot take this program: {line}") from error
+        raise EngiagentError(
+            f"{known.name} cannot take this program: {_rule_broken(program, built)}"
+        ) from error
     except cvxpy.error.SolverError as error:
-        return Ending(
-            kind="failed", words=f"{name} gave up: {str(error)[:200]}", solver=name, version=version
-        )
+        words = f"{known.name} gave up: {str(error)[:200]}"
+        return Ending(kind="failed", words=words, solver=known.name, version=version)
     status = str(built.problem.status)
-    sign = -1.0 if program.sense == "maximize" else 1.0
     kind = KINDS.get(status, "failed")
-    ready = built.x.value is not None
-    words = f"{name} ended with {status}"
+    stats = built.problem.solver_stats
+    if options.time_limit is not None and status.endswith("_inaccurate"):
+        kind = "limit" if (stats.solve_time or 0.0) >= options.time_limit else kind
+    words = f"{known.name} ended with {status}"
     if kind == "limit" and options.time_limit is not None:
         words = f"time limit of {options.time_limit:g} s reached"
+    value = built.x.value
+    x = None if value is None else np.asarray(value, dtype=np.float64)
     return Ending(
         kind=kind,
         words=words,
-        solver=name,
+        solver=known.name,
         version=version,
-        iterations=int(getattr(built.problem.solver_stats, "num_iters", None) or 0),
-        x=np.asarray(built.x.value, dtype=np.float64) if ready else None,
-        row_dual=built.row_dual(program.row_count, sign) if ready else None,
+        iterations=int(getattr(stats, "num_iters", None) or 0),
+        x=x,
+        row_dual=None if x is None else built.multipliers(program, x),
     )
+
+
+def _unknown_sign(program: Program) -> str | None:
+    """Return which argument may be negative where CVXPY takes it for granted that it is not."""
+    for part in program.nonlinear:
+        inner = [part.atom, *(atom for form in part.atom.args for atom in atoms(form))]
+        for atom in inner:
+            form = atom.args[-1]
+            if atom.function == "power":
+                exponent = np.unique(atom.numbers[0])
+                whole = exponent == np.round(exponent)
+                fits = ~whole | ((exponent >= 0) & (exponent % 2 == 0)) | (exponent == 1)
+                if fits.all():
+                    continue  # roots of negative numbers do not exist, even powers are defined
+            elif atom.function != "quotient" or form.is_constant:
+                continue
+            positive = all(
+                below.atom.function in ("exp", "abs", "sqrt") and np.all(below.coefficients >= 0)
+                for below in form.parts
+            )
+            low = interval(Form(form.size, form.constant, form.terms), program)[0]
+            if not (positive and np.all(low >= 0)):
+                place = f" in {atom.origin}" if atom.origin else ""
+                return f"the argument of {atom.function}{place} may be negative"
+    return None
+
+
+def _rule_broken(program: Program, built: CvxpyProblem) -> str:
+    """Return which function stands where CVXPY's rules do not allow it."""
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    for part, (atom, terms) in zip(program.nonlinear, built.atoms, strict=True):
+        rows = part.row_numbers()
+        inside = rows[rows != OBJECTIVE]
+        goal = len(inside) < len(rows)
+        above = np.isfinite(program.row_upper[inside]).any() or (goal and sign > 0)
+        below = np.isfinite(program.row_lower[inside]).any() or (goal and sign < 0)
+        if (above and not terms.is_convex()) or (below and not terms.is_concave()):
+            place = f" in {atom.origin}" if atom.origin else ""
+            shape = "convex" if above and not terms.is_convex() else "concave"
+            return (
+                f"{atom.function}{place} stands where only a {shape} function may, and CVXPY's "
+                "rules (DCP) do not show that it is one"
+            )
+    return "CVXPY's rules (DCP) do not show that it is convex"

@@ -16,7 +16,6 @@ import numpy as np
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Atom, Floats, Form, Part, variables
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.merging import merged
 from engiagent.solvers.result import SolverResult
 
 DEEPEST: Final = 10
@@ -26,11 +25,8 @@ DEEPEST: Final = 10
 def lifted(program: Program) -> Program:
     """Return a program without the kinks that new columns can say; the same one without any.
 
-    Its first columns and rows are those of the given program; many parts of one kind are merged.
+    Its first columns and rows are those of the given program.
     """
-    parts = merged(program.nonlinear)
-    if parts is not program.nonlinear:
-        program = replace(program, nonlinear=parts)
     for _ in range(DEEPEST):
         step = _lift_once(program)
         if step is program:

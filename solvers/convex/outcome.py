@@ -10,13 +10,15 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.formulations.classify import has_convex_products
 from engiagent.formulations.program import NO_PRODUCTS, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex.curvature import is_positive, of_objective
+from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.optimality import Account, Multipliers, examine
 from engiagent.solvers.convex.polish import polished
+from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
 ACCEPTED: Final = 1e-6
@@ -107,26 +109,6 @@ def has_linear_rows(program: Program) -> bool:
     return outside and not len(program.products.of_rows().rows)
 
 
-def without_objective(program: Program) -> Program:
-    """Return the program whose every feasible point is optimal."""
-    parts = []
-    for part in program.nonlinear:
-        rows = part.row_numbers()
-        keep = np.flatnonzero(rows >= 0)
-        if len(keep):
-            weights = np.broadcast_to(part.coefficients, rows.shape)[keep]
-            parts.append(
-                replace(part, rows=rows[keep], coefficients=weights, atom=part.atom.take(keep))
-            )
-    return replace(
-        program,
-        cost=np.zeros_like(program.cost),
-        offset=0.0,
-        products=program.products.of_rows(),
-        nonlinear=tuple(parts),
-    )
-
-
 def _account(program: Program, ending: Ending) -> Account | None:
     if ending.x is None or not np.all(np.isfinite(ending.x)):
         return None
@@ -149,7 +131,7 @@ def _with_point(ending: Ending, status: Status, reason: str, account: Account) -
 
 def _feasibility(program: Program, options: SolveOptions) -> SolverResult:
     """Ask HiGHS whether a program with linear rows has any point."""
-    bare = replace(without_objective(program), products=NO_PRODUCTS)
+    bare = replace(without_objective(program), products=NO_PRODUCTS, offset=0.0)
     return linear.solve_here(bare, replace(options, start=None, log=None))
 
 
@@ -261,7 +243,7 @@ def refusal(program: Program) -> str | None:
     if len(program.products.of_rows().rows):
         return "it has products of variables in constraints"
     sign = -1.0 if program.sense == "maximize" else 1.0
-    if not is_positive(sign * of_objective(program)):
+    if not has_convex_products(program):
         return f"its objective is not {'concave' if sign < 0 else 'convex'}"
     return None
 

@@ -5,17 +5,15 @@ r"""Storage chains: states tied from step to step, with the other columns local 
     \sum_j \beta_{tj} x_{tj} = r_t, \qquad l \le x, s \le u
 
 A *step* has one chain row and at most one balance row; its local columns stand in these two rows
-only. Rows with one free column are bounds, fixed columns are numbers. *Couplers* are the few
-columns that stand in rows of many steps, such as a billed peak; once they are fixed, the rest is a
-chain. A ring (the last state is the first) becomes a chain when one of its states is a coupler.
+only. Rows with one free column are bounds, fixed columns are numbers. A column that stands in rows
+of many steps, as a billed peak does, and a state that closes a ring make it another problem: the
+search for their best value takes about as long as HiGHS does.
 
 The graph whose vertices are rows and whose edges are columns in two rows tells all this: it has to
 be a set of paths, with at most one pendant vertex a row. Names, ids and titles are never looked at.
 """
 
-import sys
 from dataclasses import dataclass
-from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -23,11 +21,6 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, entries_of
 from engiagent.solvers.structure.paths import Paths, order_rows
 
-Kernel = Literal["plain", "numba"]
-
-WORTH_LOADING: Final = 10_000
-"""Rows from which compiled recognition saves more than it costs to load."""
-MOST_COUPLERS = 64
 MOST_LOCAL = 16
 MOST_PASSES = 8
 FEWEST_STATES = 2
@@ -54,8 +47,6 @@ class StorageChain:
 
     Attributes
     ----------
-    couplers
-        Columns that tie many steps together, shape (k,).
     fixed
         Which columns can take one value only, shape (n,).
     passes
@@ -67,12 +58,11 @@ class StorageChain:
     local
         Columns of each step, shape (J, N), filled up with -1.
     alone
-        Columns that stand in no step and are neither fixed nor couplers, shape (k,).
+        Columns that stand in no step and are not fixed, shape (k,).
     entries
         The coefficients of the program.
     """
 
-    couplers: Ints
     fixed: Bools
     passes: tuple[Singles, ...]
     chain_rows: Ints
@@ -89,7 +79,7 @@ class StorageChain:
 
     @property
     def chains(self) -> int:
-        """Number of chains that are independent once the couplers are fixed."""
+        """Number of chains that are independent of each other."""
         return int((self.states < 0).sum())
 
     def __str__(self) -> str:
@@ -99,42 +89,42 @@ class StorageChain:
         if balances:
             parts.append(f"{balances} balances")
         parts.append(f"up to {len(self.local)} columns a step")
-        if len(self.couplers):
-            parts.append(f"{len(self.couplers)} coupling column{'s'[: len(self.couplers) - 1]}")
         return ", ".join(parts)
 
 
-def find_chain(program: Program, kernel: Kernel | None = None) -> StorageChain | None:
+def find_chain(program: Program) -> StorageChain | None:
     """Return the storage chains that make up a whole linear program, or None.
 
     Parameters
     ----------
     program
         Any program; one that is not linear, or has whole numbers, is no chain.
-    kernel
-        ``plain`` or ``numba``; None takes numba for a large program if it is in use already.
     """
     if not _plain(program):
         return None
-    if kernel is None:
-        in_use = program.row_count >= WORTH_LOADING and "numba" in sys.modules
-        kernel = "numba" if in_use else "plain"
-    compiled = kernel == "numba"
     entries = entries_of(program)
-    free = program.column_lower < program.column_upper
-    sizes = _free_sizes(entries, free, compiled)
-    couplers = _couplers(entries, free, sizes, compiled)
-    for _ in range(2):  # the second round cuts rings
-        if len(couplers) > MOST_COUPLERS:
-            return None
-        if len(couplers):
-            free[couplers] = False
-            sizes = _free_sizes(entries, free, compiled)
-        found = _find(program, entries, couplers, (free, sizes), compiled)
-        if found is None or isinstance(found, StorageChain):
-            return found
-        couplers = np.concatenate((couplers, found))
-    return None
+    fixed, passes, core = _singles(program, entries)
+    free = ~fixed
+    ends = _ends(entries, free, core)
+    if ends is None:
+        return None
+    first, last = ends
+    paths = order_rows(core, first, last)
+    if paths is None or (paths.states >= 0).sum() < FEWEST_STATES:
+        return None
+    local = _local_columns(paths, first, len(core))
+    if local is None:
+        return None
+    return StorageChain(
+        fixed=fixed,
+        passes=passes,
+        chain_rows=paths.rows,
+        balance_rows=paths.pendants,
+        states=paths.states,
+        local=local,
+        alone=np.flatnonzero(free & (first < 0)),
+        entries=entries,
+    )
 
 
 def _plain(program: Program) -> bool:
@@ -148,67 +138,12 @@ def _plain(program: Program) -> bool:
     )
 
 
-def _compiled() -> Any:
-    from engiagent.solvers.structure import compiled
-
-    return compiled
-
-
-def _couplers(entries: Entries, free: Bools, sizes: Ints, compiled: bool) -> Ints:
-    """Return the columns in three rows or more, rows with one free column left out."""
-    if compiled:
-        counts = _compiled().uses(entries.packed, free, sizes)
-    else:
-        live = free[entries.columns] & (sizes > 1)[entries.rows]
-        counts = np.bincount(entries.columns[live], minlength=entries.column_count)
-    return np.flatnonzero(counts > 2)
-
-
-def _find(
-    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
-) -> StorageChain | Ints | None:
-    """Return the chain, or the states at which rings have to be cut, or None.
-
-    ``movable`` are the columns that are neither fixed nor couplers, and how many each row has.
-    """
-    fixed, passes, core = _singles(program, entries, couplers, movable, compiled)
-    free = movable[0] & ~fixed if passes else movable[0]
-    ends = _ends(entries, free, core, compiled)
-    if ends is None:
-        return None
-    first, last = ends
-    paths = order_rows(core, first, last, compiled)
-    if paths is None:
-        return None
-    if len(paths.rings):
-        return paths.rings
-    if (paths.states >= 0).sum() < FEWEST_STATES:
-        return None
-    local = _local_columns(paths, first, len(core), compiled)
-    if local is None:
-        return None
-    return StorageChain(
-        couplers=couplers,
-        fixed=fixed,
-        passes=passes,
-        chain_rows=paths.rows,
-        balance_rows=paths.pendants,
-        states=paths.states,
-        local=local,
-        alone=np.flatnonzero(free & (first < 0)),
-        entries=entries,
-    )
-
-
-def _singles(
-    program: Program, entries: Entries, couplers: Ints, movable: tuple[Bools, Ints], compiled: bool
-) -> tuple[Bools, tuple[Singles, ...], Bools]:
+def _singles(program: Program, entries: Entries) -> tuple[Bools, tuple[Singles, ...], Bools]:
     """Return which columns are fixed, the rows that are bounds, and which rows remain."""
-    live, sizes = movable
     lower, upper = program.column_lower, program.column_upper
-    fixed = ~live
-    fixed[couplers] = False
-    coupled = used = np.zeros(program.row_count, dtype=bool)
+    fixed = ~(lower < upper)
+    sizes = _free_sizes(entries, ~fixed)
+    used = np.zeros(program.row_count, dtype=bool)
     passes: list[Singles] = []
     for _ in range(MOST_PASSES):
         chosen = (sizes == 1) & ~used
@@ -216,59 +151,22 @@ def _singles(
             break
         if not passes:
             lower, upper = lower.copy(), upper.copy()
-            coupled = _rows_of(couplers, entries)
-        places = np.flatnonzero(chosen[entries.rows] & live[entries.columns])
+        places = np.flatnonzero(chosen[entries.rows] & ~fixed[entries.columns])
         passes.append(
             Singles(entries.rows[places], entries.columns[places], entries.values[places])
         )
         used = used | chosen
-        tighten(program, entries, passes[-1], (lower, upper), np.where(fixed, lower, 0.0), coupled)
+        low, high = single_bounds(program, entries, passes[-1], np.where(fixed, lower, 0.0))
+        np.maximum.at(lower, passes[-1].columns, low)
+        np.minimum.at(upper, passes[-1].columns, high)
         fixed = lower >= upper
-        live = movable[0] & ~fixed
-        sizes = _free_sizes(entries, live, compiled)
+        sizes = _free_sizes(entries, ~fixed)
     return fixed, tuple(passes), (sizes > 1) & ~used
 
 
-def _rows_of(columns: Ints, entries: Entries) -> Bools:
-    """Return which rows have any of the columns, shape (m,)."""
-    chosen, found = np.zeros(entries.column_count, bool), np.zeros(entries.row_count, bool)
-    if len(columns):
-        chosen[columns] = True
-        found[entries.rows[chosen[entries.columns]]] = True
-    return found
-
-
-def _free_sizes(entries: Entries, live: Bools, compiled: bool) -> Ints:
+def _free_sizes(entries: Entries, live: Bools) -> Ints:
     """Return how many live columns each row has, shape (m,)."""
-    if compiled:
-        return np.asarray(_compiled().free_sizes(entries.packed, live))
     return np.bincount(entries.rows[live[entries.columns]], minlength=entries.row_count)
-
-
-def tighten(
-    program: Program,
-    entries: Entries,
-    singles: Singles,
-    bounds: tuple[Floats, Floats],
-    known: Floats,
-    skip: Bools | None = None,
-) -> None:
-    """Tighten ``bounds`` in place by rows with one free column.
-
-    Parameters
-    ----------
-    known
-        Values of the columns that count as numbers and 0 for the others, shape (n,).
-    skip
-        Rows to leave out, shape (m,).
-    """
-    rows, columns, values = singles.rows, singles.columns, singles.values
-    if skip is not None and skip.any():
-        keep = ~skip[rows]
-        rows, columns, values = rows[keep], columns[keep], values[keep]
-    ends = single_bounds(program, entries, Singles(rows, columns, values), known)
-    np.maximum.at(bounds[0], columns, ends[0])
-    np.minimum.at(bounds[1], columns, ends[1])
 
 
 def single_bounds(
@@ -281,14 +179,11 @@ def single_bounds(
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _ends(entries: Entries, free: Bools, core: Bools, compiled: bool) -> tuple[Ints, Ints] | None:
+def _ends(entries: Entries, free: Bools, core: Bools) -> tuple[Ints, Ints] | None:
     """Return the first and the last core row of each free column, shape (n,); -1 where it has none.
 
     None when there is no such column or one is in more than two rows.
     """
-    if compiled:
-        first, last, good = _compiled().ends(entries.packed, free, core)
-        return (first, last) if good and (first >= 0).any() else None
     places = np.flatnonzero(free[entries.columns] & core[entries.rows])
     rows, columns = entries.rows[places], entries.columns[places]
     if not len(rows) or np.bincount(columns).max() > 2:
@@ -300,12 +195,8 @@ def _ends(entries: Entries, free: Bools, core: Bools, compiled: bool) -> tuple[I
     return first, last
 
 
-def _local_columns(paths: Paths, first: Ints, row_count: int, compiled: bool) -> Ints | None:
+def _local_columns(paths: Paths, first: Ints, row_count: int) -> Ints | None:
     """Return the columns of each step, shape (J, N), in ascending order, filled with -1."""
-    if compiled:
-        parts = paths.rows, paths.pendants, paths.states, first
-        found, good = _compiled().local_table(*parts, row_count, MOST_LOCAL)
-        return np.asarray(found) if good else None
     step_of_row = np.full(row_count, -1, dtype=np.int64)
     step_of_row[paths.rows] = np.arange(len(paths.rows))
     tail = np.flatnonzero(paths.pendants >= 0)

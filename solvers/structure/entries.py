@@ -12,7 +12,6 @@ from engiagent.formulations.program import Program
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Shorts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +50,6 @@ class Entries:
         """The column of each coefficient, as numpy indexes fastest, shape (k,)."""
         return self.stored.astype(np.int64, copy=False)
 
-    @cached_property
-    def packed(self) -> tuple[Shorts, Shorts, Floats]:
-        """Starts, columns and values as compiled functions take them."""
-        short = np.int32
-        return (
-            self.starts.astype(short, copy=False),
-            self.stored.astype(short, copy=False),
-            self.values,
-        )
-
     def where(self, keep: Bools | Ints) -> "Entries":
         """Return the entries chosen by a mask of shape (k,) or by their places."""
         keep = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
@@ -79,13 +68,10 @@ class Entries:
 
     def times(self, x: Floats) -> Floats:
         """Return ``A x`` for x of shape (n,); shape (m,)."""
-        return self._sums_by_row(self.values * x[self.stored])
+        return self.sums_by_row(self.values * x[self.stored])
 
-    def sizes_times(self, x: Floats) -> Floats:
-        """Return ``|A| |x|`` for x of shape (n,); shape (m,)."""
-        return self._sums_by_row(np.abs(self.values * x[self.stored]))
-
-    def _sums_by_row(self, terms: Floats) -> Floats:
+    def sums_by_row(self, terms: Floats) -> Floats:
+        """Return the sum of each row's terms, shape (m,)."""
         # Not scipy's product: its import takes more memory than all arrays of a small chain.
         return np.bincount(self.rows, terms, self.row_count).astype(np.float64, copy=False)
 

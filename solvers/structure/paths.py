@@ -6,9 +6,6 @@ import numpy as np
 
 from engiagent.solvers.structure.entries import Bools, Ints
 
-RINGS = 2
-"""What the compiled walk answers when it meets rings."""
-
 
 @dataclass(frozen=True, eq=False)
 class Paths:
@@ -22,17 +19,14 @@ class Paths:
         The column from each row to the next, shape (N,); -1 at the end of a path.
     pendants
         The pendant row of each, shape (N,), or -1.
-    rings
-        A column of every ring, if there are rings; nothing else is filled in then.
     """
 
     rows: Ints
     states: Ints
     pendants: Ints
-    rings: Ints
 
 
-def order_rows(core: Bools, first: Ints, last: Ints, compiled: bool = False) -> Paths | None:
+def order_rows(core: Bools, first: Ints, last: Ints) -> Paths | None:
     """Return the paths of a graph, or None when it has another shape.
 
     Parameters
@@ -41,41 +35,25 @@ def order_rows(core: Bools, first: Ints, last: Ints, compiled: bool = False) -> 
         Which rows are vertices, shape (m,).
     first, last
         The first and the last row of each column, shape (n,): an edge where they differ.
-    compiled
-        Whether numba is to be used.
     """
-    edges = np.zeros(0, dtype=np.int64)
-    if compiled:
-        from engiagent.solvers.structure import compiled as kernels
-
-        pendant_of, good = kernels.pendants(core, first, last)
-    else:
-        edges = np.flatnonzero(first != last)
-        first, last = first[edges], last[edges]
-        pendant_of, good = _pendants(core, first, last)
+    edges = np.flatnonzero(first != last)
+    first, last = first[edges], last[edges]
+    pendant_of, good = _pendants(core, first, last)
     if not good:
         return None
     spine = core & (pendant_of < 0)
-    if compiled:
-        rows, states, fault = kernels.follow(spine, first, last)
-        if fault == RINGS:
-            return order_rows(core, first, last)
-        ordered: tuple[Ints, Ints] | Ints | None = None if fault else (rows, states)
-    else:
-        ordered = _ordered(spine, edges, first, last)
+    ordered = _ordered(spine, edges, first, last)
     if ordered is None:
         return None
-    if not isinstance(ordered, tuple):
-        return Paths(edges[:0], edges[:0], edges[:0], ordered)
     rows, states = ordered
     pendants = np.full(len(core), -1, dtype=rows.dtype)
     hanging = np.flatnonzero(pendant_of >= 0)
     pendants[pendant_of[hanging]] = hanging
-    return Paths(rows, states, pendants[rows], edges[:0])
+    return Paths(rows, states, pendants[rows])
 
 
-def _ordered(spine: Bools, edges: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints] | Ints | None:
-    """Return rows and states, or a column of every ring, or None; as :func:`order_rows`."""
+def _ordered(spine: Bools, edges: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints] | None:
+    """Return rows and states, or None; as :func:`order_rows`."""
     inside = spine[first] & spine[last]
     states, ends = edges[inside], (first[inside], last[inside])
     degrees = np.bincount(ends[0], minlength=len(spine)) + np.bincount(
@@ -94,9 +72,7 @@ def _ordered(spine: Bools, edges: Ints, first: Ints, last: Ints) -> tuple[Ints, 
         following[left] = states
         return rows, following
     walked = _walk(len(rows), states, left, right)
-    if isinstance(walked, list):
-        return np.array(walked, dtype=np.int64)
-    return rows[walked[0]], walked[1]
+    return None if walked is None else (rows[walked[0]], walked[1])
 
 
 def _pendants(core: Bools, first: Ints, last: Ints) -> tuple[Ints, bool]:
@@ -132,13 +108,14 @@ def _pendants(core: Bools, first: Ints, last: Ints) -> tuple[Ints, bool]:
     return pendant_of, not (np.bincount(hung, minlength=1) > 1).any()
 
 
-def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | list[int]:
+def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | None:
     """Follow every path from its end with the lowest number.
 
     Returns
     -------
-    tuple or list
-        The order of the rows and the column to the next, shapes (size,); or a column of each ring.
+    tuple or None
+        The order of the rows and the column to the next, shapes (size,); None where there are
+        rings.
     """
     neighbours: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     for column, one, two in zip(columns.tolist(), left.tolist(), right.tolist(), strict=True):
@@ -160,21 +137,6 @@ def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints
                 break
             at, came = ahead[0]
             following.append(came)
-    if len(order) == size:
-        return np.array(order, dtype=np.int64), np.array(following, dtype=np.int64)
-    return _ring_columns(neighbours, seen)
-
-
-def _ring_columns(neighbours: list[list[tuple[int, int]]], seen: list[bool]) -> list[int]:
-    """Return one column of every ring: the one between its lowest row and that row's last."""
-    found = []
-    for start in range(len(seen)):
-        if seen[start]:
-            continue
-        at, came = max(neighbours[start])
-        found.append(came)
-        seen[start] = True
-        while not seen[at]:
-            seen[at] = True
-            at, came = next(item for item in neighbours[at] if item[1] != came)
-    return found
+    if len(order) < size:
+        return None
+    return np.array(order, dtype=np.int64), np.array(following, dtype=np.int64)

@@ -31,7 +31,7 @@ EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "6"))
 
 @cache
 def backends() -> tuple[str, ...]:
-    return tuple(name for name in (*BACKENDS, "casadi-osqp", "pyomo:highs") if _there(name))
+    return tuple(name for name in (*BACKENDS, "casadi-qpoases", "pyomo:highs") if _there(name))
 
 
 def _there(name: str) -> bool:
@@ -52,7 +52,7 @@ def answers(program: Program) -> dict[str, SolverResult]:
     }
 
 
-FIRST_ORDER = ("osqp", "scs", "casadi-osqp")
+FIRST_ORDER = ("osqp", "scs")
 """Methods that may run out of iterations on badly scaled programs, and then say so."""
 
 

@@ -197,7 +197,7 @@ def test_what_only_pyomo_says(core: dict[str, Any], tmp_path: Path) -> None:
     agree(outputs(tmp_path), {"model": solve(compile_blueprint(document)).objective})
 
 
-def test_a_script_says_what_the_blueprint_says_beside_compiled_rows() -> None:
+def test_rows_stand_below_what_the_blueprint_says() -> None:
     document = blueprint(
         sets=[{"name": "T", "kind": "periods", "periods": 3}],
         decision_variables=[
@@ -212,8 +212,8 @@ def test_a_script_says_what_the_blueprint_says_beside_compiled_rows() -> None:
     )
     text = emit_pyomo(document)
     assert "# least charge: implies(on[t], charge[t] >= 4) for t in T\nrows(" in text
-    assert "return relation(charge[t], '<=', 5.0)" in text
-    assert "# [kW] power into the store" in text
+    assert "# rating: charge[t] <= 5 for t in T\nrows(" in text
+    assert "# [kW] over T power into the store" in text
 
 
 def test_a_script_reads_like_the_model() -> None:
@@ -226,7 +226,7 @@ def test_a_script_reads_like_the_model() -> None:
         constraints=[constraint("soc[t+1] == soc[t] + 0.5*charge[t]", "t in T")],
         objective_function={"sense": "maximize", "unit": "kW", "expression": "soc[last(I)]"},
     )
-    for emit in (emit_cvxpy, emit_casadi):
+    for emit in (emit_pyomo, emit_cvxpy, emit_casadi):
         assert "-0.5 * charge - soc[0:3] + soc[1:4]" in emit(text, Path())
 
 

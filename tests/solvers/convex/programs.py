@@ -126,32 +126,6 @@ def random_quadratic(
     )
 
 
-def random_cones(seed: int, n: int = 6) -> Program:
-    """Return a feasible program with convex quadratic rows, dense and of squares, and a cone."""
-    random = np.random.default_rng(seed)
-    point = random.uniform(0.5, 1.5, n)
-    products: list[tuple[int, int, int, float]] = []
-    rows = []
-    for row in range(3):
-        factor = random.normal(size=(3, n))
-        form = factor.T @ factor if row else np.diag(random.random(n) + 0.1)
-        slope = random.normal(size=n)
-        side = -1.0 if row == 2 else 1.0
-        for i in range(n):
-            for j in range(i + 1):
-                products.append((row, i, j, side * form[i, j] * (1.0 if i == j else 2.0)))
-        value = side * point @ form @ point + slope @ point
-        limits = (value - 0.5, np.inf) if side < 0 else (-np.inf, value + 0.5)
-        rows.append((affine(slope), *limits))
-    # x0² + x1² <= (k x2)² with x2 >= 0 is a cone.
-    steep = 1.2 * np.hypot(point[0], point[1]) / point[2]
-    products += [(3, 0, 0, 1.0), (3, 1, 1, 1.0), (3, 2, 2, -(steep**2))]
-    rows.append((affine(np.zeros(n)), -np.inf, 0.0))
-    rows.append((affine(np.ones(n)), -np.inf, float(point.sum()) + 0.2))
-    cost = affine(random.normal(size=n))
-    return make(np.zeros(n), np.full(n, 4.0), cost, rows, products=products)
-
-
 def close(actual: Any, expected: Any, *, rtol: float = 1e-7, atol: float = 0.0) -> None:
     """Compare arrays; what a result lacks is no array and fails."""
     assert actual is not None

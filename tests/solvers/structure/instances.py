@@ -1,7 +1,7 @@
 """Random storage problems, written in many ways: every draw is a program that some user may send.
 
-What varies: one or two meters' prices, load and solar power, a billed peak for each billing
-period, losses, inflows, costs and bounds that change with time, states at instants or at period
+What varies: one or two meters' prices, load and solar power, losses,
+inflows, costs and bounds that change with time, states at instants or at period
 ends, rows that are scaled, turned, shuffled or relaxed, bounds written as rows, fixed columns.
 """
 
@@ -54,18 +54,16 @@ class Sheet:
         )
 
 
-def storage(seed: int, *, peaks: int = -1) -> Program:
-    """Return a random storage problem; with ``peaks`` < 0 chance says if a peak is billed."""
+def storage(seed: int) -> Program:
+    """Return a random storage problem."""
     random = np.random.default_rng(seed)
     sheet = Sheet()
     n = int(random.integers(3, 30))
-    meter = peaks > 0 or random.random() < 0.7
-    if peaks < 0:
-        peaks = int(random.random() < 0.4) if meter else 0
+    meter = random.random() < 0.7
     flows = _flows(random, sheet, n)
     states = _states(random, sheet, n, flows)
     if meter:
-        _meter(random, sheet, n, flows, peaks)
+        _meter(random, sheet, n, flows)
     else:
         price = _prices(random, n)
         for t in range(n):
@@ -139,11 +137,7 @@ def _states(
 
 
 def _meter(
-    random: np.random.Generator,
-    sheet: Sheet,
-    n: int,
-    flows: tuple[list[int], list[int]],
-    peaks: int,
+    random: np.random.Generator, sheet: Sheet, n: int, flows: tuple[list[int], list[int]]
 ) -> None:
     buy = _prices(random, n)
     sell = buy.copy() if random.random() < 0.3 else buy - random.uniform(0.0, 30.0, n)
@@ -162,11 +156,6 @@ def _meter(
         else:
             need -= sun[t]
         sheet.row(terms, need, INF if form == "relaxed" else need)
-    for part in np.array_split(np.arange(n), peaks) if peaks else []:
-        peak = sheet.column(random.uniform(1.0, 200.0), random.choice([0.0, 1.0]), INF)
-        factor = random.choice([1.0, 2.0])
-        for t in part:
-            sheet.row({bought[t]: factor, peak: -factor}, -INF, 0.0)
 
 
 def _rewrite(random: np.random.Generator, sheet: Sheet, columns: list[int]) -> None:
