@@ -521,7 +521,7 @@ def parse_unit(text: str) -> Unit:
         return Unit(name, ((_KELVIN, 1),), factor, zero)
     if cleaned in _TABLE or cleaned in _ALIASES or cleaned in _AMBIGUOUS:
         return _named(cleaned)
-    parts = [(_named(name), power) for name, power in _split(cleaned)]
+    parts = [(_named(name, power), power) for name, power in _split(cleaned)]
     return Unit(cleaned, _product(*parts).dimension, _product(*parts).factor)
 
 
@@ -577,12 +577,17 @@ def _group_sign(sign: int, char: str, text: str) -> int:
     return sign
 
 
-def _named(name: str) -> Unit:
+def _named(name: str, power: int = 1) -> Unit:
     if name in _AMBIGUOUS:
         raise UnitError(f"the unit {name!r} is ambiguous: {_AMBIGUOUS[name]}")
     canonical = _ALIASES.get(name, name)
-    # A scale with a zero of its own has no meaning in a product: W/(m2*degC) is per kelvin.
-    canonical = _DIFFERENCE_NAMES.get(canonical, canonical)
+    if canonical in _POINTS and power < 0:  # per degree Celsius means per kelvin
+        canonical = _DIFFERENCE_NAMES[canonical]
+    if canonical in _POINTS:
+        raise UnitError(
+            f"{name} is a temperature scale and cannot be part of a product; "
+            f"write {_DIFFERENCE_NAMES[canonical]} for a temperature difference"
+        )
     if canonical not in _TABLE:
         raise UnitError(f"unknown unit {name!r}{_suggestion(name)}")
     factor, exponents = _TABLE[canonical]

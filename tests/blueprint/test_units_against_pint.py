@@ -137,6 +137,14 @@ def test_every_other_spelling_is_read(name: str) -> None:
     assert parse_unit(name).factor > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "plain"), [("W/(m2*degC)", "W/(m2*K)"), ("J/degF", "J/degF_diff")]
+)
+def test_per_degree_is_per_difference(name: str, plain: str) -> None:
+    assert parse_unit(name).factor == parse_unit(plain).factor
+    assert not parse_unit(name).is_point
+
+
 HOSTILE = {
     "beyond what a float holds": "*".join(["TWh^9"] * 3),
     "nearer to zero than a float": "1/" + "/".join(["TWh^9"] * 3),
