@@ -358,18 +358,16 @@ class _Assigning:
             return
         unused = {n for n in unmapped & set(self.series) - known if not columns[n].own}
         unused |= set(self.content.faults)
-        absent = {
-            definition.quantity or name
-            for name, definition in self.known.variables.items()
-            if name not in self.series
-        } | {q for q in self.known.quantities if q not in self.series}
+        variables = [v.quantity or n for n, v in self.known.variables.items()]
+        wanted = [*variables, *sorted(self.known.quantities - set(variables))]
+        absent = [name for name in wanted if name not in self.series]
+        absent.sort(key=is_state)  # which follow from the others
         if unused and not any(name in self.series for name in known):
-            listed = sorted(absent, key=lambda name: (is_state(name), name))[:12]
             raise InputError(
                 "no column of the schedule is a quantity of the problem",
                 "the schedule",
                 found=", ".join(sorted(unused)[:12]),
-                expected=f"{', '.join(listed)}, or a map: {proposed_map(unused, absent)}",
+                expected=f"{', '.join(absent[:12])}, or a map: {proposed_map(unused, absent)}",
             )
         if unused and absent:
             self.notes.append(

@@ -1,7 +1,7 @@
 """Which column of a schedule is which quantity: by the map, by name, or by its other spelling."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -193,20 +193,20 @@ def net_parts(target: str) -> tuple[str, str] | None:
     return f"{prefix}{into}", f"{prefix}{PAIRS[into]}"
 
 
-def proposed_map(unused: Iterable[str], absent: Iterable[str]) -> str:
+def proposed_map(unused: Iterable[str], absent: Sequence[str]) -> str:
     """Return the options of a map from absent quantities to unused columns with near names.
 
-    Where no name is near, an option for the user to fill in.
+    Where no name is near, those of the first quantities for the user to fill in.
     """
     free = {squeezed_name(column): column for column in sorted(unused)}
-    pairs, names = [], sorted(absent)
-    for name in names:
+    pairs = []
+    for name in absent:
         for spelt in (squeezed_name(name), squeezed_name(name.rpartition(".")[2])):
             near = get_close_matches(spelt, list(free), 1, NEAREST)
             if near:
                 pairs.append(f"--map {name}={free.pop(near[0])}")
                 break
-    return " ".join(pairs) or f"--map {names[0]}=COLUMN"
+    return " ".join(pairs or [f"--map {name}=COLUMN" for name in absent[:3]])
 
 
 def squeezed_name(name: str) -> str:

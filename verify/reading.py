@@ -207,9 +207,9 @@ def _table(
     if names is not None and "value" in lower:
         return _long(named, names, lower["value"], lower.get("unit"), reading, label_sets)
     index = {name: name for name in named if name in label_sets} | dict(reading.index)
-    for set_name, column in index.items():
-        if column not in named:
-            what = f"there is no column {column!r} for the set {set_name}"
+    for set_name, title in index.items():
+        if title not in named:
+            what = f"there is no column {title!r} for the set {set_name}"
             raise InputError(what, file, 1, expected=f"one of {', '.join(named)}")
     times, used = _time_column(named, reading, set(index.values()))
     numbers: dict[str, Column] = {}
@@ -227,7 +227,7 @@ def _table(
         guessed = unit is not None and header.unit is not None and header.span is None
         numbers[name] = Column(data, unit, guessed=guessed, file=file, line=1)
     if index:
-        labels = {set_name: named[column] for set_name, column in index.items()}
+        labels = {set_name: named[title] for set_name, title in index.items()}
         stamped = None if times is None else named[next(iter(used))]
         return Content(_pivoted(numbers, labels, stamped, reading), {}, faults)
     return Content(with_axis(numbers, times), {}, faults)

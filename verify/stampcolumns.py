@@ -74,9 +74,11 @@ def text_stamps(
     row = int(wrong[0])
     if row or _DATE.match(texts[0]):
         what = "no time stamp" if texts[row] else "an empty cell where a time stamp is needed"
-        error = fault(row, what)
-        error.expected = "ISO 8601, as 2025-07-01T14:00, or --time-format, as '%d.%m.%Y %H:%M'"
-        raise error
+        wrong_stamp = fault(row, what)
+        wrong_stamp.expected = (
+            "ISO 8601, as 2025-07-01T14:00, or --time-format, as '%d.%m.%Y %H:%M'"
+        )
+        raise wrong_stamp
     return None
 
 
