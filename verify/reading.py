@@ -6,10 +6,10 @@ of columns, which may stand in objects of their own, or a list of records.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from engiagent.units.headers import split_header
 from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
 from engiagent.verify.stampcolumns import EPOCHS, Stamps, text_stamps
-from engiagent.verify.vocabulary import declared_unit
 
 JsonPath = tuple[Step, ...]
 Times = Stamps | tuple[str, ...] | None
@@ -114,7 +113,7 @@ def read_content(solution: Any, reading: Reading, label_sets: Collection[str] = 
 
         return read_dataset(solution)
     if isinstance(solution, Mapping):
-        return _Tree("the schedule", reading, None).content(solution)
+        return _from_tree(solution, "the schedule", reading, label_sets)
     raise InputError(
         f"a {type(solution).__name__} is no schedule",
         "the schedule",
@@ -149,7 +148,7 @@ def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Con
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8 text", path.name) from None
-    return _Tree(path.name, reading, text).content(loads_strict(text, path.name))
+    return _from_tree(loads_strict(text, path.name), path.name, reading, label_sets, text)
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -404,143 +403,117 @@ def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:
 # --- JSON, and mappings in memory --------------------------------------------------------------
 
 
-class _Tree:
-    """One object of columns; knows where its values stand."""
+class Leaf(NamedTuple):
+    """What stands under a name: a series, an array or a number, and where."""
 
-    def __init__(self, file: str, reading: Reading, text: str | None) -> None:
-        self.file, self.reading, self.text = file, reading, text
-        self.columns: dict[str, Column] = {}
-        self.faults: dict[str, InputError] = {}
-        self.times: Times = None
+    title: str
+    item: Any
+    path: JsonPath
+    unit: str | None = None
+    quantity: str | None = None
 
-    def content(self, value: Any) -> Content:
-        """Return what the value of a text, or of memory, holds."""
-        claims: dict[str, Any] = {}
-        if isinstance(value, list):
-            self.records(value)
-        elif isinstance(value, Mapping):
-            claims = {str(k): v for k, v in value.items() if isinstance(v, str) or k in CLAIMED}
-            self.group({k: v for k, v in value.items() if k not in claims}, "", ())
-        else:
-            what = "a schedule is an object of columns or a list of records"
-            raise InputError(what, self.file, found=type(value).__name__)
-        return Content(with_axis(self.columns, self.times), claims, self.faults)
 
-    def error(
-        self, path: JsonPath, message: str, found: str | None = None, expected: str | None = None
-    ) -> InputError:
-        """Return an error that points at a value."""
+def _from_tree(
+    value: Any, file: str, reading: Reading, label_sets: Collection[str], text: str | None = None
+) -> Content:
+    """Return the content of an object of columns, or of a list of records.
+
+    Raises
+    ------
+    InputError
+        With the path, and the place in the text if there is one.
+    """
+
+    def error(path: JsonPath, message: str, found: Any = None) -> InputError:
         shown = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
-        line = column = None
-        if self.text is not None:
-            places = JsonPlaces(self.text)
-            region = places.region(places.nearest(path))
-            line, column = region.line, region.column
+        line, column = _json_place(text, path)
         message = f"{shown}: {message}" if shown else message
-        return InputError(message, self.file, line, column, found, expected)
+        return InputError(message, file, line, column, None if found is None else repr(found)[:80])
 
-    def records(self, rows: Sequence[Any]) -> None:
-        """Read ``[{"time": …, "charge": …}, …]``; every record has the same keys."""
-        if not rows or not all(isinstance(row, Mapping) for row in rows):
-            raise self.error((), "a schedule is an object of columns or a list of records")
-        titles = list(map(str, rows[0]))
-        for k, row in enumerate(rows):
-            for title in {*titles, *row} - ({*titles} & {*row}):
-                where = "the record" if title in titles else "the first record"
-                raise self.error((k,), f"{where} has no {title}")
-        for title in titles:
-            self.leaf(title, [row[title] for row in rows], ())
-
-    def group(self, value: Mapping[str, Any], prefix: str, at: JsonPath) -> None:
-        """Read columns, columns with units, and objects of these."""
-        for key, item in value.items():
-            name, path = f"{prefix}{key}", (*at, str(key))
-            if not isinstance(item, Mapping):
-                self.leaf(name, item, path)
-            elif (inner := item.get("values", item.get("data"))) is not None and not isinstance(
-                inner, Mapping
-            ):
-                self.leaf(
-                    name, inner, path, item.get("unit", item.get("units")), item.get("quantity")
+    records = isinstance(value, list)
+    claims: dict[str, Any] = {}
+    if isinstance(value, Mapping):
+        claims = {str(k): v for k, v in value.items() if isinstance(v, str) or k in CLAIMED}
+        leaves = list(_leaves({k: v for k, v in value.items() if k not in claims}, "", ()))
+    elif records and value and all(isinstance(row, Mapping) for row in value):
+        for k, row in enumerate(value):
+            for title in sorted({*value[0]} ^ {*row}):
+                raise error(
+                    (k,), f"{'the' if title in value[0] else 'the first'} record has no {title}"
                 )
-            else:
-                self.group(item, f"{name}.", path)
-
-    def leaf(
-        self, title: str, item: Any, path: JsonPath, unit: Any = None, quantity: Any = None
-    ) -> None:
-        """Take one series, the time stamps or a single number."""
-        last = title.rpartition(".")[2].strip().lower()
-        sized = hasattr(item, "__len__") and not isinstance(item, str)
-        # The starts of a unit, ``genset.start``, are no times.
-        named = "." in title and declared_unit(title) is not None
-        if last in TIME_NAMES and not named and sized and len(item) and self.time(item, path):
-            return
-        if isinstance(item, list) and item and isinstance(item[0], Mapping):
-            raise self.error(path, "records stand in a list of their own, which is the whole file")
+        leaves = [Leaf(str(title), [row[title] for row in value], ()) for title in value[0]]
+    else:
+        raise error((), "a schedule is an object of columns or a list of records", value)
+    if len(leaves) > MAX_COLUMNS:
+        raise error((), f"more than {MAX_COLUMNS} columns")
+    columns: list[TableColumn] = []
+    others: dict[str, Column] = {}
+    faults: dict[str, InputError] = {}
+    for title, item, path, unit, quantity in leaves:
         header = split_header(title)
-        own = str(header.unit) if header.unit is not None else header.unit_text or None
-        guessed = own is not None and header.span is None and unit is None
-        name = header.name
         try:
-            if isinstance(item, str) or item is None:
-                raise self.error(path, "no number", repr(item)[:80])
-            data = self.numbers(item, path)
-        except InputError as error:
-            self.faults[name] = error
-            return
-        if name in self.columns or len(self.columns) >= MAX_COLUMNS:
-            twice = name in self.columns
-            what = "two columns of one name" if twice else f"more than {MAX_COLUMNS} columns"
-            raise self.error(path, what, name)
-        self.columns[name] = Column(
-            data,
-            str(unit) if unit is not None else own,
-            str(quantity) if quantity else None,
-            guessed=guessed,
-            file=self.file,
-        )
-
-    def numbers(self, item: Any, path: JsonPath) -> Floats:
-        """Return an array of finite numbers; None may stand at the end of a list only."""
-        if isinstance(item, list):
-            while item and item[-1] is None:
-                item = item[:-1]
-        for k, value in enumerate(item if isinstance(item, list) else [item]):
-            if value is None or isinstance(value, str | bool):
-                place = (*path, k) if isinstance(item, list) else path
-                what = "a value is missing" if value is None else "no number"
-                raise self.error(place, what, repr(value)[:80], "as 12.5")
-        try:
-            array = np.asarray(item, dtype=np.float64)
+            cells = _cells(item)
         except (TypeError, ValueError, OverflowError):
-            raise self.error(path, "holds something that is no number") from None
-        finite = np.isfinite(array)
-        if not finite.all():
-            place = tuple(int(i) for i in np.argwhere(~finite)[0])
-            found = str(array[~finite][0])
-            raise self.error((*path, *place), "a value that is not finite", found)
-        return array
+            listed = item if isinstance(item, list) else []
+            wrong = [k for k, v in enumerate(listed) if type(v) not in (int, float)]
+            at = (*path, wrong[0]) if wrong else path
+            faults[header.name] = error(at, "no number", item[wrong[0]] if wrong else item)
+            continue
+        own = unit or (str(header.unit) if header.unit is not None else header.unit_text)
+        if isinstance(cells, tuple) or cells.ndim == 1:
+            columns.append(TableColumn(file, title, header.name, own, len(columns) + 1, cells))
+            continue
+        if not np.isfinite(cells).all():
+            faults[header.name] = error(path, "a value that is not finite")
+            continue
+        others[header.name] = Column(cells, own or None, quantity, file=file)
+    found = _table(columns, file, reading, label_sets) if columns else Content({})
+    stated = {split_header(leaf.title).name: leaf for leaf in leaves if leaf.unit or leaf.quantity}
+    series = {
+        name: replace(column, quantity=stated[name].quantity, guessed=not stated[name].unit)
+        if name in stated
+        else column
+        for name, column in found.columns.items()
+    }
+    return Content(with_axis(series | others, None), claims, {**found.faults, **faults})
 
-    def time(self, item: Any, path: JsonPath) -> bool:
-        """Take time stamps, or labels that are no dates; say whether they were that."""
-        values = list(item)
 
-        def fault(row: int, message: str) -> InputError:
-            return self.error((*path, row), message, repr(values[row])[:40])
-
-        if isinstance(values[0], str):
-            missing = next((k for k, v in enumerate(values) if not isinstance(v, str)), None)
-            if missing is not None:
-                raise self.error((*path, missing), "a time stamp is missing")
-            self.times = text_stamps(values, fault, self.reading.time_format) or tuple(values)
-            return True
-        array = self.numbers(item, path)
-        if array.ndim != 1:
-            return False
-        if self.reading.time_format in EPOCHS:
-            texts = [repr(float(v)) for v in array]
-            self.times = text_stamps(texts, fault, self.reading.time_format)
+def _leaves(value: Mapping[str, Any], prefix: str, at: JsonPath) -> Iterator[Leaf]:
+    """Yield columns, columns with units, and those of objects of these."""
+    for key, item in value.items():
+        name, path = f"{prefix}{key}", (*at, str(key))
+        inner = item.get("values", item.get("data")) if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping):
+            yield Leaf(name, item, path)
+        elif inner is not None and not isinstance(inner, Mapping):
+            unit, quantity = item.get("unit", item.get("units")), item.get("quantity")
+            texts = (None if text is None else str(text) for text in (unit, quantity))
+            yield Leaf(name, inner, path, *texts)
         else:
-            _require_count(array, fault)
-        return True
+            yield from _leaves(item, f"{name}.", path)
+
+
+def _cells(item: Any) -> tuple[str, ...] | Floats:
+    """Return texts, or numbers with NaN for what is missing.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        For anything else.
+    """
+    if isinstance(item, str | bool) or item is None:
+        raise TypeError("no number")
+    values = item if isinstance(item, list) else []
+    if values and all(isinstance(v, str) for v in values):
+        return tuple(map(str.strip, values))
+    if any(isinstance(v, str | bool | Mapping) for v in values):
+        raise TypeError("texts or records among numbers")
+    return np.asarray(item, dtype=np.float64)
+
+
+def _json_place(text: str | None, path: JsonPath) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    places = JsonPlaces(text)
+    region = places.region(places.nearest(path))
+    return region.line, region.column

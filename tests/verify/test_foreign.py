@@ -451,12 +451,12 @@ def test_what_is_wrong_with_rows_is_told_with_its_place(tmp_path: Path, kind: st
     ("value", "words"),
     [
         ([{"time": "2025-07-01T00:00", "charge": 1}, {"charge": 2}], r"\[1\]: the record has no"),
-        ({"charge": [1, None, 2]}, r"json:1:\d+: charge\[1\]: a value is missing"),
+        ({"charge": [1, None, 2]}, r"json: column 'charge', row 2: a value is missing"),
         ({"battery": {"charge": [1, "2"]}}, r"battery.charge\[1\]: no number"),
         ({"charge": [1], "battery": {"charge [W]": True}}, "no number"),
         (["charge", 1], "list of records"),
         (5, "an object of columns"),
-        ({"charge": [{"a": 1}]}, "a list of their own"),
+        ({"charge": [{"a": 1}]}, "charge.0.: no number"),
     ],
 )
 def test_what_is_wrong_with_json_is_told_with_its_place(
