@@ -252,9 +252,9 @@ def _long(
         if not name or len(units) > 1:
             what = f"{name} has several units" if name else "a row without a name"
             raise named[unit if unit and name else names].error(chosen[-1], what)
-        own = replace(_rows(named[value], chosen), header=name, name=name, unit_text=units.pop())
+        own = replace(named[value].rows(chosen), header=name, name=name, unit_text=units.pop())
         part = _table(
-            [*(_rows(column, chosen) for column in others), own],
+            [*(column.rows(chosen) for column in others), own],
             own.file,
             replace(reading, index={k: v for k, v in reading.index.items() if v in named}),
             label_sets,
@@ -262,14 +262,6 @@ def _long(
         found |= {key: replace(column, guessed=False) for key, column in part.columns.items()}
         faults |= part.faults
     return Content(found, {}, faults)
-
-
-def _rows(column: TableColumn, rows: Sequence[int]) -> TableColumn:
-    """Return some rows of a column; errors still name the places in the file."""
-    place = column._place
-    cells = column.cells
-    chosen: Any = tuple(cells[row] for row in rows) if column.is_text else np.asarray(cells)[rows]
-    return replace(column, cells=chosen, _place=lambda row, at: place(rows[row], at))
 
 
 def _pivoted(
@@ -298,7 +290,7 @@ def _pivoted(
     stamps = None
     if times is not None:
         rows = {text: row for row, text in reversed(list(enumerate(texts[0])))}
-        place = _fault(_rows(times, [rows[text] for text in distinct[0]]))
+        place = _fault(times.rows([rows[text] for text in distinct[0]]))
         stamps = text_stamps(distinct[0], place, reading.time_format)
     coordinates = dict(zip(keys, map(tuple, distinct), strict=True))
     if stamps is not None:

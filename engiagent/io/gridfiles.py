@@ -1,6 +1,6 @@
 """Arrays of netCDF files with the labels or time stamps along their dimensions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -68,6 +68,23 @@ def read_grid(folder: Path, file: str, name: str) -> GridVariable:
     return GridVariable(file, name, unit, dims, values, coordinates)
 
 
+def as_long_table(grid: GridVariable, labels: Mapping[str, Sequence[str]]) -> TableFile:
+    """Return an array as a table with a row for each number.
+
+    Parameters
+    ----------
+    labels
+        By dimension, in the order of the key columns; all dimensions.
+    """
+    values = grid.values.transpose([grid.dims.index(dim) for dim in labels])
+    shape, columns = values.shape, []
+    for axis, (dim, texts) in enumerate(labels.items()):
+        once = np.repeat(np.array(texts, dtype=object), int(np.prod(shape[axis + 1 :])))
+        cells = tuple(np.tile(once, int(np.prod(shape[:axis]))).tolist())
+        columns.append(TableColumn(grid.file, dim, dim, "", axis + 1, cells))
+    return _with_values(grid, columns, values.reshape(-1))
+
+
 def as_table(grid: GridVariable) -> TableFile:
     """Return a variable along one dimension as a table with the labels beside it.
 
@@ -81,14 +98,20 @@ def as_table(grid: GridVariable) -> TableFile:
         text = f"the variable {grid.name!r} is no column"
         raise InputError(text, grid.file, found=shape, expected="one dimension")
     along = {name: texts for name, (_, texts) in grid.coordinates.items() if name != grid.name}
-    cells: Any = grid.values if grid.values.dtype != object else tuple(grid.values)
     columns = [
         TableColumn(grid.file, name, name, "", position, texts)
         for position, (name, texts) in enumerate(along.items(), 1)
     ]
+    return _with_values(grid, columns, grid.values)
+
+
+def _with_values(
+    grid: GridVariable, columns: Sequence[TableColumn], values: npt.NDArray[Any]
+) -> TableFile:
+    cells: Any = values if values.dtype != object else tuple(map(str, values))
     own = TableColumn(grid.file, grid.name, grid.name, grid.unit_text, len(columns) + 1, cells)
     named = {column.name: column for column in (*columns, own)}
-    return TableFile(grid.file, MappingProxyType(named), len(grid.values), "")
+    return TableFile(grid.file, MappingProxyType(named), len(values), "")
 
 
 def _absent(file: str, name: str, names: list[str]) -> InputError:

@@ -9,12 +9,12 @@ scripts are errors. A column is read as numbers by :meth:`TableColumn.numbers` a
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,16 @@ class TableColumn:
     def is_text(self) -> bool:
         """Whether the file holds text here; a CSV file holds nothing else."""
         return isinstance(self.cells, tuple)
+
+    def rows(self, chosen: Sequence[int]) -> "TableColumn":
+        """Return some rows of the column; errors still name their places in the file."""
+        cells: Any = np.asarray(self.cells, dtype=object if self.is_text else None)[list(chosen)]
+        place = self._place
+        return replace(
+            self,
+            cells=tuple(cells.tolist()) if self.is_text else cells,
+            _place=lambda row, column: place(chosen[row], column),
+        )
 
     def texts(self) -> tuple[str, ...]:
         """Return the cells as text, blanks around them removed."""
