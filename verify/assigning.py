@@ -70,6 +70,11 @@ class _Assigning:
     def add_by_name(self, name: str, column: Column) -> None:
         """Enter a column under what its name stands for."""
         target = column.quantity or self.known.full_name(name)
+        header = split_header(name)
+        if target not in self.known.names and header.unit is not None:
+            # Columns that differ in the unit alone have it in their names.
+            bare = self.known.full_name(header.name)
+            target = bare if bare in self.known.names else target
         if name in self.known.variables:
             target = name
         if target in self.mapped:
