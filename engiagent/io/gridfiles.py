@@ -1,4 +1,4 @@
-"""Arrays of netCDF files with the labels or time stamps along their dimensions."""
+"""netCDF files: arrays with the labels or time stamps along their dimensions, and tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,15 @@ import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
-from engiagent.io.tableformats import open_netcdf, read_stamps, read_variable
-from engiagent.io.tabular import MAX_CELLS, MAX_COLUMNS, TableColumn, TableFile, header_unit
+from engiagent.io.tableformats import typed_column
+from engiagent.io.tabular import (
+    MAX_CELLS,
+    MAX_COLUMNS,
+    TableColumn,
+    TableFile,
+    check_size,
+    header_unit,
+)
 from engiagent.units.headers import split_header
 from engiagent.units.words import resolve_unit
 
@@ -40,6 +47,85 @@ class GridVariable:
     dims: tuple[str, ...]
     values: npt.NDArray[Any]
     coordinates: Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+def open_netcdf(data: bytes, file: str) -> Any:
+    """Return an open netCDF dataset of some bytes.
+
+    Raises
+    ------
+    InputError
+        When the bytes are no netCDF file.
+    """
+    import netCDF4
+
+    try:
+        return netCDF4.Dataset("memory", mode="r", memory=data)
+    except (OSError, ValueError, MemoryError, RuntimeError, AttributeError) as error:
+        raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
+
+
+def read_variable(variable: Any, file: str) -> Any:
+    """Return all values of a netCDF variable, masked where the file has none.
+
+    Raises
+    ------
+    InputError
+        When they cannot be unpacked.
+    """
+    try:
+        return variable[...]
+    except (RuntimeError, OSError, ValueError, IndexError, TypeError) as error:
+        text = f"the variable {variable.name!r} cannot be read: {str(error)[:200]}"
+        raise InputError(text, file) from None
+
+
+def read_stamps(variable: Any, values: Any, file: str) -> list[str]:
+    """Return the values of a netCDF variable in ``hours since …`` as stamps, flattened.
+
+    Raises
+    ------
+    InputError
+        When one is missing, or the unit or the calendar is none.
+    """
+    import netCDF4
+
+    where = f"column {variable.name!r}"
+    if np.ma.getdata(values).dtype.kind not in "iuf":
+        raise InputError(f"{where}: time stamps are no numbers", file)
+    numbers = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan).reshape(-1)
+    if not bool(np.isfinite(numbers).all()):
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"{where}, row {row + 1}: a value is missing", file)
+    try:
+        calendar = str(getattr(variable, "calendar", "standard"))
+        dates: Any = netCDF4.num2date(numbers, str(variable.units), calendar)
+        return [str(date.isoformat(" ")) for date in dates]
+    except (ValueError, OverflowError, TypeError, AttributeError) as error:
+        raise InputError(f"{where}: {str(error)[:200]}", file) from None
+
+
+def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
+    """Return the variables of a netCDF file as columns; all lie along one dimension."""
+    with open_netcdf(data, file) as source:
+        for variable in source.variables.values():  # before anything is read
+            size = int(np.prod(variable.shape, dtype=np.float64))
+            check_size(file, size, len(source.variables))
+        found = {name: _values(variable, file) for name, variable in source.variables.items()}
+        shapes = {dims for _, dims in found.values()}
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            listed = ", ".join(f"{n}({', '.join(dims)})" for n, (_, dims) in found.items())
+            expected = "variables along one and the same dimension"
+            raise InputError("no plain table", file, found=listed[:200], expected=expected)
+        columns = []
+        for position, (name, (values, _)) in enumerate(found.items(), 1):
+            unit = str(getattr(source.variables[name], "units", ""))
+            cells: Any = tuple(values) if values.dtype == object else values
+            if " since " in unit:
+                columns.append(TableColumn(file, name, name, "", position, cells))
+            else:
+                columns.append(typed_column(file, name, position, unit, cells))
+        return columns
 
 
 def read_grid(folder: Path, file: str, name: str) -> GridVariable:

@@ -2,8 +2,9 @@
 
 Nothing is guessed and nothing is repaired: a cell that should be a number is one or is an error
 with file, line and column. ``nan``, ``inf``, ``1_000``, thousands separators and digits of other
-scripts are errors. A column is read as numbers by :meth:`TableColumn.numbers` and as text by
-:meth:`TableColumn.texts`.
+scripts are errors. pandas takes all of these for numbers and keeps no places, and its import takes
+longer than a small run; so it is not used here. A column is read as numbers by
+:meth:`TableColumn.numbers` and as text by :meth:`TableColumn.texts`.
 """
 
 import re
@@ -301,7 +302,8 @@ _RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = de
 
 
 def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
-    from engiagent.io.tableformats import read_csv, read_netcdf, read_parquet
+    from engiagent.io.gridfiles import read_netcdf
+    from engiagent.io.tableformats import read_csv, read_parquet
 
     suffix = Path(name).suffix.lower()
     if suffix == ".csv":

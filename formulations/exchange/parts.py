@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from keyword import iskeyword
 from typing import Any, Final
@@ -54,11 +53,6 @@ class Index:
     def is_tuples(self) -> bool:
         """Whether the elements are listed tuples."""
         return len(self.roots) > 1 and len(self.sets) == 1
-
-    @cached_property
-    def as_set(self) -> frozenset[Labels]:
-        """The elements without their order."""
-        return frozenset(self.elements)
 
     def binders(self, names: Sequence[str]) -> list[str]:
         """Return the binders with a name for each part."""
