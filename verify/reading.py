@@ -495,6 +495,9 @@ def _cells(item: Any) -> tuple[str, ...] | Floats:
     """
     if isinstance(item, str | bool) or item is None:
         raise TypeError("no number")
+    if not isinstance(item, list) and (array := np.asarray(item)).dtype.kind in "MUO":
+        moments = array.dtype.kind == "M"
+        item = np.datetime_as_string(array.astype("M8[s]")).tolist() if moments else array.tolist()
     values = item if isinstance(item, list) else []
     if values and all(isinstance(v, str) for v in values):
         return tuple(map(str.strip, values))

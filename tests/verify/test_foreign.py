@@ -290,6 +290,12 @@ def test_parquet_netcdf_and_tables_in_memory(tmp_path: Path) -> None:
     from engiagent.run.certify import certify
 
     assert_the_plan(certify(None, frame, plant(), folder=tmp_path, name="f"))
+    for stamps in (HOURS, HOURS.to_numpy(), HOURS.astype(str).to_numpy(), list(HOURS.astype(str))):
+        arrays = {"time": stamps, "charge": CHARGE, "battery": {"discharge": tuple(DISCHARGE)}}
+        assert_the_plan(certify(None, arrays, plant(), folder=tmp_path, name="f"))
+    late = {"time": HOURS + pd.Timedelta("1h"), "charge": CHARGE, "discharge": DISCHARGE}
+    with pytest.raises(InputError, match="begins 60 min after"):
+        certify(None, late, plant(), folder=tmp_path, name="f")
 
 
 def test_a_finer_plan_is_averaged_and_a_coarser_one_held_when_asked(tmp_path: Path) -> None:
@@ -543,12 +549,15 @@ def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> N
 def test_a_mapping_file_says_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(
         "schema: engiagent-mapping/1\nmapping: {battery.net_charge: P}\nunits: {P: MW}\n"
-        "labels: end\n"
+        "labels: end\nskip: 1\ntime_format: '%d.%m.%Y %H:%M'\nindex: {}\n"
     )
-    frame = pd.DataFrame({"time": HOURS + pd.Timedelta("1h"), "P": (CHARGE - DISCHARGE) / 1e3})
+    hours = (HOURS + pd.Timedelta("1h")).strftime("%d.%m.%Y %H:%M")
+    frame = pd.DataFrame({"time": hours, "P": (CHARGE - DISCHARGE) / 1e3})
     reading = load_mapping(tmp_path / "map.yaml")
     assert Reading.from_dict(reading.to_dict()) == reading
-    assert_the_plan(told(_written(tmp_path / "plan.csv", frame), **reading.to_dict()))
+    path = _written(tmp_path / "plan.csv", frame)
+    path.write_text("Plan of tomorrow\n" + path.read_text())
+    assert_the_plan(told(path, **reading.to_dict()))
 
 
 @pytest.mark.parametrize(
@@ -561,6 +570,8 @@ def test_a_mapping_file_says_all_of_it(tmp_path: Path) -> None:
         ("schema: engiagent-mapping/1\nunits: {P: kkW}", "the unit of P"),
         ("schema: engiagent-mapping/1\nmapping: {a: [b]}", "no list of texts"),
         ("schema: engiagent-mapping/1\nhold: maybe", "true or false"),
+        ("schema: engiagent-mapping/1\nskip: -1", "a number of lines"),
+        ("schema: engiagent-mapping/1\ndates: day first", "unknown key .*time_format"),
         ("schema: engiagent-mapping/1\nschema: x", "duplicate key"),
     ],
 )
