@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -246,19 +247,22 @@ def _array(
     labels = [_along(grid, dim, keys) for dim in grid.dims]
     order = _axes(grid, keys, parts, labels)
     data = np.asarray(grid.values, dtype=np.float64).transpose(order)
-    spelled = []
-    for size, part, source in zip(data.shape, parts, order, strict=True):
+    for axis, (part, source) in enumerate(zip(parts, order, strict=True)):
         texts = labels[source]
-        if texts is not None and (part.root.axis is None or _dated(part)):
-            spelled.append([key for (key,) in _keys([texts], [part])])
-        elif size == part.size:
-            spelled.append([_own(part, k) for k in range(size)])
-        else:
-            raise EvaluationError(f"{grid.name}: {size} values for {part.size}")
-    cells = zip(product(*spelled), data.reshape(-1).tolist(), strict=True)
-    known: dict[Key, float] = {key: cell for key, cell in cells if cell == cell}
-    found = _gathered(known, len(known), dims, grid.name)
-    return _in_si(definition, found, grid.unit_text, unit, dims)
+        if texts is None or (part.root.axis is not None and not _dated(part)):
+            if data.shape[axis] != part.size:
+                raise EvaluationError(f"{grid.name}: {data.shape[axis]} values for {part.size}")
+            continue
+        place = {key: k for k, (key,) in enumerate(_keys([texts], [part]))}
+        wanted = [place.get(_own(part, k), -1) for k in range(part.size)]
+        if -1 in wanted:
+            raise EvaluationError(f"{grid.name} has nothing for an element of {part.name}")
+        data = np.take(data, wanted, axis=axis)
+    for axis, dim in enumerate(dims):
+        if dim.root.factors:
+            chosen: tuple[Any, ...] = tuple(c[dim.in_root] for c in dim.root.columns)
+            data = data[(slice(None),) * axis + chosen]
+    return _in_si(definition, data.reshape(-1), grid.unit_text, unit, dims)
 
 
 def _along(grid: GridVariable, dim: str, keys: tuple[str, ...]) -> tuple[str, ...] | None:
