@@ -24,7 +24,13 @@ PAIRS: Final = {
     "cooling": "heating",
 }
 """What a net power is split into: the word for positive values, and that for negative ones."""
-_TABLES: Final = ("mapping", "units", "index")
+_KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(("mapping", "units", "index"), (dict, "a list of texts by name")),
+    **dict.fromkeys(("labels", "zone", "time_format", "decimal"), (str, "a text")),
+    "hold": (bool, "true or false"),
+    "skip": (int, "a number of lines"),
+}
+"""What each key of a map holds, and how it is called in messages."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Reading:
             if value not in allowed:
                 options = ", ".join(str(item) for item in allowed if item is not None)
                 raise InputError(f"no such choice of {name!r}", found=repr(value), expected=options)
+        if not 0 <= self.skip <= 1000:
+            raise InputError("skip is not a number of lines", found=str(self.skip))
         if self.zone is not None:
             _require_zone(self.zone)
         for column, unit in self.units.items():
@@ -109,27 +117,17 @@ class Reading:
         """
         if not isinstance(content, Mapping):
             raise InputError("no mapping of a schedule", file, found=type(content).__name__)
-        known = dict(content)
-        for name in known:
-            if name not in cls.__dataclass_fields__:
-                expected = ", ".join(cls.__dataclass_fields__)
+        for name, value in content.items():
+            if name not in _KINDS:
+                expected = ", ".join(_KINDS)
                 raise InputError("unknown key in a mapping", file, None, None, repr(name), expected)
-        for name in _TABLES:
-            pairs = known.get(name, {})
-            plain = isinstance(pairs, Mapping)
-            if not plain or not all(isinstance(t, str) for p in pairs.items() for t in p):
-                raise InputError(f"{name} is no list of texts by name", file)
-            known[name] = dict(pairs)
-        for name in ("labels", "zone", "time_format", "decimal"):
-            if known.get(name) is not None and not isinstance(known[name], str):
-                raise InputError(f"{name} is no text", file, found=repr(known[name])[:80])
-        if not isinstance(known.get("hold", False), bool):
-            raise InputError("hold is true or false", file, found=repr(known["hold"])[:80])
-        skip = known.get("skip", 0)
-        if not isinstance(skip, int) or isinstance(skip, bool) or not 0 <= skip <= 1000:
-            raise InputError("skip is a number of lines", file, found=repr(skip)[:80])
+            kind, words = _KINDS[name]
+            texts = [t for pair in value.items() for t in pair] if isinstance(value, dict) else []
+            if type(value) is not kind or not all(isinstance(text, str) for text in texts):
+                what = f"{name} is not {words}"
+                raise InputError(what, file, found=repr(value)[:80])
         try:
-            return cls(**known)
+            return cls(**content)
         except InputError as error:
             raise InputError(error.message, file, None, None, error.found, error.expected) from None
 

@@ -568,7 +568,7 @@ def test_a_mapping_file_says_all_of_it(tmp_path: Path) -> None:
         ("schema: engiagent-mapping/1\nlabels: middle", "no such choice of 'labels'"),
         ("schema: engiagent-mapping/1\nzone: Mars/Base", "unknown time zone"),
         ("schema: engiagent-mapping/1\nunits: {P: kkW}", "the unit of P"),
-        ("schema: engiagent-mapping/1\nmapping: {a: [b]}", "no list of texts"),
+        ("schema: engiagent-mapping/1\nmapping: {a: [b]}", "mapping is not a list of texts"),
         ("schema: engiagent-mapping/1\nhold: maybe", "true or false"),
         ("schema: engiagent-mapping/1\nskip: -1", "a number of lines"),
         ("schema: engiagent-mapping/1\ndates: day first", "unknown key .*time_format"),
