@@ -1,4 +1,4 @@
-"""Columns with time stamps, laid onto the periods of a time set, or refused with their place."""
+"""Columns with time stamps, aligned with the periods of a time set, or refused with their place."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -41,9 +41,16 @@ class Wanted:
     state: bool
     power: bool
 
+    @property
+    def span(self) -> str:
+        """The time set and its first and last period, for messages."""
+        root = self.index_set.root
+        assert root.axis is not None
+        return f"{root.name} from {root.axis.labels[0]} to {root.axis.labels[-1]}"
+
 
 @dataclass(frozen=True, eq=False)
-class Laid:
+class Aligned:
     """Values of a column on a time set.
 
     Attributes
@@ -64,7 +71,7 @@ class Laid:
     note: str | None = None
 
 
-def lay(data: Floats, stamps: Stamps, wanted: Wanted, reading: Reading) -> Laid:
+def align(data: Floats, stamps: Stamps, wanted: Wanted, reading: Reading) -> Aligned:
     """Return values, the first axis of which has the stamps, on the periods of a time set.
 
     Raises
@@ -75,22 +82,16 @@ def lay(data: Floats, stamps: Stamps, wanted: Wanted, reading: Reading) -> Laid:
     """
     axis = wanted.index_set.root.axis
     if axis is None or axis.step_unit != "h":
-        return Laid(data, None, False)
-    edges = axis.edges if axis.zone is not None or not axis.dated else axis.local
-    seconds = _same_clock(stamps, axis, reading)
+        return Aligned(data, None, False)
+    edges, seconds = _edges(axis), _same_clock(stamps, axis, reading)
     if wanted.state:
-        return _instants(data, seconds, edges, axis, stamps, wanted, reading)
+        return _at_instants(data, seconds, edges, axis, stamps, wanted, reading)
     starts = _starts(seconds, edges, reading)
-    if starts.size == edges.size - 1 and bool((np.abs(starts - edges[:-1]) < NEAR).all()):
-        return _laid(data, edges[:-1], axis)
-    step = _step(starts, stamps, reading.zone or axis.zone)
-    inside = _inside(starts, edges, step, stamps, wanted, reading)
-    note = None
-    if inside.size < starts.size:
-        note = f"{starts.size - inside.size} rows outside {wanted.index_set.name} are left out"
-    laid, done = _resampled(data[inside], starts[inside], edges, step, stamps, wanted, reading)
-    notes = "; ".join(text for text in (note, done) if text)
-    return _laid(laid, edges[:-1], axis, notes or None)
+    if not _equal(starts, edges[:-1]):
+        step = _step(starts, stamps, reading.zone or axis.zone)
+        data, notes = _resampled(data, starts, edges, step, stamps, wanted, reading)
+        return _on_axis(data, edges[:-1], axis, "; ".join(notes) or None)
+    return _on_axis(data, edges[:-1], axis)
 
 
 def fits(stamps: Stamps, index_set: IndexSet, reading: Reading) -> bool:
@@ -98,15 +99,12 @@ def fits(stamps: Stamps, index_set: IndexSet, reading: Reading) -> bool:
     axis = index_set.root.axis
     if axis is None or axis.step_unit != "h":
         return False
-    edges = axis.edges if axis.zone is not None or not axis.dated else axis.local
+    edges = _edges(axis)
     try:
         seconds = _same_clock(stamps, axis, reading)
     except InputError:
         return False
-    return any(
-        seconds.size == some.size and bool((np.abs(seconds - some) < NEAR).all())
-        for some in (edges, edges[:-1], edges[1:])
-    )
+    return any(_equal(seconds, some) for some in (edges, edges[:-1], edges[1:]))
 
 
 def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Floats:
@@ -125,7 +123,7 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
         At a row that repeats, goes back or leaves a gap; for rows that do not cover the axis, and
         for an unknown rule.
     """
-    edges = axis.edges if axis.zone is not None or not axis.dated else axis.local
+    edges = _edges(axis)
     starts = _same_clock(stamps, axis, Reading())
     step = _step(starts, stamps, axis.zone)
     step = step if np.isfinite(step) else float(edges[1] - edges[0])
@@ -149,48 +147,47 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
     return np.asarray(amount / (np.diff(edges) if rule == "mean" else step))
 
 
-def _laid(data: Floats, edges: Floats, axis: TimeAxis, note: str | None = None) -> Laid:
+def _edges(axis: TimeAxis) -> Floats:
+    return axis.edges if axis.zone is not None or not axis.dated else axis.local
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return one.size == other.size and bool((np.abs(one - other) < NEAR).all())
+
+
+def _on_axis(data: Floats, edges: Floats, axis: TimeAxis, note: str | None = None) -> Aligned:
     if not axis.dated:
-        return Laid(data, None, False, note)
+        return Aligned(data, None, False, note)
     moments = np.rint(edges * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
-    return Laid(data, moments, axis.zone is not None, note)
+    return Aligned(data, moments, axis.zone is not None, note)
 
 
 def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
     """Return stamps by the clock of the axis: UTC, the wall, or the time since its first day."""
-    if not axis.dated:
-        wall = (
-            wall_clock(stamps.seconds, reading.zone)
-            if stamps.zoned and reading.zone
-            else (stamps.wall)
-        )
-        return np.asarray(wall - np.floor(wall[0] / DAY) * DAY)
-    if axis.zone is not None:
-        if stamps.zoned:
-            return stamps.seconds
-        zone = reading.zone or axis.zone
-        return localised(stamps, zone)
-    if stamps.zoned:
-        return wall_clock(stamps.seconds, reading.zone) if reading.zone else stamps.wall
-    return stamps.wall
+    if axis.dated and axis.zone is not None:
+        return stamps.seconds if stamps.zoned else localised(stamps, reading.zone or axis.zone)
+    by_zone = stamps.zoned and reading.zone is not None
+    wall = wall_clock(stamps.seconds, str(reading.zone)) if by_zone else stamps.wall
+    return wall if axis.dated else np.asarray(wall - np.floor(wall[0] / DAY) * DAY)
 
 
 def _starts(seconds: Floats, edges: Floats, reading: Reading) -> Floats:
     """Return the starts of the rows' periods."""
     if reading.labels == "start" or not seconds.size:
         return seconds
-    if seconds.size == edges.size - 1 and bool((np.abs(seconds - edges[1:]) < NEAR).all()):
+    if _equal(seconds, edges[1:]):
         return edges[:-1]
-    if seconds.size == 1:
-        return np.asarray(seconds - (edges[1] - edges[0]))
-    steps = np.diff(seconds)
+    step = _usual(np.diff(seconds)) if seconds.size > 1 else edges[1] - edges[0]
+    return np.concatenate(([seconds[0] - step], seconds[:-1]))
+
+
+def _usual(steps: Floats) -> float:
     values, counts = np.unique(np.rint(steps), return_counts=True)
-    first = seconds[0] - values[np.argmax(counts)]
-    return np.concatenate(([first], seconds[:-1]))
+    return float(values[np.argmax(counts)])
 
 
 def _step(starts: Floats, stamps: Stamps, zone: str | None) -> float:
-    """Return the step of the rows in seconds; each row has the same.
+    """Return the step of the rows in seconds, which each row has; NaN for a single row.
 
     Raises
     ------
@@ -206,57 +203,17 @@ def _step(starts: Floats, stamps: Stamps, zone: str | None) -> float:
         what = "a time stamp stands twice" if abs(steps[row - 1]) <= NEAR else "time goes back"
         hint = "" if zone or stamps.zoned else "; name the zone if clocks change here (--zone)"
         raise stamps.fault(row, what + hint)
-    values, counts = np.unique(np.rint(steps), return_counts=True)
-    step = float(values[np.argmax(counts)])
+    step = _usual(steps)
     gaps = np.flatnonzero(np.abs(steps - step) > NEAR)
     if gaps.size:
         row = int(gaps[0]) + 1
-        what = (
-            f"the time step is {_length(float(steps[row - 1]))} here and {_length(step)} elsewhere"
-        )
-        missing = steps[row - 1] / step
-        if zone is not None and not stamps.zoned and abs(missing - 2.0) < 0.01:
-            what += f"; an hour that clocks in {zone} show twice needs a row for each"
-        raise stamps.fault(row, what)
+        here = _minutes(float(steps[row - 1]))
+        raise stamps.fault(row, f"the time step is {here} here and {_minutes(step)} elsewhere")
     return step
 
 
-def _length(seconds: float) -> str:
+def _minutes(seconds: float) -> str:
     return f"{seconds / 60.0:g} min"
-
-
-def _inside(
-    starts: Floats, edges: Floats, step: float, stamps: Stamps, wanted: Wanted, reading: Reading
-) -> Ints:
-    """Return the rows in the horizon; none of its periods may be left without."""
-    inside = np.flatnonzero((starts > edges[0] - NEAR) & (starts < edges[-1] - NEAR))
-    length = step if np.isfinite(step) else edges[1] - edges[0]
-    covering = np.flatnonzero((starts < edges[0] - NEAR) & (starts + length > edges[0] + NEAR))
-    if covering.size and length > edges[1] - edges[0] + NEAR:
-        inside = np.concatenate((covering, inside))
-    shift = float(starts[0] - edges[0]) if starts.size else 0.0
-    name = f"{wanted.name}: "
-    if not inside.size:
-        raise stamps.fault(
-            0, f"{name}no row lies in {wanted.index_set.name}, which is {_span(wanted.index_set)}"
-        )
-    first, last = float(starts[inside[0]]), float(starts[inside[-1]]) + length
-    beside = abs(abs(shift) - length) < NEAR and reading.labels == "start" and shift > 0
-    hint = "; if its time stamps name the ends of periods: --labels end" if beside else ""
-    if first > edges[0] + NEAR:
-        what = f"{name}its first row begins {_length(first - edges[0])} after "
-        raise stamps.fault(int(inside[0]), f"{what}{_span(wanted.index_set)}{hint}")
-    if last < edges[-1] - NEAR:
-        what = f"{name}its rows end {_length(edges[-1] - last)} before the end of "
-        raise stamps.fault(int(inside[-1]), f"{what}{wanted.index_set.name}{hint}")
-    return inside
-
-
-def _span(index_set: IndexSet) -> str:
-    root = index_set.root
-    axis = root.axis
-    assert axis is not None
-    return f"{root.name} from {axis.labels[0]} to {axis.labels[-1]}"
 
 
 def _resampled(
@@ -267,50 +224,61 @@ def _resampled(
     stamps: Stamps,
     wanted: Wanted,
     reading: Reading,
-) -> tuple[Floats, str | None]:
+) -> tuple[Floats, list[str]]:
     """Return a value for each period, and what was done for it."""
-    place = np.searchsorted(edges, starts + NEAR, side="right") - 1
-    periods = edges.size - 1
-    at_edges = np.abs(starts - edges[np.clip(place, 0, periods)]) < NEAR
-    if starts.size == periods and bool(at_edges.all()) and bool((np.diff(place) == 1).all()):
-        return data, None
-    lengths = np.diff(edges)
-    shown = f"{_length(step)} against {_length(float(lengths[0]))} of {wanted.index_set.name}"
+    name, lengths = wanted.name, np.diff(edges)
+    step = step if np.isfinite(step) else float(lengths[0])
+    inside = (starts + step > edges[0] + NEAR) & (starts < edges[-1] - NEAR)
+    if not inside.any():
+        raise stamps.fault(0, f"{name}: no row lies in {wanted.span}")
+    shift = float(starts[0] - edges[0])
+    one_late = reading.labels == "start" and abs(shift - step) < NEAR
+    hint = "; if its time stamps name the ends of periods: --labels end" if one_late else ""
+    first, last = np.flatnonzero(inside)[[0, -1]].tolist()
+    if shift > NEAR:
+        raise stamps.fault(
+            first, f"{name}: its first row begins {_minutes(shift)} after {wanted.span}{hint}"
+        )
+    short = float(edges[-1] - starts[-1] - step)
+    if short > NEAR:
+        what = f"{name}: its rows end {_minutes(short)} before the end of {wanted.index_set.name}"
+        raise stamps.fault(last, what + hint)
+    # Places of the edges, counted in rows: whole where an edge is that of a row too.
+    places = (edges - starts[0]) / step
+    on_row = np.abs(places - np.rint(places)) * step < NEAR
+    begin = np.floor(places[:-1] + NEAR / step).astype(np.int64)
+    end = np.ceil(places[1:] - NEAR / step).astype(np.int64)
+    notes = []
+    if not inside.all():
+        left = int((~inside).sum())
+        notes.append(f"{left} rows outside {wanted.index_set.name} are left out")
+    shown = f"{_minutes(step)} against {_minutes(float(lengths[0]))} of {wanted.index_set.name}"
+    single = bool((end == begin + 1).all())
+    if single and on_row.all():
+        return data[begin], notes
     if step < float(lengths.min()) - NEAR:
-        divides = np.abs(np.rint(lengths / step) * step - lengths) < NEAR
-        counts = np.bincount(np.clip(place, 0, periods - 1), minlength=periods)
-        first = np.searchsorted(place, np.arange(periods))
-        if (
-            not divides.all()
-            or (counts != np.rint(lengths / step)).any()
-            or not at_edges[first].all()
-        ):
-            raise stamps.fault(0, f"{wanted.name}: its step does not divide the periods: {shown}")
+        if not on_row.all():
+            raise stamps.fault(0, f"{name}: its step does not divide the periods: {shown}")
         if not wanted.power:
-            raise stamps.fault(
-                0, f"{wanted.name} has a finer step, {shown}, and only powers have a mean"
-            )
+            raise stamps.fault(0, f"{name} has a finer step, {shown}, and only powers have a mean")
         shape = (-1,) + (1,) * (data.ndim - 1)
-        means = np.add.reduceat(data, first, axis=0) / counts.reshape(shape)
-        return means, f"given every {_length(step)}: the mean over each period is taken"
+        sums = np.add.reduceat(data[: end[-1]], begin, axis=0)
+        notes.append(f"given every {_minutes(step)}: the mean over each period is taken")
+        return sums / (end - begin).reshape(shape), notes
     if step > float(lengths.max()) + NEAR:
         if not reading.hold:
-            raise stamps.fault(
-                0, f"{wanted.name} has a coarser step, {shown}; --hold takes it as constant"
-            )
+            what = f"{name} has a coarser step, {shown}; --hold takes it as constant"
+            raise stamps.fault(0, what)
         if not wanted.power:
-            raise stamps.fault(0, f"{wanted.name} has a coarser step, {shown}: only powers hold")
-        row = np.searchsorted(starts, edges[:-1] + NEAR, side="right") - 1
-        ends = starts[row] + step
-        if (edges[1:] > ends + NEAR).any():
-            raise stamps.fault(0, f"{wanted.name}: its rows end inside periods: {shown}")
-        return data[row], f"given every {_length(step)}: each value is held, as --hold asks"
-    raise stamps.fault(
-        0, f"{wanted.name}: its rows begin beside the periods of {_span(wanted.index_set)}: {shown}"
-    )
+            raise stamps.fault(0, f"{name} has a coarser step, {shown}: only powers hold")
+        if not single:
+            raise stamps.fault(0, f"{name}: its rows end inside periods: {shown}")
+        notes.append(f"given every {_minutes(step)}: each value is held, as --hold asks")
+        return data[begin], notes
+    raise stamps.fault(0, f"{name}: its rows begin beside the periods of {wanted.span}: {shown}")
 
 
-def _instants(
+def _at_instants(
     data: Floats,
     seconds: Floats,
     edges: Floats,
@@ -318,22 +286,20 @@ def _instants(
     stamps: Stamps,
     wanted: Wanted,
     reading: Reading,
-) -> Laid:
+) -> Aligned:
     """Return a state at the instants, or at the ends of the periods without the first."""
-    for some in (edges, edges[1:]):
-        if seconds.size == some.size and bool((np.abs(seconds - some) < NEAR).all()):
-            return _laid(data, some, axis) if some is edges else Laid(data, None, False)
-    if seconds.size == edges.size - 1 and bool((np.abs(seconds - edges[:-1]) < NEAR).all()):
-        return Laid(data, None, False)  # by convention the values at the ends of those periods
+    if _equal(seconds, edges):
+        return _on_axis(data, edges, axis)
+    if _equal(seconds, edges[1:]) or _equal(seconds, edges[:-1]):
+        return Aligned(data, None, False)  # by convention the values at the ends of periods
     step = _step(seconds, stamps, reading.zone or axis.zone)
     place, found = _meeting(seconds, edges)
     if found.all():
-        note = None if seconds.size == edges.size else "its values at the instants are taken"
-        return _laid(data[place], edges, axis, note)
+        return _on_axis(data[place], edges, axis, "its values at the instants are taken")
     if not found[-1] and reading.labels == "start" and np.isfinite(step):
         place, found = _meeting(seconds + step, edges)
     if found[1:].all():
-        return Laid(data[place[1:]], None, False, "its values at the ends of periods are taken")
+        return Aligned(data[place[1:]], None, False, "its values at the ends of periods are taken")
     first = int(np.argmin(found))
     raise stamps.fault(
         min(int(place[first]), seconds.size - 1),

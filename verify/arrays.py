@@ -1,5 +1,12 @@
-"""Schedules as arrays with named axes: xarray datasets and netCDF files, sizes looked at first."""
+"""Schedules as arrays with named axes: xarray datasets and netCDF files, sizes looked at first.
 
+A netCDF file is read by its own library: xarray takes half a second to import, which is most of the
+time of a small check.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +30,30 @@ _UNREADABLE: Final = (
     MemoryError,
     NotImplementedError,
 )
+_NANOSECONDS: Final = {
+    "day": 86_400_000_000_000,
+    "hour": 3_600_000_000_000,
+    "minute": 60_000_000_000,
+    "second": 1_000_000_000,
+    "millisecond": 1_000_000,
+    "microsecond": 1_000,
+    "nanosecond": 1,
+}
+_GREGORIAN: Final = ("standard", "gregorian", "proleptic_gregorian")
+
+
+@dataclass(frozen=True, eq=False)
+class _Variable:
+    """A variable of a netCDF file, as one of an ``xarray.Dataset``."""
+
+    name: str
+    dims: tuple[str, ...]
+    values: Any
+    attrs: Mapping[str, Any]
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
 
 
 def read_netcdf(path: Path) -> Content:
@@ -33,12 +64,25 @@ def read_netcdf(path: Path) -> Content:
     InputError
         When it cannot be read, or declares more numbers than anybody's schedule has.
     """
-    import xarray as xr
+    import netCDF4
 
     try:
-        with xr.open_dataset(path, engine="netcdf4", decode_timedelta=False) as dataset:
-            _check_size(dataset, path.name)
-            return read_dataset(dataset.load(), path.name)
+        with netCDF4.Dataset(path) as source:
+            # Looked at before anything is read: a small file can declare any size.
+            cells = sum(int(np.prod(v.shape, dtype=np.float64)) for v in source.variables.values())
+            if cells > MAX_CELLS:
+                raise InputError(
+                    "too many numbers", path.name, None, None, str(cells), f"up to {MAX_CELLS}"
+                )
+            variables = {name: _variable(name, v) for name, v in source.variables.items()}
+            attrs = {name: source.getncattr(name) for name in source.ncattrs()}
+            listed = [
+                attrs.get("coordinates", ""),
+                *(v.attrs.get("coordinates", "") for v in variables.values()),
+            ]
+            named = {word for text in listed for word in str(text).split()}
+            coordinates = {n for n in variables if n in source.dimensions or n in named}
+            return _content(variables, source.dimensions, coordinates, attrs, path.name)
     except InputError:
         raise
     except _UNREADABLE as error:
@@ -46,11 +90,37 @@ def read_netcdf(path: Path) -> Content:
         raise InputError(f"no readable netCDF: {reason}", path.name) from None
 
 
-def _check_size(dataset: Any, file: str) -> None:
-    """Raise before anything is read: a small file can declare any size."""
-    cells = sum(int(np.prod(array.shape, dtype=np.float64)) for array in dataset.variables.values())
-    if cells > MAX_CELLS:
-        raise InputError("too many numbers", file, found=str(cells), expected=f"up to {MAX_CELLS}")
+def _variable(name: str, variable: Any) -> _Variable:
+    """Return a variable with NaN for what is missing, and with moments for ``hours since …``."""
+    import netCDF4
+
+    attrs = {key: variable.getncattr(key) for key in variable.ncattrs()}
+    values, dims = variable[...], tuple(variable.dimensions)
+    unit = str(attrs.get("units", ""))
+    kind = "O" if variable.dtype is str else np.asarray(values).dtype.kind
+    if kind == "S" and len(dims) == np.ndim(values) > 0:
+        values, dims = netCDF4.chartostring(np.ma.getdata(values)), dims[:-1]
+    elif " since " in unit and kind in "iuf":
+        values = _moments(np.ma.asarray(values), unit, str(attrs.get("calendar", "standard")))
+    elif np.ma.is_masked(values) and kind in "iuf":
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    return _Variable(name, dims, np.asarray(np.ma.getdata(values)), attrs)
+
+
+def _moments(values: Any, unit: str, calendar: str) -> Any:
+    step, _, start = unit.partition(" since ")
+    scale = _NANOSECONDS.get(step.strip().lower().removesuffix("s"))
+    if scale is None or calendar.lower() not in _GREGORIAN:
+        raise ValueError(f"time stamps in {unit!r} of the calendar {calendar!r}")
+    first = datetime.fromisoformat(start.strip())
+    if first.tzinfo is not None:
+        first = first.astimezone(UTC).replace(tzinfo=None)
+    numbers = np.ma.getdata(values)
+    whole = numbers if numbers.dtype.kind in "iu" else np.rint(numbers * scale)
+    counts = whole.astype(np.int64) * (scale if numbers.dtype.kind in "iu" else 1)
+    moments = np.datetime64(first, "ns") + counts.astype("timedelta64[ns]")
+    missing = np.ma.getmaskarray(values) | ~np.isfinite(numbers)
+    return np.where(missing, np.datetime64("NaT", "ns"), moments)
 
 
 def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
@@ -59,18 +129,27 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
     Raises
     ------
     InputError
-        When a variable holds no numbers.
+        When a time stamp is missing.
     """
-    columns: dict[str, Column] = {}
-    faults: dict[str, InputError] = {}
-    axes = {
-        str(dim): _along(dataset.coords[dim], file) for dim in dataset.dims if dim in dataset.coords
-    }
-    along = set(dataset.coords)
     # Asked for one by one, each array of a dataset takes as long as there are arrays; plain arrays
     # of a solution have no such view.
-    for name, array in getattr(dataset, "variables", dataset.data_vars).items():
-        if name in along:
+    variables = dict(getattr(dataset, "variables", dataset.data_vars))
+    variables |= {name: dataset.coords[name] for name in dataset.dims if name in dataset.coords}
+    return _content(variables, dataset.dims, set(dataset.coords), dataset.attrs, file)
+
+
+def _content(
+    variables: Mapping[Any, Any],
+    dims: Iterable[Any],
+    coordinates: Collection[Any],
+    attrs: Mapping[Any, Any],
+    file: str,
+) -> Content:
+    columns: dict[str, Column] = {}
+    faults: dict[str, InputError] = {}
+    axes = {str(dim): _along(str(dim), variables[dim], file) for dim in dims if dim in coordinates}
+    for name, array in variables.items():
+        if name in coordinates:
             continue
         try:
             if array.dtype.kind not in "biufO" or _holds_text(array.values):
@@ -79,21 +158,21 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
         except (TypeError, ValueError):
             faults[str(name)] = InputError(f"{name} holds no numbers", file)
             continue
-        dims = tuple(map(str, array.dims))
-        mine = {dim: axes[dim] for dim in dims if dim in axes}
+        own = tuple(map(str, array.dims))
+        mine = {dim: axes[dim] for dim in own if dim in axes}
         unit, quantity = array.attrs.get("units"), array.attrs.get("quantity")
         columns[str(name)] = Column(
             data,
             None if unit is None else str(unit),
             str(quantity) if quantity else None,
-            dims,
+            own,
             {dim: labels for dim, (labels, _, _) in mine.items()},
             {dim: stamps for dim, (_, stamps, _) in mine.items() if stamps is not None},
             any(zoned for _, _, zoned in mine.values()),
             own=unit is not None,
             file=file,
         )
-    return Content(columns, {str(k): v for k, v in dataset.attrs.items()}, faults)
+    return Content(columns, {str(k): v for k, v in attrs.items()}, faults)
 
 
 def _holds_text(values: Any) -> bool:
@@ -101,20 +180,18 @@ def _holds_text(values: Any) -> bool:
     return values.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in values.flat)
 
 
-def _along(given: Any, file: str) -> tuple[Coordinate, Stamps | None, bool]:
+def _along(name: str, given: Any, file: str) -> tuple[Coordinate, Stamps | None, bool]:
     """Return labels or time stamps of an axis, and whether the stamps are UTC."""
     if not np.issubdtype(given.dtype, np.datetime64):
         return tuple(str(value) for value in given.values.tolist()), None, False
     moments = given.values
     if np.isnat(moments).any():
         row = int(np.argmax(np.isnat(moments))) + 1
-        raise InputError(f"a time stamp of {given.name} is missing", file, found=f"at place {row}")
+        raise InputError(f"a time stamp of {name} is missing", file, found=f"at place {row}")
     zoned = "zone" in given.attrs or str(given.attrs.get("timezone", "")).upper() == "UTC"
     seconds = moments.astype("datetime64[ns]").astype(np.int64) / 1e9
 
     def fault(row: int, message: str) -> InputError:
-        return InputError(
-            f"{given.name}, value {row + 1}: {message}", file, found=str(moments[row])[:19]
-        )
+        return InputError(f"{name}, value {row + 1}: {message}", file, found=str(moments[row])[:19])
 
     return moments, Stamps(seconds, seconds, zoned, fault), zoned

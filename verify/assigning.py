@@ -1,4 +1,4 @@
-"""Columns become series of quantities: units, signs, time sets, and families over labels."""
+"""Columns become series of quantities: names, units, signs, time sets, elements of variables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,9 +11,9 @@ from engiagent.errors import InputError
 from engiagent.units.headers import split_header
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.units.words import resolve_unit
-from engiagent.verify.alignment import Wanted, fits, lay
+from engiagent.verify.alignment import Wanted, align, fits
 from engiagent.verify.foreign import Reading
-from engiagent.verify.naming import Known, net_parts, sources, suggestions
+from engiagent.verify.naming import Known, net_parts, proposed_map, sources, squeezed_name
 from engiagent.verify.reading import Column, Content
 from engiagent.verify.series import TIMED, Series
 from engiagent.verify.vocabulary import declared_unit, is_state
@@ -32,28 +32,28 @@ def name_columns(
     """
     work = _Assigning(content, known, reading)
     taken = set()
-    renamed: dict[str, Column] = {}
+    elements: dict[str, Column] = {}
     for source in sources(reading, content):
         taken.add(source.column)
         column = content.columns[source.column]
         if source.turned:
             column = replace(column, data=-column.data)
-        parts = net_parts(source.target, reading)
+        parts = net_parts(source.target)
         if parts is not None:
             work.add_net(source.target, column, parts)
         elif "[" in source.target and source.target not in known.names:
-            renamed[source.target] = column
+            elements[source.target] = column
         else:
             work.add(known.full_name(source.target), column)
-    work.chosen = set(work.series)
-    rest = {n: c for n, c in content.columns.items() if n not in taken} | renamed
-    for name in content.faults:
+    work.mapped = set(work.series)
+    for name, fault in content.faults.items():
         if name not in taken and known.full_name(name) in known.names:
-            raise content.faults[name]
-    rest = work.add_families(rest)
+            raise fault
+    rest = {n: c for n, c in content.columns.items() if n not in taken} | elements
+    rest = work.add_elements(rest)
     for name, column in rest.items():
         work.add_by_name(name, column)
-    work.say_unused(set(rest))
+    work.report_unused(set(rest))
     return work.series, work.notes
 
 
@@ -64,26 +64,31 @@ class _Assigning:
     reading: Reading
     series: dict[str, Series] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    chosen: set[str] = field(default_factory=set)
-    """Names and quantities whose column the user has named."""
+    mapped: set[str] = field(default_factory=set)
+    """What the user's map names, which goes before columns of that name."""
 
     def add_by_name(self, name: str, column: Column) -> None:
-        """Enter a column under the quantity that it says it is, or under its own name."""
+        """Enter a column under what its name stands for."""
         target = column.quantity or self.known.full_name(name)
+        header = split_header(name)
+        if target not in self.known.names and header.unit is not None:
+            # Columns that differ in the unit alone have it in their names.
+            bare = self.known.full_name(header.name)
+            target = bare if bare in self.known.names else target
         if name in self.known.variables:
             target = name
-        if target in self.series and target in self.chosen:
+        if target in self.mapped:
             return
-        if target != name and target != column.quantity and target.rpartition(".")[2] != name:
+        if target not in (name, column.quantity) and target.rpartition(".")[2] != name:
             self.notes.append(f"the column {name} is taken as {target}")
-        foreign = not column.own or not self.known.variables
-        if target not in self.known.names and foreign and self.known.names:
+        external = not column.own or not self.known.variables
+        if target not in self.known.names and external and self.known.names:
             # Nothing is asked of it; it may run over anything.
             column = replace(column, stamps={})
         self.add(target, column)
 
     def add(self, name: str, column: Column) -> None:
-        """Enter a column under its variable and its quantity, laid onto its time set."""
+        """Enter a column under its variable and its quantity, aligned with its time set."""
         definition = self.known.definition(name)
         quantity = (definition.quantity if definition is not None else None) or column.quantity
         expected = None
@@ -99,7 +104,7 @@ class _Assigning:
             self.series[key] = found
 
     def _refuse_second(self, key: str, found: Series, column: Column) -> None:
-        """Refuse a second column of one quantity that says something else.
+        """Refuse a second column of one quantity with other numbers.
 
         Raises
         ------
@@ -107,7 +112,7 @@ class _Assigning:
             With both: which of them is checked must not depend on their order.
         """
         known = self.series.get(key)
-        if known is None or key in self.chosen:
+        if known is None or key in self.mapped:
             return
         factor = known.unit.scale / found.unit.scale if found.unit.scale else 1.0
         alike = (
@@ -157,30 +162,28 @@ class _Assigning:
         InputError
             For an unknown unit and one of something else.
         """
-        written = self._given(name, column)
-        if written is None and column.guessed:
-            guess = parse_unit(str(column.unit))
-            right = expected is None or expected.same_dimension(guess)
-            return self._said(name, guess if right else expected or guess)
-        written = written or column.unit
+        written = self._given(name, column) or column.unit
+        if column.guessed and written == column.unit:
+            guess = parse_unit(str(written))
+            if expected is not None and not expected.same_dimension(guess):
+                written = None  # the ending of the name is no unit
         if written is None:
             unit = expected or parse_unit("1")
-            return unit if column.own else self._said(name, unit)
+            if not column.own and (name in self.known.names or not self.known.names):
+                self.notes.append(f"{name} is read in {unit}: the schedule names no unit")
+            return unit
         try:
             unit = resolve_unit(written) or parse_unit(written)
         except UnitError as error:
             raise InputError(f"{name}: {error}", column.file, column.line) from None
         clash = expected is not None and not expected.same_dimension(unit)
         if clash and not (unit.is_dimensionless and is_state(name)):
-            hour, power = parse_unit("h"), parse_unit("kW")
-            per_step = (
-                expected is not None
-                and expected.same_dimension(power)
-                and (unit.dimension == parse_unit("kWh").dimension and hour.dimension is not None)
-            )
-            hint = "; energy in each period is no power: divide it by the step" if per_step else ""
+            kilowatts, energy = parse_unit("kW"), parse_unit("kWh")
+            per_step = expected is not None and expected.same_dimension(kilowatts)
+            hint = "; energy in each period is no power: divide it by the step"
             raise InputError(
-                f"{name} measures something else{hint}",
+                f"{name} measures something else"
+                + (hint if per_step and unit.same_dimension(energy) else ""),
                 column.file,
                 column.line,
                 found=str(unit),
@@ -188,48 +191,43 @@ class _Assigning:
             )
         return unit
 
-    def _said(self, name: str, unit: Unit) -> Unit:
-        if name in self.known.names or not self.known.names:
-            self.notes.append(f"{name} is read in {unit}: the schedule names no unit")
-        return unit
-
     def _given(self, name: str, column: Column) -> str | None:
+        """Return the unit that the user gives for a quantity or for its column."""
         definition = self.known.definition(name)
-        mapped = [c for t, c in self.reading.mapping.items() if self.known.full_name(t) == name]
+        mapped = [
+            (target, title.removeprefix("-").strip())
+            for target, title in self.reading.mapping.items()
+            if self.known.full_name(target) == name or name in (net_parts(target) or ())
+        ]
         titles = [n for n, c in self.content.columns.items() if c.data is column.data]
         others = [] if definition is None else [definition.name, definition.quantity or ""]
-        net = [t for t in self.reading.mapping if name in (net_parts(t, self.reading) or ())]
-        for key in (name, *mapped, *titles, *others, *net, *(self.reading.mapping[t] for t in net)):
-            if key in self.reading.units:
-                return self.reading.units[key]
-        return None
+        keys = (name, *(key for pair in mapped for key in pair), *titles, *others)
+        return next((self.reading.units[k] for k in keys if k in self.reading.units), None)
 
     # -- time -----------------------------------------------------------------------------------
 
     def on_time(
         self, name: str, column: Column, definition: VariableDef | None, unit: Unit
     ) -> Column:
-        """Lay a column onto the time set that it belongs to, along each axis with stamps."""
+        """Align a column with the time set that it belongs to, along each axis with stamps."""
         if not column.stamps or (column.own and not self._differs(column)):
             return column
         for dim, stamps in column.stamps.items():
             axis = column.dims.index(dim)
-            found = self._wanted(name, definition, unit, column, dim)
-            if found is None:
+            wanted = self._wanted(name, definition, unit, column, dim)
+            marks = {d: c for d, c in column.coordinates.items() if d != dim}
+            if wanted is None:
                 moments = np.rint(stamps.seconds * 1e3).astype("datetime64[ms]")
-                marks = {**column.coordinates, dim: moments.astype("datetime64[ns]")}
+                marks[dim] = moments.astype("datetime64[ns]")
                 column = replace(column, coordinates=marks, zoned=stamps.zoned)
                 continue
-            data = np.moveaxis(column.data, axis, 0)
-            laid = lay(data, stamps, found, self.reading)
-            marks = {d: c for d, c in column.coordinates.items() if d != dim}
-            if laid.moments is not None:
-                marks[dim] = laid.moments
-            if laid.note is not None:
-                self.notes.append(f"{name}: {laid.note}")
-            column = replace(
-                column, data=np.moveaxis(laid.data, 0, axis), coordinates=marks, zoned=laid.zoned
-            )
+            found = align(np.moveaxis(column.data, axis, 0), stamps, wanted, self.reading)
+            if found.moments is not None:
+                marks[dim] = found.moments
+            if found.note is not None:
+                self.notes.append(f"{name}: {found.note}")
+            data = np.moveaxis(found.data, 0, axis)
+            column = replace(column, data=data, coordinates=marks, zoned=found.zoned)
         return column
 
     def _differs(self, column: Column) -> bool:
@@ -243,7 +241,7 @@ class _Assigning:
     def _wanted(
         self, name: str, definition: VariableDef | None, unit: Unit, column: Column, dim: str
     ) -> Wanted | None:
-        """Return the time set of a column and what it is wanted for; None where none is told."""
+        """Return the time set of a column and what it is wanted for; None where it has none."""
         power = unit.same_dimension(parse_unit("kW"))
         if definition is not None:
             timed = [d for d in self.known.dims(definition) if d.root.axis is not None]
@@ -259,57 +257,64 @@ class _Assigning:
         chosen = exact or (sets if len(edges) == 1 else [])
         return Wanted(name, chosen[0], is_state(name), power) if chosen else None
 
-    # -- families -------------------------------------------------------------------------------
+    # -- variables over labels ------------------------------------------------------------------
 
-    def add_families(self, columns: Mapping[str, Column]) -> dict[str, Column]:
-        """Join columns such as ``p[G1]`` and ``p[G2]`` into one variable; return the others."""
+    def add_elements(self, columns: Mapping[str, Column]) -> dict[str, Column]:
+        """Join columns such as ``p[G1]`` and ``p_G2`` into one variable; return the others.
+
+        Arrays over labels get the names of the variable's sets.
+        """
         rest = dict(columns)
         for definition in self.known.variables.values():
             names = [n for n in (definition.name, definition.quantity) if n]
-            if any(n in rest or n in self.series for n in names):
-                continue
             dims = self.known.dims(definition)
             across = [k for k, d in enumerate(dims) if d.root.kind not in TIMED]
+            timed = [d.name for d in dims if d.root.kind in TIMED]
+            for title in rest:
+                if self.known.full_name(title) in names and len(rest[title].dims) > 1:
+                    rest[title] = _renamed(rest[title], "time", timed)
+            if any(n in self.series or self._titles(n, rest) for n in names):
+                continue
             if len(across) != 1 or len(dims) > 2 or not dims[across[0]].size:
                 continue
-            found = self._family(names, dims[across[0]], rest)
-            if found is None:
-                continue
-            for used in found:
-                rest.pop(used)
-            self._join(definition, dims, across[0], list(found.values()))
+            found = self._elements(names, dims[across[0]], rest)
+            if found:
+                self._join(definition, dims, across[0], [rest.pop(title) for title in found])
         return rest
 
-    def _family(
-        self, names: list[str], labels: IndexSet, columns: Mapping[str, Column]
-    ) -> dict[str, Column] | None:
-        """Return a column for every label, in their order; None unless there is one for each."""
-        found: dict[str, Column] = {}
-        for label in labels.labels:
-            shown = ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
-            for name in names:
-                for form in (
-                    "{0}[{1}]",
-                    "{0}.{1}",
-                    "{0}_{1}",
-                    "{0} {1}",
-                    "{0}({1})",
-                    "{1}.{0}",
-                    "{1}_{0}",
-                ):
-                    title = form.format(name, shown)
-                    if title in columns:
-                        column = columns[title]
-                        if split_header(title).unit_text == shown:
-                            column = replace(column, unit=None)  # the label in square brackets
-                        found.setdefault(title, column)
-                        break
-                else:
-                    continue
-                break
-            else:
-                return None
-        return found if len(found) == labels.size else None
+    def _titles(self, name: str, columns: Mapping[str, Column]) -> list[str]:
+        return [title for title in columns if self.known.full_name(title) == name]
+
+    def _elements(
+        self, names: list[str], labels: IndexSet, columns: dict[str, Column]
+    ) -> list[str]:
+        """Return the column of every label, in their order; empty unless there is one for each.
+
+        Raises
+        ------
+        InputError
+            For two columns of one element.
+        """
+        spelt: dict[str, list[str]] = {}
+        for title in columns:
+            if self.known.full_name(title) not in self.known.names:
+                spelt.setdefault(squeezed_name(title), []).append(title)
+        texts = [",".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in labels.labels]
+        distinct = len({squeezed_name(text) for text in texts}) == len(texts)
+        found = []
+        for text in texts:
+            own = [t for n in names for t in (f"{n}[{text}]", f"{n}.{text}") if t in columns]
+            if not own and distinct:
+                own = [t for n in names for t in spelt.get(squeezed_name(n + text), [])]
+            if not own:
+                return []
+            if len(set(own)) > 1:
+                what = f"two columns of the schedule are {names[0]}[{text}]"
+                raise InputError(what, columns[own[0]].file, found=" and ".join(own))
+            if split_header(own[0]).unit_text == text:
+                columns[own[0]] = replace(columns[own[0]], unit=None)  # the label in brackets
+            found.append(own[0])
+        return found
 
     def _join(
         self,
@@ -322,64 +327,65 @@ class _Assigning:
         parts = []
         for column in columns:
             unit = self.unit(definition.name, column, expected)
-            laid = self.on_time(definition.quantity or definition.name, column, definition, unit)
-            if laid.data.ndim != len(dims) - 1:
-                single = laid.data.size == 1 and len(dims) == 1
-                laid = replace(laid, data=laid.data.reshape(()) if single else laid.data, dims=())
+            column = self.on_time(definition.quantity or definition.name, column, definition, unit)
+            data = column.data
+            if len(dims) == 1 and data.size == 1:
+                data = data.reshape(())
             parts.append(
-                Series(definition.name, laid.data, unit, laid.dims, laid.coordinates, laid.zoned)
+                Series(definition.name, data, unit, column.dims, column.coordinates, column.zoned)
             )
-        common = parts[0].unit
+        first = parts[0]
         shapes = {part.data.shape for part in parts}
-        if len(shapes) > 1 or len(next(iter(shapes))) != len(dims) - 1:
+        if len(shapes) > 1 or first.data.ndim != len(dims) - 1:
             raise InputError(f"the columns of {definition.name} differ in length", columns[0].file)
-        data = np.stack([part.converted(common) for part in parts], axis=across)
-        along = [d for k, d in enumerate(dims) if k != across]
-        marks = dict(zip([d.name for d in along], parts[0].coordinates.values(), strict=False))
-        joined = Series(
-            definition.name, data, common, tuple(d.name for d in dims), marks, parts[0].zoned
-        )
+        data = np.stack([part.converted(first.unit) for part in parts], axis=across)
+        names = tuple(d.name for d in dims)
+        along = [name for k, name in enumerate(names) if k != across and first.data.ndim]
+        marks = dict(zip(along, first.coordinates.values(), strict=False))
+        joined = Series(definition.name, data, first.unit, names, marks, first.zoned)
         for key in {definition.name, definition.quantity or definition.name}:
             self.series[key] = joined
 
     # -- what is left ---------------------------------------------------------------------------
 
-    def say_unused(self, unmapped: set[str]) -> None:
-        """Say which columns nobody asked for, and what they may be.
+    def report_unused(self, unmapped: set[str]) -> None:
+        """Note which columns are not used, and the map that would use them.
 
         Raises
         ------
         InputError
             When the schedule has columns and not one of them is known.
         """
-        known = self.known.names
-        foreign = (
-            {
-                n
-                for n in unmapped
-                if n in self.series and n not in known and not self.content.columns[n].own
-            }
-            if known
-            else set()
-        )
-        foreign |= set(self.content.faults)
-        absent = {
-            definition.quantity or name
-            for name, definition in self.known.variables.items()
-            if name not in self.series
-        } | {q for q in self.known.quantities if q not in self.series}
-        said = suggestions(foreign, absent)
-        if known and foreign and not any(name in self.series for name in known):
-            expected = ", ".join(sorted(absent)[:12])
+        known, columns = self.known.names, self.content.columns
+        for name in sorted(self.content.faults):
+            self.notes.append(f"the column {name} holds no numbers and is not used")
+        if not known:
+            return
+        unused = {n for n in unmapped & set(self.series) - known if not columns[n].own}
+        unused |= set(self.content.faults)
+        variables = [v.quantity or n for n, v in self.known.variables.items()]
+        wanted = [*variables, *sorted(self.known.quantities - set(variables))]
+        absent = [name for name in wanted if name not in self.series]
+        absent.sort(key=is_state)  # which follow from the others
+        if unused and not any(name in self.series for name in known):
             raise InputError(
                 "no column of the schedule is a quantity of the problem",
                 "the schedule",
-                None,
-                None,
-                ", ".join(sorted(foreign)[:12]),
-                f"{expected}; perhaps {' '.join(said)}" if said else expected,
+                found=", ".join(sorted(unused)[:12]),
+                expected=f"{', '.join(absent[:12])}, or a map: {proposed_map(unused, absent)}",
             )
-        for name in sorted(self.content.faults):
-            self.notes.append(f"the column {name} holds no numbers and is not used")
-        if said:
-            self.notes.append(f"columns that are not used may be wanted: {' '.join(said)}")
+        if unused and absent:
+            self.notes.append(
+                f"not used: {', '.join(sorted(unused)[:12])}; a map gives what is absent: "
+                f"{proposed_map(unused, absent)}"
+            )
+
+
+def _renamed(column: Column, old: str, new: list[str]) -> Column:
+    """Return a column with the name of its time set on its axis of stamps."""
+    if old not in column.dims or len(new) != 1:
+        return column
+    dims = tuple(new[0] if dim == old else dim for dim in column.dims)
+    coordinates = {new[0] if dim == old else dim: c for dim, c in column.coordinates.items()}
+    stamps = {new[0] if dim == old else dim: s for dim, s in column.stamps.items()}
+    return replace(column, dims=dims, coordinates=coordinates, stamps=stamps)

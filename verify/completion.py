@@ -7,8 +7,8 @@ one unknown at a time, again and again; nothing is chosen.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +60,23 @@ class Equation:
     where: str | None
 
 
-@dataclass
-class _System:
-    """Rows ``constant + sum(coefficients * unknowns) == 0``."""
+@dataclass(eq=False)
+class _Row:
+    """An equation ``constant + sum(coefficients * unknowns) == 0``; ``left`` are not yet known."""
 
-    constants: list[float] = field(default_factory=list)
-    entries: list[dict[Entry, float]] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
+    constant: float
+    terms: dict[Entry, float]
+    source: str
+    left: int
+
+    def unknown(self, found: Mapping[Entry, float]) -> list[Entry]:
+        """Return the elements that are not yet known."""
+        return [entry for entry in self.terms if entry not in found]
+
+    def solved_for(self, entry: Entry, found: Mapping[Entry, float]) -> float:
+        """Return what an element is with all that is known."""
+        known = sum(factor * found[e] for e, factor in self.terms.items() if e in found)
+        return -(self.constant + known) / self.terms[entry]
 
 
 def completed(
@@ -100,9 +110,8 @@ def completed(
         return {}, []  # the levels say what is wrong with the documents
     if not unknown or sum(u.exists.size for u in unknown) > MAX_ELEMENTS:
         return {}, []
-    system = _system(declarations, equations, unknown, series)
-    found, used, signed = _solved(system, unknown)
-    return _as_series(unknown, found, used, signed)
+    rows = _rows(declarations, equations, unknown, series)
+    return _as_series(unknown, *_solved(rows, unknown))
 
 
 def _laws(core: Core) -> list[Equation]:
@@ -144,12 +153,12 @@ def _of_quantities(
     return found
 
 
-def _system(
+def _rows(
     declarations: Declarations,
     equations: Sequence[Equation],
     unknown: Sequence[Unknown],
     series: Mapping[str, Series],
-) -> _System:
+) -> list[_Row]:
     """Return all rows in which something unknown stands, the unknowns taken as nought."""
     noughts: dict[str, Series] = {}
     for one in unknown:
@@ -158,18 +167,13 @@ def _system(
         empty = Series(one.name, np.full(shape, zero), one.unit, tuple(d.name for d in one.dims))
         noughts |= dict.fromkeys(one.names, empty)
     bench = Bench(declarations, {**series, **noughts})
-    system = _System()
     try:
-        for equation in equations:
-            _add_rows(system, bench, equation, unknown)
+        return [row for equation in equations for row in _rows_of(bench, equation, unknown)]
     finally:
         bench.forget()
-    return system
 
 
-def _add_rows(
-    system: _System, bench: Bench, equation: Equation, unknown: Sequence[Unknown]
-) -> None:
+def _rows_of(bench: Bench, equation: Equation, unknown: Sequence[Unknown]) -> Iterator[_Row]:
     try:
         frame = bench.evaluator.frame(equation.forall, equation.where)
         compared = bench.evaluator.compared(equation.expression, frame)
@@ -188,34 +192,29 @@ def _add_rows(
             continue
         entries: dict[int, dict[Entry, float]] = defaultdict(lambda: defaultdict(float))
         for order, (rows, places, factors) in triplets(difference).items():
-            name = by_order.get(order)
-            if name is None:
+            if order not in by_order:
                 continue
-            for row, at, factor in zip(
-                rows.tolist(), places.tolist(), factors.tolist(), strict=True
-            ):
-                entries[row][name, at] += factor
+            listed = zip(rows.tolist(), places.tolist(), factors.tolist(), strict=True)
+            for row, at, factor in listed:
+                entries[row][by_order[order], at] += factor
         for row, terms in entries.items():
-            kept = {entry: factor for entry, factor in terms.items() if factor != 0.0}
-            if kept:
-                system.constants.append(float(difference.data[row]))
-                system.entries.append(kept)
-                system.sources.append(equation.id)
+            there = {entry: factor for entry, factor in terms.items() if factor != 0.0}
+            if there:
+                yield _Row(float(difference.data[row]), there, equation.id, len(there))
 
 
 def _solved(
-    system: _System, unknown: Sequence[Unknown]
+    rows: Sequence[_Row], unknown: Sequence[Unknown]
 ) -> tuple[dict[Entry, float], dict[str, set[str]], set[str]]:
     """Return values of unknown elements in SI, from which equations, and which came by sign."""
-    rows_of: dict[Entry, list[int]] = defaultdict(list)
-    for row, terms in enumerate(system.entries):
-        for entry in terms:
+    rows_of: dict[Entry, list[_Row]] = defaultdict(list)
+    for row in rows:
+        for entry in row.terms:
             rows_of[entry].append(row)
     found: dict[Entry, float] = {}
     used: dict[str, set[str]] = defaultdict(set)
     signed: set[str] = set()
-    left = [len(terms) for terms in system.entries]
-    waiting = deque(row for row, count in enumerate(left) if count == 1)
+    waiting = deque(row for row in rows if row.left == 1)
     pairs = {
         one.name: other.name
         for one in unknown
@@ -224,34 +223,30 @@ def _solved(
         if _owner(one, into) is not None and _owner(one, into) == _owner(other, out)
     }
 
-    def settle(entry: Entry, value: float, row: int) -> None:
+    def settle(entry: Entry, value: float, row: _Row) -> None:
         found[entry] = value
-        used[entry[0]].add(system.sources[row])
+        used[entry[0]].add(row.source)
         for touched in rows_of[entry]:
-            left[touched] -= 1
-            if left[touched] == 1:
+            touched.left -= 1
+            if touched.left == 1:
                 waiting.append(touched)
 
     def work() -> None:
         while waiting:
             row = waiting.popleft()
-            open_terms = [e for e in system.entries[row] if e not in found]
-            if len(open_terms) == 1:
-                value = _rest(system, row, found) / -system.entries[row][open_terms[0]]
-                if np.isfinite(value):
-                    settle(open_terms[0], value, row)
+            left = row.unknown(found)
+            value = row.solved_for(left[0], found) if len(left) == 1 else np.nan
+            if np.isfinite(value):
+                settle(left[0], value, row)
 
     work()
-    for row in range(len(left)):
-        pair = _pair(system, row, found, pairs) if left[row] == 2 else None
-        if pair is None:
-            continue
-        into, out = pair
-        net = _rest(system, row, found) / -system.entries[row][into]
-        if np.isfinite(net):
-            signed |= {into[0], out[0]}
-            settle(into, max(net, 0.0), row)
-            settle(out, max(-net, 0.0), row)
+    for row in rows:
+        pair = _pair(row, found, pairs) if row.left == 2 else None
+        net = np.nan if pair is None else row.solved_for(pair[0], found)
+        if pair is not None and np.isfinite(net):
+            signed |= {entry[0] for entry in pair}
+            settle(pair[0], max(net, 0.0), row)
+            settle(pair[1], max(-net, 0.0), row)
             work()
     return found, used, signed
 
@@ -261,18 +256,13 @@ def _owner(unknown: Unknown, word: str) -> str | None:
     return owner if owner and last == word else None
 
 
-def _rest(system: _System, row: int, found: Mapping[Entry, float]) -> float:
-    terms = system.entries[row].items()
-    return system.constants[row] + sum(f * found[e] for e, f in terms if e in found)
-
-
 def _pair(
-    system: _System, row: int, found: Mapping[Entry, float], pairs: Mapping[str, str]
+    row: _Row, found: Mapping[Entry, float], pairs: Mapping[str, str]
 ) -> tuple[Entry, Entry] | None:
     """Return import and export of one period where they are all that a balance does not know."""
-    terms = [e for e in system.entries[row] if e not in found]
+    terms = row.unknown(found)
     for into, out in (terms, terms[::-1]):
-        opposite = system.entries[row][into] == -system.entries[row][out]
+        opposite = row.terms[into] == -row.terms[out]
         if opposite and into[1] == out[1] and pairs.get(into[0]) == out[0]:
             return into, out
     return None

@@ -1,4 +1,4 @@
-"""How somebody's schedule is to be read: which column is what, in which unit, sign and clock."""
+"""How an external schedule is to be read: which column is what, in which unit, sign and clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,6 @@ from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.plainyaml import loads_yaml
 
 Labels = Literal["start", "end"]
-Dates = Literal["day first", "month first"]
 
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000
@@ -25,11 +24,18 @@ PAIRS: Final = {
     "cooling": "heating",
 }
 """What a net power is split into: the word for positive values, and that for negative ones."""
+_KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(("mapping", "units", "index"), (dict, "a list of texts by name")),
+    **dict.fromkeys(("labels", "zone", "time_format", "decimal"), (str, "a text")),
+    "hold": (bool, "true or false"),
+    "skip": (int, "a number of lines"),
+}
+"""What each key of a map holds, and how it is called in messages."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a schedule is to be read.
+    """How an external schedule is to be read.
 
     Attributes
     ----------
@@ -38,40 +44,45 @@ class Reading:
         what its positive values are; a minus before the column turns its sign.
     units
         Units by column or by quantity, for columns that name none.
+    index
+        Set to column, for a table with a row for each element: ``{"G": "generator"}``. A column
+        that is called as a set of labels needs no entry.
     labels
         Whether a time stamp names the start of its period or the end.
     hold
         Whether a power that is given for longer periods holds in each of the shorter ones.
     zone
         The zone of stamps that have no offset; by default that of the problem.
-    dates
-        The order in dates such as 01/07/2025.
+    time_format
+        How stamps are written that are not ISO 8601, as ``%d.%m.%Y %H:%M``; ``epoch s`` or
+        ``epoch ms`` for seconds or milliseconds since 1970.
     decimal
         ``.`` or ``,`` where a file does not show which it uses.
-    positive
-        What positive values of a bare ``battery.net`` are, as ``charge``.
+    skip
+        How many lines stand above the header of a text file.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    index: Mapping[str, str] = field(default_factory=dict)
     labels: Labels = "start"
     hold: bool = False
     zone: str | None = None
-    dates: Dates | None = None
+    time_format: str | None = None
     decimal: str | None = None
-    positive: str | None = None
+    skip: int = 0
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
             ("labels", self.labels, get_args(Labels)),
-            ("dates", self.dates, (None, *get_args(Dates))),
             ("decimal", self.decimal, (None, ".", ",")),
-            ("positive", self.positive, (None, *PAIRS)),
             ("hold", self.hold, (True, False)),
         ):
             if value not in allowed:
                 options = ", ".join(str(item) for item in allowed if item is not None)
                 raise InputError(f"no such choice of {name!r}", found=repr(value), expected=options)
+        if not 0 <= self.skip <= 1000:
+            raise InputError("skip is not a number of lines", found=str(self.skip))
         if self.zone is not None:
             _require_zone(self.zone)
         for column, unit in self.units.items():
@@ -97,7 +108,7 @@ class Reading:
 
     @classmethod
     def from_dict(cls, content: Any, file: str | None = None) -> "Reading":
-        """Return the reading of a mapping file or of a record of a kept check.
+        """Return the reading of a mapping file or of a record of a stored check.
 
         Raises
         ------
@@ -106,24 +117,17 @@ class Reading:
         """
         if not isinstance(content, Mapping):
             raise InputError("no mapping of a schedule", file, found=type(content).__name__)
-        known = dict(content)
-        for name in known:
-            if name not in cls.__dataclass_fields__:
-                expected = ", ".join(cls.__dataclass_fields__)
+        for name, value in content.items():
+            if name not in _KINDS:
+                expected = ", ".join(_KINDS)
                 raise InputError("unknown key in a mapping", file, None, None, repr(name), expected)
-        for name in ("mapping", "units"):
-            pairs = known.get(name, {})
-            plain = isinstance(pairs, Mapping)
-            if not plain or not all(isinstance(t, str) for p in pairs.items() for t in p):
-                raise InputError(f"{name} is no list of texts by name", file)
-            known[name] = dict(pairs)
-        for name in ("labels", "zone", "dates", "decimal", "positive"):
-            if known.get(name) is not None and not isinstance(known[name], str):
-                raise InputError(f"{name} is no text", file, found=repr(known[name])[:80])
-        if not isinstance(known.get("hold", False), bool):
-            raise InputError("hold is true or false", file, found=repr(known["hold"])[:80])
+            kind, words = _KINDS[name]
+            texts = [t for pair in value.items() for t in pair] if isinstance(value, dict) else []
+            if type(value) is not kind or not all(isinstance(text, str) for text in texts):
+                what = f"{name} is not {words}"
+                raise InputError(what, file, found=repr(value)[:80])
         try:
-            return cls(**known)
+            return cls(**content)
         except InputError as error:
             raise InputError(error.message, file, None, None, error.found, error.expected) from None
 

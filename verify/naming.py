@@ -1,9 +1,9 @@
-"""Which column of a schedule is which quantity: by mapping, by name, or by a name that is close."""
+"""Which column of a schedule is which quantity: by the map, by name, or by its other spelling."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -16,36 +16,11 @@ from engiagent.verify.documents import Declarations
 from engiagent.verify.foreign import PAIRS, Reading
 from engiagent.verify.reading import Content
 from engiagent.verify.requirements import Requirements
-from engiagent.verify.vocabulary import SERIES, is_state
+from engiagent.verify.series import TIMED
+from engiagent.verify.vocabulary import SERIES
 
-CLOSE: Final = 0.72
-_SPELT: Final = {
-    "ch": "charge",
-    "chg": "charge",
-    "charging": "charge",
-    "dis": "discharge",
-    "dch": "discharge",
-    "disch": "discharge",
-    "dischg": "discharge",
-    "discharging": "discharge",
-    "soc": "stateofcharge",
-    "imp": "import",
-    "buy": "import",
-    "purchase": "import",
-    "exp": "export",
-    "sell": "export",
-    "feedin": "export",
-    "bat": "battery",
-    "batt": "battery",
-    "bess": "battery",
-    "temp": "temperature",
-    "heat": "heating",
-    "cool": "cooling",
-    "curt": "curtailed",
-    "curtailment": "curtailed",
-    "pel": "electricpower",
-}
-_UNITS_AND_SIGNS: Final = frozenset(["p", "e", "kw", "mw", "w", "kwh", "mwh", "power", "value"])
+NEAREST: Final = 0.6
+"""How alike names are of which one is proposed for the other."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +55,20 @@ class Known:
         return frozenset(self.variables) | frozenset(self.by_quantity) | self.quantities
 
     @cached_property
+    def label_sets(self) -> frozenset[str]:
+        """The names of the sets of labels of all documents."""
+        found: set[str] = set()
+        for declarations in self.declarations:
+            found |= {s.name for s in declarations.core.sets if s.kind not in TIMED}
+        return frozenset(found)
+
+    @cached_property
     def _plain(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for name in self.names:
             definition = self.definition(name)
             full = definition.quantity or definition.name if definition is not None else name
-            found.setdefault(_squeezed(name), set()).add(full)
+            found.setdefault(squeezed_name(name), set()).add(full)
         return found
 
     def definition(self, name: str) -> VariableDef | None:
@@ -124,7 +107,7 @@ class Known:
         """
         if name in self.names:
             return name
-        spelt = self._plain.get(_squeezed(name), set())
+        spelt = self._plain.get(squeezed_name(name), set())
         if len(spelt) == 1:
             return next(iter(spelt))
         ending = {q for q in (*self.by_quantity, *self.quantities) if _last(q) == name}
@@ -184,14 +167,13 @@ def sources(reading: Reading, content: Content) -> list[Source]:
     """
     found = []
     for target, written in reading.mapping.items():
-        name, turned = written, False
-        if name not in content.columns and name.startswith("-"):
-            name, turned = name[1:].strip(), True
+        turned = written not in content.columns and written.startswith("-")
+        name = written[1:].strip() if turned else written
         if name in content.faults:
             raise content.faults[name]
         if name not in content.columns:
-            near = closest(name, content.columns)
-            hint = f"; did you mean {near!r}?" if near is not None else ""
+            near = get_close_matches(name, list(content.columns), 1, NEAREST)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise InputError(
                 f"the mapping names the column {name!r}{hint}",
                 "the schedule",
@@ -201,73 +183,35 @@ def sources(reading: Reading, content: Content) -> list[Source]:
     return found
 
 
-def net_parts(target: str, reading: Reading) -> tuple[str, str] | None:
-    """Return what positive and negative values of a net quantity are; None for any other one.
-
-    Raises
-    ------
-    InputError
-        For a ``battery.net`` of which nobody says what its positive values are.
-    """
+def net_parts(target: str) -> tuple[str, str] | None:
+    """Return what positive and negative values of a net quantity are; None for any other one."""
     owner, _, word = target.rpartition(".")
     prefix = f"{owner}." if owner else ""
-    if word == "net":
-        if reading.positive is None:
-            raise InputError(
-                f"{target} does not say what its positive values are",
-                expected=f"{prefix}net_charge or {prefix}net_discharge, or --positive charge",
-            )
-        word = f"net_{reading.positive}"
     into = word.removeprefix("net_")
     if into == word or into not in PAIRS:
         return None
     return f"{prefix}{into}", f"{prefix}{PAIRS[into]}"
 
 
-def suggestions(unused: Iterable[str], absent: Iterable[str]) -> list[str]:
-    """Return which unused column may be which absent quantity, best first, each column once."""
-    wanted = sorted(absent, key=lambda name: (is_state(name), name))
-    scored = sorted(
-        ((_closeness(column, name), column, name) for column in sorted(unused) for name in wanted),
-        key=lambda item: (-item[0], item[1], item[2]),
-    )
-    said: list[str] = []
-    taken: set[str] = set()
-    for score, column, name in scored:
-        if score >= CLOSE and column not in taken and name not in taken:
-            taken |= {column, name}
-            said.append(f"--map {name}={column}")
-    return said
+def proposed_map(unused: Iterable[str], absent: Sequence[str]) -> str:
+    """Return the options of a map from absent quantities to unused columns with near names.
+
+    Where no name is near, those of the first quantities for the user to fill in.
+    """
+    free = {squeezed_name(column): column for column in sorted(unused)}
+    pairs = []
+    for name in absent:
+        for spelt in (squeezed_name(name), squeezed_name(name.rpartition(".")[2])):
+            near = get_close_matches(spelt, list(free), 1, NEAREST)
+            if near:
+                pairs.append(f"--map {name}={free.pop(near[0])}")
+                break
+    return " ".join(pairs or [f"--map {name}=COLUMN" for name in absent[:3]])
 
 
-def closest(name: str, others: Iterable[str]) -> str | None:
-    """Return the nearest of some names, None when none is near."""
-    best = max(others, key=lambda other: _closeness(name, other), default=None)
-    return best if best is not None and _closeness(name, best) >= CLOSE else None
-
-
-def _closeness(a: str, b: str) -> float:
-    """Return 1 for names that say the same, 0 for names without a letter in common."""
-    first, second = (_words(name) for name in (a, b))
-    if first and second and (first <= second or second <= first):
-        return 0.95
-    plain = SequenceMatcher(None, _squeezed(a), _squeezed(b)).ratio()
-    last = SequenceMatcher(None, _squeezed(a), _squeezed(_last(b))).ratio()
-    return max(plain, 0.97 * last if len(_squeezed(a)) > 3 else 0.0)
-
-
-def _words(name: str) -> frozenset[str]:
-    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    words = [w for w in re.split(r"[^a-z0-9]+", apart.lower()) if w]
-    joined = "".join(words)
-    found = {_SPELT.get(word, word) for word in words} - _UNITS_AND_SIGNS
-    if "stateofcharge" in joined:
-        found = (found - {"state", "of", "charge"}) | {"stateofcharge"}
-    return frozenset(found)
-
-
-def _squeezed(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+def squeezed_name(name: str) -> str:
+    """Return the letters and digits of a name: how it is compared with other spellings."""
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def _last(name: str) -> str:

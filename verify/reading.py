@@ -1,49 +1,43 @@
-"""Columns of schedules from files and from memory, before anybody knows what they mean."""
+"""Columns of external schedules from tables and JSON, before anybody knows what they mean.
+
+A table is wide (a column for each quantity), long (``name``, ``value`` and perhaps ``unit``), or
+has a row for each time stamp and element of a set (see ``index`` of a mapping). JSON is an object
+of columns, which may stand in objects of their own, or a list of records.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
-from engiagent.io.tableformats import read_parquet
+from engiagent.io.jsonplaces import JsonPlaces, Step
+from engiagent.io.jsontext import loads_strict
+from engiagent.io.tableformats import read_csv, read_parquet
 from engiagent.io.tabular import TableColumn, by_name, is_number
 from engiagent.units.headers import split_header
-from engiagent.verify.delimited import read_delimited
 from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
-from engiagent.verify.stampcolumns import Stamps, number_stamps, text_stamps
+from engiagent.verify.stampcolumns import EPOCHS, Stamps, text_stamps
+
+JsonPath = tuple[Step, ...]
+Times = Stamps | tuple[str, ...] | None
 
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
 SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet")
 TIME_NAMES: Final = frozenset(
-    [
-        "time",
-        "timestamp",
-        "datetime",
-        "date",
-        "hour",
-        "period",
-        "start",
-        "t",
-        "index",
-        "snapshot",
-        "utc",
-        "date/time",
-        "datum",
-        "zeit",
-        "zeitstempel",
-        "interval start",
-        "step",
-        "timestep",
-    ]
+    re.split(r"\s", "time timestamp datetime date hour period start t index snapshot step timestep")
 )
-_CLOCK: Final = re.compile(r"\d{1,2}:\d{2}(:\d{2})?(\s*[AaPp][Mm])?", re.A)
+_SEPARATOR: Final = re.compile(rb"sep=(.)\s*", re.IGNORECASE)
+_NAMES: Final = ("name", "variable", "quantity")
+CLAIMED: Final = ("objective",)
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.A)
+_EITHER: Final = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.A)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,76 +81,39 @@ class Content:
         What the schedule says about itself: status, objective …
     faults
         Why columns hold no numbers; only who needs one of them has to know.
-    notes
-        What was assumed on reading.
     """
 
     columns: Mapping[str, Column]
     claims: Mapping[str, Any] = field(default_factory=dict)
     faults: Mapping[str, InputError] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
-def read_file(path: Path, reading: Reading) -> Content:
-    """Return the content of a schedule file.
+def read_content(solution: Any, reading: Reading, label_sets: Collection[str] = ()) -> Content:
+    """Return the content of a file, a dataset, a table or a mapping of arrays.
+
+    Parameters
+    ----------
+    label_sets
+        The names of the problem's sets of labels: a column that is called so holds their elements.
 
     Raises
     ------
     InputError
         With file, line and column.
     """
-    ending = path.suffix.lower()
-    if ending not in SUFFIXES:
-        raise InputError(
-            "a schedule of unknown kind",
-            path.name,
-            expected="a file ending in .nc, .csv, .json or .parquet",
-        )
-    data = _bytes(path)
-    if ending in (".nc", ".nc4"):
-        from engiagent.verify.arrays import read_netcdf
-
-        return read_netcdf(path)
-    if ending == ".json":
-        from engiagent.verify.jsonforms import read_json
-
-        return read_json(data, path.name, reading)
-    if ending == ".parquet":
-        return from_columns(read_parquet(data, path.name), path.name, reading)
-    return _from_text(data, path.name, reading)
-
-
-def _bytes(path: Path) -> bytes:
-    """Return the bytes of a file; the name may be a link, for it is the user who gave it."""
-    try:
-        real = path.resolve(strict=True)
-        if not real.is_file():
-            raise InputError("there is no such file", path.name)
-    except (OSError, RuntimeError, ValueError):
-        raise InputError("there is no such file", path.name) from None
-    return open_inside(real.parent, real.name, max_bytes=MAX_BYTES)
-
-
-def from_memory(solution: Any, reading: Reading) -> Content:
-    """Return the content of a dataset, a table or a mapping of arrays.
-
-    Raises
-    ------
-    InputError
-        When something in it is no array of numbers.
-    """
+    if isinstance(solution, str | Path):
+        return _read_file(Path(solution), reading, label_sets)
     if hasattr(solution, "to_csv") and hasattr(solution, "columns"):
         index = type(solution.index).__name__ != "RangeIndex"
         named = solution.rename_axis(solution.index.name or "time") if index else solution
-        return _from_text(named.to_csv(index=index).encode(), "the table", reading)
-    if isinstance(solution, Mapping) and not hasattr(solution, "data_vars"):
-        from engiagent.verify.jsonforms import read_tree
-
-        return read_tree(solution, "the schedule", reading)
+        data = named.to_csv(index=index).encode()
+        return _from_text(data, "the table", replace(reading, skip=0), label_sets)
     if hasattr(solution, "data_vars"):
         from engiagent.verify.arrays import read_dataset
 
         return read_dataset(solution)
+    if isinstance(solution, Mapping):
+        return _from_tree(solution, "the schedule", reading, label_sets)
     raise InputError(
         f"a {type(solution).__name__} is no schedule",
         "the schedule",
@@ -164,17 +121,77 @@ def from_memory(solution: Any, reading: Reading) -> Content:
     )
 
 
-def _from_text(data: bytes, file: str, reading: Reading) -> Content:
-    table = read_delimited(data, file, reading.decimal)
-    content = from_columns(table.columns, file, reading)
-    return replace(content, notes=(*table.notes, *content.notes))
+def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Content:
+    ending = path.suffix.lower()
+    if ending not in SUFFIXES:
+        raise InputError(
+            "a schedule of unknown kind",
+            path.name,
+            expected="a file ending in .nc, .csv, .json or .parquet",
+        )
+    try:  # the name may be a link, for it is the user who gave it
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise InputError("there is no such file", path.name) from None
+    if not real.is_file():
+        raise InputError("there is no such file", path.name)
+    data = open_inside(real.parent, real.name, max_bytes=MAX_BYTES)
+    if ending in (".nc", ".nc4"):
+        from engiagent.verify.arrays import read_netcdf
+
+        return read_netcdf(path)
+    if ending == ".parquet":
+        return _table(read_parquet(data, path.name), path.name, reading, label_sets)
+    if ending != ".json":
+        return _from_text(data, path.name, reading, label_sets)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("the file is not UTF-8 text", path.name) from None
+    return _from_tree(loads_strict(text, path.name), path.name, reading, label_sets, text)
 
 
 # --- tables ------------------------------------------------------------------------------------
 
 
-def from_columns(columns: Sequence[TableColumn], file: str, reading: Reading) -> Content:
-    """Return the content of a table: its time column, and every other one as numbers.
+def _from_text(data: bytes, file: str, reading: Reading, label_sets: Collection[str]) -> Content:
+    """Return the content of a CSV text; the first column may have no title."""
+    mark = b"\xef\xbb\xbf"
+    lines = data.removeprefix(mark).split(b"\n")
+    lines[: reading.skip] = [b""] * min(reading.skip, len(lines))
+    stated = _SEPARATOR.fullmatch(lines[0])
+    if stated is not None:
+        lines[0] = b""
+    header = next((k for k, line in enumerate(lines) if line.strip() and line[:1] != b"#"), None)
+    if header is not None and lines[header].lstrip(b' "')[:1] in (b",", b";", b"\t"):
+        lines[header] = b"index" + lines[header].lstrip(b' "')
+    separator = None if stated is None else stated[1].decode("ascii", "replace")
+    columns = read_csv(b"\n".join(lines), file, separator, reading.decimal)
+    if not len(columns[0]):
+        raise InputError("a schedule needs a header and at least one row", file)
+    if reading.decimal is None and columns[0].decimal == ",":
+        _refuse_either(columns)
+    return _table(columns, file, reading, label_sets)
+
+
+def _refuse_either(columns: Sequence[TableColumn]) -> None:
+    """Raise where commas may part thousands or decimals and no number tells."""
+    marked = [
+        (column, row)
+        for column in columns
+        for row, cell in enumerate(column.texts())
+        if _DECIMAL_COMMA.fullmatch(cell)
+    ]
+    if marked and all(_EITHER.fullmatch(column.texts()[row]) for column, row in marked):
+        column, row = min(marked, key=lambda place: place[1])
+        what = "a comma that may part thousands or decimals"
+        raise column.error(row, what, None, "--decimal , or --decimal .")
+
+
+def _table(
+    columns: Sequence[TableColumn], file: str, reading: Reading, label_sets: Collection[str]
+) -> Content:
+    """Return the content of a table.
 
     Raises
     ------
@@ -184,11 +201,20 @@ def from_columns(columns: Sequence[TableColumn], file: str, reading: Reading) ->
     if len(columns) > MAX_COLUMNS:
         raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
     named = by_name(columns, file)
-    times, used, notes = _time_column(named, reading)
+    lower = {name.lower(): name for name in named}
+    names = next((lower[word] for word in _NAMES if word in lower), None)
+    if names is not None and "value" in lower:
+        return _long(named, names, lower["value"], lower.get("unit"), reading, label_sets)
+    index = {name: name for name in named if name in label_sets} | dict(reading.index)
+    for set_name, title in index.items():
+        if title not in named:
+            what = f"there is no column {title!r} for the set {set_name}"
+            raise InputError(what, file, 1, expected=f"one of {', '.join(named)}")
+    times, used = _time_column(named, reading, set(index.values()))
     numbers: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
     for name, column in named.items():
-        if name in used:
+        if name in used or name in index.values():
             continue
         try:
             data = _without_end(column)
@@ -199,119 +225,290 @@ def from_columns(columns: Sequence[TableColumn], file: str, reading: Reading) ->
         unit = column.unit_text or None
         guessed = unit is not None and header.unit is not None and header.span is None
         numbers[name] = Column(data, unit, guessed=guessed, file=file, line=1)
-    return Content(with_axis(numbers, times), {}, faults, tuple(notes))
+    if index:
+        labels = {set_name: named[title] for set_name, title in index.items()}
+        stamped = None if times is None else named[next(iter(used))]
+        return Content(_pivoted(numbers, labels, stamped, reading), {}, faults)
+    return Content(with_axis(numbers, times), {}, faults)
+
+
+def _long(
+    named: Mapping[str, TableColumn],
+    names: str,
+    value: str,
+    unit: str | None,
+    reading: Reading,
+    label_sets: Collection[str],
+) -> Content:
+    """Return the content of a table with a row for each number of each quantity."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(named[names].texts()):
+        rows.setdefault(name, []).append(row)
+    others = [column for key, column in named.items() if key not in (names, value, unit)]
+    found: dict[str, Column] = {}
+    faults: dict[str, InputError] = {}
+    for name, chosen in rows.items():
+        units = {named[unit].texts()[row] for row in chosen} if unit is not None else {""}
+        if not name or len(units) > 1:
+            what = f"{name} has several units" if name else "a row without a name"
+            raise named[unit if unit and name else names].error(chosen[-1], what)
+        own = replace(named[value].rows(chosen), header=name, name=name, unit_text=units.pop())
+        part = _table(
+            [*(column.rows(chosen) for column in others), own],
+            own.file,
+            replace(reading, index={k: v for k, v in reading.index.items() if v in named}),
+            label_sets,
+        )
+        found |= {key: replace(column, guessed=False) for key, column in part.columns.items()}
+        faults |= part.faults
+    return Content(found, {}, faults)
+
+
+def _pivoted(
+    numbers: Mapping[str, Column],
+    labels: Mapping[str, TableColumn],
+    times: TableColumn | None,
+    reading: Reading,
+) -> dict[str, Column]:
+    """Return columns whose rows are the elements of a grid as arrays over its axes."""
+    keys = {**({} if times is None else {"time": times}), **labels}
+    texts = [column.texts() for column in keys.values()]
+    distinct = [list(dict.fromkeys(found)) for found in texts]
+    shape = tuple(map(len, distinct))
+    places = [{t: k for k, t in enumerate(found)} for found in distinct]
+    codes = [[place[t] for t in found] for place, found in zip(places, texts, strict=True)]
+    flat = np.ravel_multi_index(tuple(map(np.array, codes)), shape)
+    counts = np.bincount(flat, minlength=int(np.prod(shape)))
+    first = next(iter(keys.values()))
+    if (counts > 1).any():
+        row = int(np.flatnonzero(counts[flat] > 1)[-1])
+        raise first.error(row, "a second row for one element", ", ".join(t[row] for t in texts))
+    if (counts == 0).any():
+        at = np.unravel_index(int(np.argmin(counts)), shape)
+        absent = ", ".join(found[int(k)] for found, k in zip(distinct, at, strict=True))
+        raise InputError(f"there is no row for {absent}", first.file)
+    stamps = None
+    if times is not None:
+        rows = {text: row for row, text in reversed(list(enumerate(texts[0])))}
+        place = _fault(times.rows([rows[text] for text in distinct[0]]))
+        stamps = text_stamps(distinct[0], place, reading.time_format)
+    coordinates = dict(zip(keys, map(tuple, distinct), strict=True))
+    if stamps is not None:
+        del coordinates["time"]
+    found_columns = {}
+    for name, column in numbers.items():
+        if column.data.size != flat.size:
+            raise InputError(f"the column {name} has empty cells", column.file)
+        data = np.empty(flat.size)
+        data[flat] = column.data
+        found_columns[name] = replace(
+            column,
+            data=data.reshape(shape),
+            dims=tuple(keys),
+            coordinates=coordinates,
+            stamps={} if stamps is None else {"time": stamps},
+        )
+    return found_columns
 
 
 def _without_end(column: TableColumn) -> Floats:
     """Return a column's numbers; cells may be empty at its end only, as beside a longer state."""
-    if isinstance(column.cells, tuple):
-        cells = column.cells
-        size = len(cells)
-        while size and not cells[size - 1]:
-            size -= 1
-        return (column if size == len(cells) else replace(column, cells=cells[:size])).numbers()
-    values = column.cells
-    size = values.size
-    while size and np.isnan(values[size - 1]):
+    cells = column.cells
+    there = [c != "" for c in cells] if isinstance(cells, tuple) else (~np.isnan(cells)).tolist()
+    size = len(there)
+    while size and not there[size - 1]:
         size -= 1
-    return replace(column, cells=values[:size]).numbers()
-
-
-Times = Stamps | tuple[str, ...] | None
+    return (column if size == len(there) else replace(column, cells=cells[:size])).numbers()
 
 
 def _time_column(
-    columns: Mapping[str, TableColumn], reading: Reading
-) -> tuple[Times, set[str], list[str]]:
-    """Return the stamps of a table, or labels that are no dates, and the columns they stand in."""
-    names = list(columns)
-    likely = [n for k, n in enumerate(names) if n.strip().lower() in TIME_NAMES or k == 0]
-    for name in likely:
+    columns: Mapping[str, TableColumn], reading: Reading, taken: set[str]
+) -> tuple[Times, set[str]]:
+    """Return the stamps of a table, or labels that are no dates, and the column they stand in."""
+    counts: set[str] = set()
+    known = [n for n in columns if n.strip().lower() in TIME_NAMES and n not in taken]
+    for name in known or list(columns)[:1]:
         column = columns[name]
-        known = name.strip().lower() in TIME_NAMES
-        if any(is_number(cell) for cell in column.texts()[:1]):
-            found = number_stamps(column.numbers(), _fault(column)) if known else None
-            if found is not None:
-                return found[0], {name}, [f"{name} is read as {found[1]}"]
+        texts, fault = column.texts(), _fault(column)
+        if texts and is_number(texts[0]) and reading.time_format not in EPOCHS:
+            if known:
+                _require_count(column.numbers(), fault)
+                counts.add(name)
             continue
-        joined = _date_and_clock(columns, name)
-        texts, used = joined if joined is not None else (column.texts(), {name})
-        if any(not text for text in texts):
-            if known or text_stamps(texts[:1], _fault(column), reading.dates) is not None:
-                raise column.error([*map(bool, texts)].index(False), "a time stamp is missing")
+        if "" in texts:
+            if known or text_stamps(texts[:1], fault, reading.time_format) is not None:
+                raise column.error(texts.index(""), "a time stamp is missing")
             continue
-        stamps = text_stamps(texts, _fault(column), reading.dates)
-        if stamps is not None:
-            return stamps, used, []
-        if known:
-            return tuple(texts), used, []
-    counted = [n for n in likely if n.strip().lower() in TIME_NAMES]
-    for name in counted:
-        if any(is_number(cell) for cell in columns[name].texts()[:1]):
-            _require_count(columns[name])
-    return None, set(counted), []
+        stamps = text_stamps(texts, fault, reading.time_format)
+        if stamps is not None or known:
+            return stamps or texts, {name}
+    return None, counts
 
 
 def _fault(column: TableColumn) -> Callable[[int, str], InputError]:
     return lambda row, message: column.error(row, message)
 
 
-def _date_and_clock(
-    columns: Mapping[str, TableColumn], date: str
-) -> tuple[tuple[str, ...], set[str]] | None:
-    """Join a column of dates and one of times of day, as two columns of an export."""
-    days = columns[date].texts()
-    if not days or ":" in days[0]:
-        return None
-    for name in ("time", "hour", "zeit", "uhrzeit", "clock"):
-        for other, column in columns.items():
-            cells = column.texts()
-            if other != date and other.strip().lower() == name and _CLOCK.fullmatch(cells[0]):
-                padded = (cell.zfill(5) if len(cell) < 5 else cell for cell in cells)
-                joined = tuple(f"{d} {c}" for d, c in zip(days, padded, strict=True))
-                return joined, {date, other}
-    return None
-
-
-def _require_count(column: TableColumn) -> None:
+def _require_count(numbers: Floats, fault: Callable[[int, str], InputError]) -> None:
     """Raise where numbers of periods repeat, go back or leave one out; days may begin anew.
 
     Raises
     ------
     InputError
-        At the row.
+        At the row; for numbers as large as those of an epoch, which need a format.
     """
-    numbers = column.numbers()
+    if numbers.size and numbers[0] > 1e8:
+        error = fault(0, "a number that may be seconds or milliseconds since 1970")
+        error.expected = f"--time-format {' or '.join(map(repr, EPOCHS))}"
+        raise error
     steps = np.diff(numbers)
     if not steps.size:
         return
     values, counts = np.unique(np.round(steps, 9), return_counts=True)
     step = float(values[np.argmax(counts)])
     again = (numbers[1:] == numbers.min()) & (numbers[:-1] == numbers.max())
-    wrong = np.flatnonzero(~((np.abs(steps - step) < 1e-6) | again) | (steps == 0))
-    if wrong.size or step <= 0:
-        row = int(wrong[0]) + 1 if wrong.size else 1
-        said = {True: "a period stands twice", False: "periods go back or leave one out"}
-        raise column.error(
-            row, said[bool(steps[row - 1] == 0)], None, f"{float(numbers[row - 1]) + abs(step):g}"
-        )
+    wrong = np.flatnonzero(~((np.abs(steps - step) < 1e-6) | again) | (steps <= 0) & ~again)
+    if wrong.size:
+        row = int(wrong[0]) + 1
+        twice = steps[row - 1] == 0
+        what = "a period stands twice" if twice else "periods repeat, go back or leave one out"
+        raise fault(row, what)
 
 
 def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:
     """Name the axes of columns that have none; one column may be shorter than the stamps by one."""
     result = {}
     for name, column in columns.items():
+        shape, rows = column.data.shape, 0 if times is None else len(times)
         if column.dims:
             result[name] = column
-            continue
-        shape = column.data.shape
-        rows = 0 if times is None else len(times)
-        along = times is not None and len(shape) == 1 and shape[0] in (rows, rows - 1) and rows > 0
-        dims = ("time",) if along else tuple(f"axis {k + 1}" for k in range(len(shape)))
-        changed = replace(column, dims=dims)
-        if along and isinstance(times, Stamps):
-            changed = replace(changed, stamps={"time": times.first(shape[0])})
-        elif along and times is not None and not isinstance(times, Stamps):
-            changed = replace(changed, coordinates={"time": times[: shape[0]]})
-        result[name] = changed
+        elif times is None or len(shape) != 1 or shape[0] not in (rows, rows - 1) or not rows:
+            result[name] = replace(column, dims=tuple(f"axis {k + 1}" for k in range(len(shape))))
+        elif isinstance(times, Stamps):
+            result[name] = replace(column, dims=("time",), stamps={"time": times.first(shape[0])})
+        else:
+            marks = {"time": times[: shape[0]]}
+            result[name] = replace(column, dims=("time",), coordinates=marks)
     return result
+
+
+# --- JSON, and mappings in memory --------------------------------------------------------------
+
+
+class Leaf(NamedTuple):
+    """What stands under a name: a series, an array or a number, and where."""
+
+    title: str
+    item: Any
+    path: JsonPath
+    unit: str | None = None
+    quantity: str | None = None
+
+
+def _from_tree(
+    value: Any, file: str, reading: Reading, label_sets: Collection[str], text: str | None = None
+) -> Content:
+    """Return the content of an object of columns, or of a list of records.
+
+    Raises
+    ------
+    InputError
+        With the path, and the place in the text if there is one.
+    """
+
+    def error(path: JsonPath, message: str, found: Any = None) -> InputError:
+        shown = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
+        line, column = _json_place(text, path)
+        message = f"{shown}: {message}" if shown else message
+        return InputError(message, file, line, column, None if found is None else repr(found)[:80])
+
+    records = isinstance(value, list)
+    claims: dict[str, Any] = {}
+    if isinstance(value, Mapping):
+        claims = {str(k): v for k, v in value.items() if isinstance(v, str) or k in CLAIMED}
+        leaves = list(_leaves({k: v for k, v in value.items() if k not in claims}, "", ()))
+    elif records and value and all(isinstance(row, Mapping) for row in value):
+        for k, row in enumerate(value):
+            for title in sorted({*value[0]} ^ {*row}):
+                raise error(
+                    (k,), f"{'the' if title in value[0] else 'the first'} record has no {title}"
+                )
+        leaves = [Leaf(str(title), [row[title] for row in value], ()) for title in value[0]]
+    else:
+        raise error((), "a schedule is an object of columns or a list of records", value)
+    if len(leaves) > MAX_COLUMNS:
+        raise error((), f"more than {MAX_COLUMNS} columns")
+    columns: list[TableColumn] = []
+    others: dict[str, Column] = {}
+    faults: dict[str, InputError] = {}
+    for title, item, path, unit, quantity in leaves:
+        header = split_header(title)
+        try:
+            cells = _cells(item)
+        except (TypeError, ValueError, OverflowError):
+            listed = item if isinstance(item, list) else []
+            wrong = [k for k, v in enumerate(listed) if type(v) not in (int, float)]
+            at = (*path, wrong[0]) if wrong else path
+            faults[header.name] = error(at, "no number", item[wrong[0]] if wrong else item)
+            continue
+        own = unit or (str(header.unit) if header.unit is not None else header.unit_text)
+        if isinstance(cells, tuple) or cells.ndim == 1:
+            columns.append(TableColumn(file, title, header.name, own, len(columns) + 1, cells))
+            continue
+        if not np.isfinite(cells).all():
+            faults[header.name] = error(path, "a value that is not finite")
+            continue
+        others[header.name] = Column(cells, own or None, quantity, file=file)
+    found = _table(columns, file, reading, label_sets) if columns else Content({})
+    stated = {split_header(leaf.title).name: leaf for leaf in leaves if leaf.unit or leaf.quantity}
+    series = {
+        name: replace(column, quantity=stated[name].quantity, guessed=not stated[name].unit)
+        if name in stated
+        else column
+        for name, column in found.columns.items()
+    }
+    return Content(with_axis(series | others, None), claims, {**found.faults, **faults})
+
+
+def _leaves(value: Mapping[str, Any], prefix: str, at: JsonPath) -> Iterator[Leaf]:
+    """Yield columns, columns with units, and those of objects of these."""
+    for key, item in value.items():
+        name, path = f"{prefix}{key}", (*at, str(key))
+        inner = item.get("values", item.get("data")) if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping):
+            yield Leaf(name, item, path)
+        elif inner is not None and not isinstance(inner, Mapping):
+            unit, quantity = item.get("unit", item.get("units")), item.get("quantity")
+            texts = (None if text is None else str(text) for text in (unit, quantity))
+            yield Leaf(name, inner, path, *texts)
+        else:
+            yield from _leaves(item, f"{name}.", path)
+
+
+def _cells(item: Any) -> tuple[str, ...] | Floats:
+    """Return texts, or numbers with NaN for what is missing.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        For anything else.
+    """
+    if isinstance(item, str | bool) or item is None:
+        raise TypeError("no number")
+    if not isinstance(item, list) and (array := np.asarray(item)).dtype.kind in "MUO":
+        moments = array.dtype.kind == "M"
+        item = np.datetime_as_string(array.astype("M8[s]")).tolist() if moments else array.tolist()
+    values = item if isinstance(item, list) else []
+    if values and all(isinstance(v, str) for v in values):
+        return tuple(map(str.strip, values))
+    if any(isinstance(v, str | bool | Mapping) for v in values):
+        raise TypeError("texts or records among numbers")
+    return np.asarray(item, dtype=np.float64)
+
+
+def _json_place(text: str | None, path: JsonPath) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    places = JsonPlaces(text)
+    region = places.region(places.nearest(path))
+    return region.line, region.column

@@ -1,9 +1,8 @@
-"""Schedules made by anybody: a solution dataset, netCDF, CSV, JSON, a table or plain arrays."""
+"""Schedules: a solution dataset, netCDF, CSV, JSON, a table or plain arrays."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.assigning import name_columns
 from engiagent.verify.foreign import Reading
 from engiagent.verify.naming import Known
-from engiagent.verify.reading import Column, from_memory, read_file
+from engiagent.verify.reading import Column, read_content
 from engiagent.verify.series import Floats, Series
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
@@ -123,8 +122,7 @@ def read_schedule(
     asked = Reading.of(reading)
     if isinstance(solution, Schedule):
         raise InputError("a schedule that was read already", "the schedule")
-    path = isinstance(solution, str | Path)
-    content = read_file(Path(solution), asked) if path else from_memory(solution, asked)
+    content = read_content(solution, asked, known.label_sets)
     multipliers: dict[str, dict[str, Multipliers]] = {"dual__": {}, "farkas__": {}}
     plain: dict[str, Column] = {}
     for name, column in content.columns.items():
@@ -143,7 +141,7 @@ def read_schedule(
         multipliers["dual__"],
         multipliers["farkas__"],
         content.claims,
-        tuple(dict.fromkeys([*content.notes, *notes])),
+        tuple(dict.fromkeys(notes)),
     )
 
 

@@ -8,11 +8,11 @@ time stamps. Whatever does not fit exactly is an error with its place in the fil
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.dataarrays import from_grid
 from engiagent.blueprint.datawanted import Wanted, element_text, label_text, listed
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.places import positions_in, tuple_positions
@@ -28,7 +28,7 @@ from engiagent.blueprint.values import (
     unit_of,
 )
 from engiagent.errors import InputError
-from engiagent.io.gridfiles import as_table, read_grid
+from engiagent.io.gridfiles import GridVariable, as_long_table, as_table, read_grid
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 
 
@@ -57,9 +57,7 @@ def file_values(
     keys = tuple(d.keys)
     if file.lower().endswith(".nc") and name != "*":
         grid = read_grid(folder, file, name)
-        if len(keys) < 2 or len(grid.dims) != 1:
-            return from_grid(grid, keys, wanted)
-        table = as_table(grid)
+        table, keys = _array_table(grid, keys, wanted)
     else:
         table = read_table(folder, file)
     if name == "*":
@@ -191,6 +189,93 @@ def _refuse_holes(
             table.name,
             expected=f"a row for every element of {' x '.join(s.name for s in sets)}",
         )
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+
+
+def _array_table(
+    grid: GridVariable, keys: tuple[str, ...], wanted: Wanted
+) -> tuple[TableFile, tuple[str, ...]]:
+    """Return an array as a long table, and its key columns in the order of the sets.
+
+    Raises
+    ------
+    InputError
+        When the dimensions do not fit the sets.
+    """
+    parts, file, dims = wanted.parts, grid.file, grid.dims
+    if len(keys) > 1 and len(dims) == 1:
+        return as_table(grid), keys
+    if len(dims) != len(parts):
+        needed = ", ".join(part.name for part in parts) or "a single value"
+        what = f"the variable {grid.name!r} runs over other sets"
+        raise InputError(what, file, found=f"({', '.join(dims)})", expected=needed)
+    order = _dimensions(grid, keys, parts)
+    labels = {}
+    for dim, key, part in zip(order, keys or order, parts, strict=True):
+        texts, size = _labels_along(grid, dim, key), grid.values.shape[dims.index(dim)]
+        undated = part.root.axis is not None and not part.root.axis.dated
+        if texts is None or (undated and part.root.kind in ("time", "instants")):
+            if size != part.size:
+                expected = f"{part.size}, as {part.name} has elements"
+                found = f"{size} along {dim}"
+                raise InputError("wrong number of values", file, found=found, expected=expected)
+            texts = tuple(map(label_text, part.labels))
+        labels[dim] = texts
+    table = as_long_table(grid, labels)
+    column = table.columns[grid.name]
+    if any(s.root.factors for s in wanted.sets) and not column.is_text:
+        # Of a matrix, a sparse set takes the places that hold something.
+        there = np.flatnonzero(np.isfinite(np.asarray(column.cells))).tolist()
+        rows = {name: c.rows(there) for name, c in table.columns.items()}
+        table = replace(table, columns=rows, rows=len(there))
+    return table, tuple(order)
+
+
+def _dimensions(
+    grid: GridVariable, keys: tuple[str, ...], parts: tuple[IndexSet, ...]
+) -> list[str]:
+    """Return the dimension of each part: by 'keys', by name, by labels, else in their order."""
+    dims = grid.dims
+    if keys:
+        named = [k if k in dims else grid.coordinates.get(k, (None, ()))[0] for k in keys]
+        if None in named:
+            what = f"there is no dimension {keys[named.index(None)]!r}"
+            raise InputError(what, grid.file, expected=", ".join(dims))
+        if sorted(map(str, named)) != sorted(dims):
+            found = ", ".join(keys)
+            raise InputError("'keys' must name every dimension once", grid.file, found=found)
+        return [str(dim) for dim in named]
+    names = [part.name for part in parts]
+    if sorted(names) == sorted(dims):
+        return names
+    fits = [[dim for dim in dims if _holds(_labels_along(grid, dim, dim), p)] for p in parts]
+    chosen = [found[0] for found in fits if len(found) == 1]
+    return chosen if len(set(chosen)) == len(parts) else list(dims)
+
+
+def _labels_along(grid: GridVariable, dim: str, key: str) -> tuple[str, ...] | None:
+    """Return the labels along a dimension: those of a key, its own, or the only time stamps."""
+    for name in (key, dim):
+        if name in grid.coordinates and grid.coordinates[name][0] == dim:
+            return grid.coordinates[name][1]
+    stamped = [
+        texts
+        for along, texts in grid.coordinates.values()
+        if along == dim and texts and parse_stamp(texts[0]) is not None
+    ]
+    return stamped[0] if len(stamped) == 1 else None
+
+
+def _holds(texts: tuple[str, ...] | None, part: IndexSet) -> bool:
+    """Whether labels are those of a set."""
+    if texts is None or len(texts) < part.size:
+        return False
+    try:
+        return bool(np.all(np.isin(np.arange(part.size), positions_in(texts, part))))
+    except ValueError:
+        return False
 
 
 # -- wide tables ----------------------------------------------------------------------------------

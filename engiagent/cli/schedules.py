@@ -1,4 +1,4 @@
-"""Options that say how somebody's schedule is to be read."""
+"""Options that say how an external schedule is to be read."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ import click
 from engiagent.cli.run import parse_settings
 from engiagent.verify.foreign import Reading, load_mapping
 
-READING = ("mappings", "units", "labels", "hold", "zone", "dates", "decimal", "positive")
+READING = ("mappings", "units", "labels", "hold", "zone", "time_format", "decimal")
 """The names under which the options come to the command."""
 _FILES = (".yaml", ".yml", ".json")
 
@@ -45,16 +45,11 @@ def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--zone", metavar="ZONE", help="The zone of stamps without an offset."),
             click.option(
-                "--dates",
-                type=click.Choice(["day first", "month first"]),
-                help="The order in dates such as 01/07/2025.",
+                "--time-format",
+                metavar="FORMAT",
+                help="How stamps are written that are not ISO 8601, as '%d.%m.%Y %H:%M'.",
             ),
             click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
-            click.option(
-                "--positive",
-                metavar="WORD",
-                help="What positive values of a mapped battery.net are, as charge.",
-            ),
         ]
     ):
         command = option(command)
@@ -62,7 +57,7 @@ def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> Reading | None:
-    """Return how a schedule is to be read; None where nobody said anything.
+    """Return how a schedule is to be read; None without any option.
 
     What stands on the command line goes before what a mapping file says.
 

@@ -1,4 +1,4 @@
-"""The three file formats of tables; each function turns bytes into columns and never guesses."""
+"""CSV and Parquet tables; each function turns bytes into columns and never guesses."""
 
 import csv
 import re
@@ -235,10 +235,11 @@ def _arrow_column(file: str, title: str, position: int, field: Any, column: Any)
         raise InputError(f"column {title!r} holds {field.type}", file, expected="numbers or text")
     meta = {k.decode("utf-8", "replace").lower(): v for k, v in (field.metadata or {}).items()}
     unit = (meta.get("units") or meta.get("unit") or b"").decode("utf-8", "replace")
-    return _typed_column(file, title, position, unit, cells)
+    return typed_column(file, title, position, unit, cells)
 
 
-def _typed_column(file: str, title: str, position: int, unit: str, cells: Any) -> TableColumn:
+def typed_column(file: str, title: str, position: int, unit: str, cells: Any) -> TableColumn:
+    """Return a column of a binary file, whose unit may stand beside its header."""
     if not unit:
         name, unit = header_unit(title)
     else:
@@ -246,93 +247,3 @@ def _typed_column(file: str, title: str, position: int, unit: str, cells: Any) -
         known = resolve_unit(unit)
         unit = str(known) if known is not None else unit
     return TableColumn(file, title, name, unit, position, cells)
-
-
-def open_netcdf(data: bytes, file: str) -> Any:
-    """Return an open netCDF dataset of some bytes.
-
-    Raises
-    ------
-    InputError
-        When the bytes are no netCDF file.
-    """
-    import netCDF4
-
-    try:
-        return netCDF4.Dataset("memory", mode="r", memory=data)
-    except (OSError, ValueError, MemoryError, RuntimeError, AttributeError) as error:
-        raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
-
-
-def read_variable(variable: Any, file: str) -> Any:
-    """Return all values of a netCDF variable, masked where the file has none.
-
-    Raises
-    ------
-    InputError
-        When they cannot be unpacked.
-    """
-    try:
-        return variable[...]
-    except (RuntimeError, OSError, ValueError, IndexError, TypeError) as error:
-        text = f"the variable {variable.name!r} cannot be read: {str(error)[:200]}"
-        raise InputError(text, file) from None
-
-
-def read_stamps(variable: Any, values: Any, file: str) -> list[str]:
-    """Return the values of a netCDF variable in ``hours since …`` as stamps, flattened.
-
-    Raises
-    ------
-    InputError
-        When one is missing, or the unit or the calendar is none.
-    """
-    import netCDF4
-
-    where = f"column {variable.name!r}"
-    if np.ma.getdata(values).dtype.kind not in "iuf":
-        raise InputError(f"{where}: time stamps are no numbers", file)
-    numbers = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan).reshape(-1)
-    if not bool(np.isfinite(numbers).all()):
-        row = int(np.argmin(np.isfinite(numbers)))
-        raise InputError(f"{where}, row {row + 1}: a value is missing", file)
-    try:
-        calendar = str(getattr(variable, "calendar", "standard"))
-        dates: Any = netCDF4.num2date(numbers, str(variable.units), calendar)
-        return [str(date.isoformat(" ")) for date in dates]
-    except (ValueError, OverflowError, TypeError, AttributeError) as error:
-        raise InputError(f"{where}: {str(error)[:200]}", file) from None
-
-
-def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
-    """Return the variables of a netCDF file as columns; all lie along one dimension."""
-    with open_netcdf(data, file) as source:
-        variables = source.variables
-        shapes = {v.dimensions for v in variables.values()}
-        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
-            listed = ", ".join(f"{n}({', '.join(v.dimensions)})" for n, v in variables.items())
-            expected = "variables along one and the same dimension"
-            raise InputError("no plain table", file, found=listed[:200], expected=expected)
-        rows = next((len(v) for v in variables.values()), 0)
-        check_size(file, rows, len(variables))
-        return [
-            _netcdf_column(file, name, k, variable)
-            for k, (name, variable) in enumerate(variables.items(), 1)
-        ]
-
-
-def _netcdf_column(file: str, title: str, position: int, variable: Any) -> TableColumn:
-    values = read_variable(variable, file)
-    unit = str(getattr(variable, "units", ""))
-    if " since " in unit:
-        stamps = tuple(read_stamps(variable, values, file))
-        return TableColumn(file, title, title, "", position, stamps)
-    if np.ma.is_masked(values):
-        row = int(np.argmax(np.ma.getmaskarray(values)))
-        raise InputError(f"column {title!r}, row {row + 1}: a value is missing", file)
-    plain = np.ma.getdata(values)
-    if plain.dtype.kind in "iuf":
-        cells: Any = plain.astype(np.float64)
-    else:
-        cells = tuple(str(item).strip() for item in plain.tolist())
-    return _typed_column(file, title, position, unit, cells)

@@ -2,19 +2,20 @@
 
 Nothing is guessed and nothing is repaired: a cell that should be a number is one or is an error
 with file, line and column. ``nan``, ``inf``, ``1_000``, thousands separators and digits of other
-scripts are errors. A column is read as numbers by :meth:`TableColumn.numbers` and as text by
-:meth:`TableColumn.texts`.
+scripts are errors. pandas takes all of these for numbers and keeps no places, and its import takes
+longer than a small run; so it is not used here. A column is read as numbers by
+:meth:`TableColumn.numbers` and as text by :meth:`TableColumn.texts`.
 """
 
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,16 @@ class TableColumn:
     def is_text(self) -> bool:
         """Whether the file holds text here; a CSV file holds nothing else."""
         return isinstance(self.cells, tuple)
+
+    def rows(self, chosen: Sequence[int]) -> "TableColumn":
+        """Return some rows of the column; errors still name their places in the file."""
+        cells: Any = np.asarray(self.cells, dtype=object if self.is_text else None)[list(chosen)]
+        place = self._place
+        return replace(
+            self,
+            cells=tuple(cells.tolist()) if self.is_text else cells,
+            _place=lambda row, column: place(chosen[row], column),
+        )
 
     def texts(self) -> tuple[str, ...]:
         """Return the cells as text, blanks around them removed."""
@@ -291,7 +302,8 @@ _RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = de
 
 
 def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
-    from engiagent.io.tableformats import read_csv, read_netcdf, read_parquet
+    from engiagent.io.gridfiles import read_netcdf
+    from engiagent.io.tableformats import read_csv, read_parquet
 
     suffix = Path(name).suffix.lower()
     if suffix == ".csv":

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from keyword import iskeyword
 from typing import Any, Final
 
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.formulations.exchange.families import Domains, Labels, Root, whole
-from engiagent.formulations.exchange.lp_writer import number
+from engiagent.formulations.exchange.model import number
 
 Json = dict[str, Any]
 
-SLOTS: Final = "slot"
 MAX_LETTERS: Final = 24
 _LETTERS: Final = tuple("ijklmnpqrsuvwxyz")
 _BAD = re.compile(r"[^A-Za-z0-9]+")
@@ -55,11 +53,6 @@ class Index:
     def is_tuples(self) -> bool:
         """Whether the elements are listed tuples."""
         return len(self.roots) > 1 and len(self.sets) == 1
-
-    @cached_property
-    def as_set(self) -> frozenset[Labels]:
-        """The elements without their order."""
-        return frozenset(self.elements)
 
     def binders(self, names: Sequence[str]) -> list[str]:
         """Return the binders with a name for each part."""
@@ -143,31 +136,6 @@ class Parts:
             self.sets.append({"name": name, "kind": "subset", "of": parent, "elements": elements})
         return self._subsets[key]
 
-    def slots(self, count: int) -> Index:
-        """Return an index over 1 … count."""
-        root: Root = (SLOTS, count)
-        if root not in self.domains.labels:
-            labels = [str(k + 1) for k in range(count)]
-            self.domains.labels[root] = labels
-            self.domains.place[root] = {label: k for k, label in enumerate(labels)}
-        if root not in self._roots:
-            self._roots[root] = self.name(f"K_{count}")
-            self.sets.append(
-                {"name": self._roots[root], "kind": "range", "start": 1, "stop": count}
-            )
-        return self.index((root,), [(label,) for label in self.domains.labels[root]], "slots")
-
-    def names_index(self, labels: Sequence[str], wanted: str) -> Index:
-        """Return an index over names that occur nowhere else."""
-        root: Root = ((wanted, tuple(labels)), 0)
-        self.domains.labels[root] = list(labels)
-        self.domains.place[root] = {label: k for k, label in enumerate(labels)}
-        self._roots[root] = self.name(wanted)
-        elements = list(_safe_labels(labels).values())
-        self._literals[root] = dict(zip(labels, elements, strict=True))
-        self.sets.append({"name": self._roots[root], "kind": "labels", "elements": elements})
-        return self.index((root,), [(label,) for label in labels], wanted)
-
     def index(self, roots: Sequence[Root], labels: Sequence[Labels], wanted: str) -> Index:
         """Return the index over distinct elements: a grid where they fill one, else tuples."""
         places = [self.domains.place[root] for root in roots]
@@ -197,20 +165,13 @@ class Parts:
     # -- parameters -----------------------------------------------------------------------------
 
     def parameter(
-        self,
-        wanted: str,
-        indices: Sequence[Index],
-        values: Mapping[Labels, Any],
-        line: int,
-        element_of: str | None = None,
+        self, wanted: str, indices: Sequence[Index], values: Mapping[Labels, Any], line: int
     ) -> str:
         """Declare a table over some indices, keyed by their labels one behind the other."""
         name = self.name(wanted)
         roots = [root for index in indices for root in index.roots]
         tables = [self.literals(root) for root in roots]
         entry: Json = {"name": name, "index": [group for index in indices for group in index.sets]}
-        if element_of is not None:
-            entry["type"] = f"element of {element_of}"
         if len(roots) == 1:
             entry["value"] = [values[element] for element in indices[0].elements]
         else:

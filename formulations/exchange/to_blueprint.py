@@ -12,23 +12,18 @@ import numpy as np
 from engiagent.blueprint.document import SCHEMA, Blueprint
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.families import Labels
-from engiagent.formulations.exchange.flat import FlatModel
-from engiagent.formulations.exchange.lowering import lowered
-from engiagent.formulations.exchange.lp_reader import read_lp
-from engiagent.formulations.exchange.lp_writer import number
-from engiagent.formulations.exchange.mps_reader import read_mps
+from engiagent.formulations.exchange.lp_reader import parse_lp
+from engiagent.formulations.exchange.model import LinearModel, number, read_source
+from engiagent.formulations.exchange.mps_reader import parse_mps
 from engiagent.formulations.exchange.parts import Index, Json
-from engiagent.formulations.exchange.slot_rows import products, remaining_rows
-from engiagent.formulations.exchange.source import form_of
-from engiagent.formulations.exchange.translation import Translation, scaled
+from engiagent.formulations.exchange.translation import Translation, compared, scaled
 from engiagent.formulations.exchange.uniform_rows import uniform_rows
 from engiagent.formulations.program import OBJECTIVE
 
 FEW = 4
-_READERS = {"lp": read_lp, "mps": read_mps}
 
 
-def read_model(path: Path) -> FlatModel:
+def read_model(path: Path) -> LinearModel:
     """Return the model in an LP or MPS file, by its name; both may be packed with gzip.
 
     Raises
@@ -36,7 +31,15 @@ def read_model(path: Path) -> FlatModel:
     InputError
         With the line, what was found there and what was expected.
     """
-    return _READERS[form_of(path)](path)
+    for suffix, parse in ((".lp", parse_lp), (".mps", parse_mps)):
+        if path.name.lower().removesuffix(".gz").endswith(suffix):
+            return parse(read_source(path))
+    raise InputError(
+        "it is not clear in which format the model is written",
+        path.name,
+        found=repr(path.suffix or path.name),
+        expected="a name that ends in .lp, .mps, .lp.gz or .mps.gz",
+    )
 
 
 def import_model(path: Path) -> Blueprint:
@@ -45,40 +48,44 @@ def import_model(path: Path) -> Blueprint:
     Raises
     ------
     InputError
-        When the file cannot be read or says what a blueprint cannot.
+        When the file cannot be read or has sections that a blueprint is not made of.
     """
     return to_blueprint(read_model(path))
 
 
-def to_blueprint(model: FlatModel) -> Blueprint:
+def to_blueprint(model: LinearModel) -> Blueprint:
     """Return the blueprint of a model; its bounds, rows and objective are exactly the model's.
 
     Raises
     ------
     InputError
-        When the model has no variables, or conditions on columns without finite bounds.
+        When the model has no variables.
     """
-    file = model.places.file if model.places is not None else "model"
-    if not model.column_count:
-        raise InputError("the model has no variables", file)
-    flat = lowered(model)
-    t = Translation(flat, file)
+    if not model.column_names:
+        raise InputError("the model has no variables", model.file)
+    t = Translation(model)
     variables = [_variable(t, k) for k in range(len(t.columns))]
     objective = _objective(t)
-    left: list[int] = []
-    quadratic = set(flat.products.rows.tolist())
-    for position, family in enumerate(t.rows):
-        if quadratic.isdisjoint(family.members):
-            left += uniform_rows(t, position)
-        else:
-            left += family.members
-    remaining_rows(t, left)
-    return Blueprint.from_dict(_document(t, file, variables, objective), file)
+    for position in range(len(t.rows)):
+        for row in uniform_rows(t, position):
+            _single_row(t, row)
+    return Blueprint.from_dict(_document(t, variables, objective), model.file)
 
 
-def _document(t: Translation, file: str, variables: list[Json], objective: Json) -> Json:
-    model = t.model
-    size = f"{model.column_count} columns and {model.row_count} rows"
+def _single_row(t: Translation, row: int) -> None:
+    """Add a row that is like no other as a constraint of its own."""
+    name, kind = t.model.row_names[row], t.kind(row)
+    if kind:
+        # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
+        terms = t.terms(row) or [(0, 0.0)]
+        body = t.total([scaled(v, t.reference(column)) for column, v in terms], name, [], [])
+        lower, upper = (number(float(s[row])) for s in (t.model.row_lower, t.model.row_upper))
+        t.add(name, name, [], compared(body, kind, lower, upper), t.line(row))
+
+
+def _document(t: Translation, variables: list[Json], objective: Json) -> Json:
+    model, file = t.model, t.model.file
+    size = f"{len(model.column_names)} columns and {len(model.row_names)} rows"
     core: Json = {
         "description": f"imported from {file}: {size}",
         "sets": t.parts.sets,
@@ -108,19 +115,16 @@ def _document(t: Translation, file: str, variables: list[Json], objective: Json)
 
 def _variable(t: Translation, position: int) -> Json:
     family, index, name = t.columns[position], t.indices[position], t.variables[position]
-    members = np.array(family.members)
-    model = t.model
-    line = 1 if model.places is None else int(model.places.columns[members[0]])
+    line, kind = t.model.column_lines[family.members[0]], t.kinds[family.members[0]]
     entry: Json = {"name": name}
     if family.base != name:
         entry["symbol"] = family.base
     if index is not None:
         entry["index"] = index.binders(t.parts.letters[: family.arity])
-    integral, binary = bool(model.integrality[members[0]]), bool(model.binary[members[0]])
-    entry["type"] = "binary" if binary else "integer" if integral else "continuous"
+    entry["type"] = kind
     # Said outright, since without a unit a name such as charge would be taken for a power.
     entry["unit"] = "1"
-    if not binary:
+    if kind != "binary":
         for side in ("lower", "upper"):
             text = _bound(t, position, side, line)
             if text is not None:
@@ -165,7 +169,9 @@ def _bound_rows(
 def _objective(t: Translation) -> Json:
     model, line = t.model, t.line(OBJECTIVE)
     pieces = [piece for k in range(len(t.columns)) for piece in _costs(t, k, line)]
-    pieces += products(t, OBJECTIVE, "objective")
+    for (i, j), value in model.products.items():
+        square = f"{t.reference(i)}**2"
+        pieces.append(scaled(value, square if i == j else f"{t.reference(j)}*{t.reference(i)}"))
     if model.offset or not pieces:
         pieces.append(number(model.offset))
     return {

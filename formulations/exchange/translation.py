@@ -6,8 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.exchange.families import Domains, Family, families
-from engiagent.formulations.exchange.flat import FlatModel
-from engiagent.formulations.exchange.lp_writer import number
+from engiagent.formulations.exchange.model import LinearModel, number
 from engiagent.formulations.exchange.parts import Index, Json, Parts, identifier
 
 MAX_PIECES: Final = 40
@@ -29,11 +28,11 @@ class Translation:
         For each column its family and its labels.
     """
 
-    def __init__(self, model: FlatModel, file: str) -> None:
+    def __init__(self, model: LinearModel) -> None:
         self.model = model
-        kinds = list(zip(model.integrality.tolist(), model.binary.tolist(), strict=True))
-        self.columns = families(model.column_names, kinds)
-        self.rows = families(model.row_names, [None] * model.row_count)
+        self.kinds = _kinds(model)
+        self.columns = families(model.column_names, self.kinds)
+        self.rows = families(model.row_names, [None] * len(model.row_names))
         owners: list[tuple[object, Family]] = [
             *((("column", k), f) for k, f in enumerate(self.columns)),
             *((("row", k), f) for k, f in enumerate(self.rows)),
@@ -47,15 +46,15 @@ class Translation:
         )
         used: dict[str, None] = {}
         self.variables = [_unused(identifier(f.base), used) for f in self.columns]
-        self.parts = Parts(self.domains, file, used)
+        self.parts = Parts(self.domains, model.file, used)
         self.indices: list[Index | None] = [
             self.parts.index(self.roots("column", k), f.labels, self.variables[k])
             if f.arity
             else None
             for k, f in enumerate(self.columns)
         ]
-        self.family_of = np.zeros(model.column_count, dtype=np.int64)
-        self.labels_of: list[tuple[str, ...]] = [()] * model.column_count
+        self.family_of = np.zeros(len(model.column_names), dtype=np.int64)
+        self.labels_of: list[tuple[str, ...]] = [()] * len(model.column_names)
         for k, family in enumerate(self.columns):
             for member, labels in zip(family.members, family.labels, strict=True):
                 self.family_of[member] = k
@@ -71,10 +70,7 @@ class Translation:
 
     def line(self, row: int) -> int:
         """Return the line on which a row stands; -1 is the objective."""
-        places = self.model.places
-        if places is None:
-            return 1
-        return places.objective if row < 0 else int(places.rows[row])
+        return self.model.row_lines[row] if row >= 0 else self.model.objective_line
 
     def terms(self, row: int) -> list[Term]:
         """Return the columns and coefficients of a row."""
@@ -130,6 +126,16 @@ class Translation:
             entry["forall"] = list(binders)
         entry |= {"expression": expression, "source_reference": self.parts.source(line)}
         self.constraints.append(entry)
+
+
+def _kinds(model: LinearModel) -> list[str]:
+    """Return the type of each column, as a blueprint says it."""
+    binary = (model.column_lower == 0.0) & (model.column_upper == 1.0)
+    flags = zip(model.integrality, binary, model.semicontinuous, strict=True)
+    return [
+        ("binary" if unit else "integer") if whole else "semicontinuous" if semi else "continuous"
+        for whole, unit, semi in flags
+    ]
 
 
 def compared(body: str, kind: str, lower: str, upper: str) -> str:

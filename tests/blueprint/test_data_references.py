@@ -415,9 +415,9 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
         return refusal(tmp_path, "d.nc#p", "G", **more)
 
     assert "no element of G; found 'G9'" in message({"g": ["G1", "G9"]}, [1.0, 2.0])
-    assert "G1 is there twice" in message({"g": ["G1", "G1"]}, [1.0, 2.0])
-    assert "at G2: a value is missing" in message({"g": ["G1", "G2"]}, [1.0, np.nan])
-    assert "d.nc: the variable 'p' is in kWh" in message({"g": ["G1", "G2"]}, [1.0, 2.0], "kWh")
+    assert "a second row for this element" in message({"g": ["G1", "G1"]}, [1.0, 2.0])
+    assert "row 2: a value is missing" in message({"g": ["G1", "G2"]}, [1.0, np.nan])
+    assert "d.nc: column 'p' is in kWh" in message({"g": ["G1", "G2"]}, [1.0, 2.0], "kWh")
     assert "runs over other sets; found (a, b)" in message({"a": 2, "b": 2}, np.ones((2, 2)))
     assert "no dimension 'x'" in message({"g": 2}, [1.0, 2.0], keys=["x"])
     write_netcdf(tmp_path, {"g": 2}, {"power": (("g",), [1.0, 2.0], "kW")})

@@ -48,7 +48,6 @@ def test_a_kept_check_is_verified_with_the_same_reading(tmp_path: Path) -> None:
         (("--map", "absent.yaml"), "absent.yaml"),
         (("--unit", "ch=kkW"), "the unit of ch"),
         (("--zone", "Mars/Base"), "unknown time zone"),
-        (("--positive", "up"), "no such choice of 'positive'"),
         (("--labels", "middle"), "labels"),
         (("--map", "a=b", "--map", "a=c"), "a is set twice"),
     ],

@@ -369,6 +369,6 @@ def test_a_travelling_folder_does_not_lead_out_of_itself(tmp_path: Path) -> None
 
 
 def test_fields_of_a_reading_are_all_written_down() -> None:
-    asked = Reading({"a": "b"}, {"b": "kW"}, "end", True, "UTC", "day first", ",", "charge")
+    asked = Reading({"a": "b"}, {"b": "kW"}, {"G": "g"}, "end", True, "UTC", "epoch s", ",", 2)
     assert Reading.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
     assert set(asked.to_dict()) == {f.name for f in dataclasses.fields(Reading)}

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from engiagent.errors import InputError
+from engiagent.verify.arrays import read_dataset, read_netcdf
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.requirements import parse_requirements
@@ -237,3 +238,36 @@ def test_infinite_numbers_in_a_dataset_never_pass(
     wrong["charge"][2] = np.inf
     with pytest.raises(InputError, match="inf"):
         check(problem, wrong, example.blueprint())
+
+
+def test_a_netcdf_file_holds_the_dataset_that_it_was_written_from(tmp_path: Path) -> None:
+    hours = pd.date_range("2025-07-01", periods=3, freq="90min")
+    data = xr.Dataset(
+        {
+            "p": (("G", "time"), np.arange(6.0).reshape(2, 3), {"units": "kW", "quantity": "a.b"}),
+            "on": ("time", np.array([True, False, True])),
+            "count": ((), 3),
+            "gap": ("time", [1.0, np.nan, 2.0]),
+            "when": ("time", hours),
+            "remark": ("time", ["x", "y", "z"]),
+        },
+        coords={"time": hours, "G": ["north", "süd"], "extra": ("time", [7, 8, 9])},
+        attrs={"status": "optimal", "objective": 3.5},
+    )
+    data.time.attrs["zone"] = "Europe/Berlin"
+    data.to_netcdf(tmp_path / "plan.nc")
+    written, there = read_netcdf(tmp_path / "plan.nc"), read_dataset(data)
+    assert set(written.columns) == set(there.columns) == {"p", "on", "count", "gap"}
+    assert set(written.faults) == set(there.faults) == {"when", "remark"}
+    assert {k: str(v) for k, v in written.claims.items()} == {
+        "status": "optimal",
+        "objective": "3.5",
+    }
+    for name, column in written.columns.items():
+        other = there.columns[name]
+        assert np.array_equal(column.data, other.data, equal_nan=True)
+        assert (column.unit, column.quantity, column.dims, column.zoned) == (
+            (other.unit, other.quantity, other.dims, other.zoned)
+        )
+        for dim, marks in column.coordinates.items():
+            assert np.array_equal(np.asarray(marks), np.asarray(other.coordinates[dim]))

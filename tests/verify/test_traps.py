@@ -281,7 +281,7 @@ def test_the_hour_that_comes_twice_is_not_lost(tmp_path: Path) -> None:
         assert objective is not None
         assert objective["value"] == pytest.approx(3.0)
     lost = hours.tz_localize(None).drop_duplicates()
-    with pytest.raises(InputError, match=r"plan.csv:5:1: .*needs a row for each"):
+    with pytest.raises(InputError, match=r"plan.csv:4:1: .*needs a row for each"):
         certified(file(tmp_path / "plan.csv", lost, np.delete(sold, 2)), blueprint)
 
 

@@ -16,7 +16,7 @@ def _columns(**more: Any) -> dict[str, Any]:
     return {name: solution[name].values for name in ("charge", "discharge", "soc")} | more
 
 
-@pytest.mark.parametrize("spelling", ["battery.charge", "charge_power [kW]"])
+@pytest.mark.parametrize("spelling", ["battery.charge", "charge [MW]", "charge_power [kW]"])
 @pytest.mark.parametrize("first", [True, False])
 def test_the_order_of_two_columns_decides_nothing(
     tmp_path: Path, spelling: str, first: bool
@@ -24,7 +24,7 @@ def test_the_order_of_two_columns_decides_nothing(
     other = {spelling: np.zeros(24)}
     columns = {**other, **_columns()} if first else {**_columns(), **other}
     problem = example.make_problem(tmp_path)
-    if spelling == "battery.charge":
+    if spelling != "charge_power [kW]":
         with pytest.raises(InputError, match="two columns"):
             check(problem, columns, example.blueprint())
     else:  # a column that nothing here knows stays one
@@ -49,3 +49,15 @@ def test_a_column_that_the_user_names_goes_before_another(tmp_path: Path) -> Non
         mapping={"battery.charge": "meter"},
     )
     assert found.verdict == "solved"  # nobody but its author has read the text
+
+
+@pytest.mark.parametrize("first", ["charge", "Battery Charge", "BATTERY_CHARGE"])
+def test_two_names_in_a_long_table_are_one_quantity(tmp_path: Path, first: str) -> None:
+    plan = example.solve()["charge"].values.tolist()
+    rows = [(k, name, v) for name in (first, "battery.charge") for k, v in enumerate(plan)]
+    rows[-1] = (23, "battery.charge", plan[-1] + 1.0)
+    (tmp_path / "plan.csv").write_text(
+        "period,name,value\n" + "".join(f"{k},{name},{v}\n" for k, name, v in rows)
+    )
+    with pytest.raises(InputError, match="two columns"):
+        check(example.make_problem(tmp_path), tmp_path / "plan.csv", example.blueprint())

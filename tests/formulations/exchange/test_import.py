@@ -274,52 +274,6 @@ def test_semicontinuous(tmp_path: Path, need: float, best: float) -> None:
     assert solver.getObjectiveValue() == pytest.approx(best)
 
 
-SETS = """
-Maximize
- c: 2 x + 3 y + 4 z
-Subject To
- cap: x + y + z <= 9
-Bounds
- x <= 5
- -2 <= y <= 4
- z <= 3
-SOS
- s: S{order}:: x:1 y:2 z:3
-End
-"""
-
-
-@pytest.mark.parametrize(("order", "best"), [(1, 12), (2, 24)])
-def test_special_ordered_sets(tmp_path: Path, order: int, best: float) -> None:
-    path = tmp_path / "model.lp"
-    path.write_text(SETS.format(order=order))
-    program = compile_blueprint(import_model(path))
-    assert optimum(program) == pytest.approx(_scip(path)) == pytest.approx(best)
-
-
-CONDITION = """
-Maximize
- c: x + 2 y - 3 b
-Subject To
- when: b = {active} -> x + y <= 4
- mix: {sign} b >= {limit}
-Bounds
- x <= 5
- -1 <= y <= 6
-Binaries
- b
-End
-"""
-
-
-@pytest.mark.parametrize("active", [0, 1])
-@pytest.mark.parametrize(("sign", "limit"), [("", 1), ("-", 0), ("", 0)])
-def test_conditions(tmp_path: Path, active: int, sign: str, limit: int) -> None:
-    path = tmp_path / "model.lp"
-    path.write_text(CONDITION.format(active=active, sign=sign, limit=limit))
-    assert optimum(compile_blueprint(import_model(path))) == pytest.approx(_scip(path))
-
-
 def _scip(path: Path) -> float:
     from pyscipopt import Model
 
@@ -331,12 +285,7 @@ def _scip(path: Path) -> float:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (SEMI.replace("4 <= x <= 10", "x >= 4"), "model.lp:3: .*x has no upper bound"),
-        (SETS.replace("z <= 3", "").replace("{order}", "1"), "z stands .*without finite bounds"),
-        (CONDITION.replace("x <= 5", "").format(active=1, sign="", limit=0), "model.lp:5: when"),
-    ],
+    ("text", "message"), [(SEMI.replace("4 <= x <= 10", "x >= 4"), "model.lp:3: .*x is not read")]
 )
 def test_no_bound_is_made_up(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "model.lp"
@@ -364,34 +313,16 @@ def test_a_quadratic_objective_survives_the_way_through_a_file(
         assert other.objective_at(there) == pytest.approx(program.objective_at(x), rel=1e-9)
 
 
-def test_many_products_go_into_a_table(tmp_path: Path) -> None:
+def test_many_products_are_a_sum_of_parts(tmp_path: Path) -> None:
     names = range(1, 61)
     squares = " + ".join(f"{k} x{k} ^2" for k in names)
     pairs = " + ".join(f"x{k} * x{k + 1}" for k in range(1, 60))
     path = tmp_path / "model.lp"
-    path.write_text(
-        f"min\n [ {squares} + {pairs} ] / 2\nst\n q: x1 + [ {squares} ] <= 90\n"
-        " c: x1 + x2 >= 1\nend"
-    )
-    blueprint = import_model(path)
-    assert blueprint.core.objective_function is not None
-    assert len(str(blueprint.core.objective_function.expression)) < 300
-    program = compile_blueprint(blueprint)
+    path.write_text(f"min\n [ {squares} + {pairs} ] / 2\nst\n c: x1 + x2 >= 1\nend")
+    program = compile_blueprint(import_model(path))
     x = np.arange(1.0, 61.0)
     weighted = float((np.arange(1, 61) * x**2).sum())
     assert program.objective_at(x) == (weighted + float((x[:-1] * x[1:]).sum())) / 2
-    quadratic = program.row_block("q").start
-    assert program.activity_at(x)[quadratic] == 1.0 + weighted
-
-
-def test_a_quadratic_row_means_the_same_to_scip(tmp_path: Path) -> None:
-    path = tmp_path / "model.lp"
-    path.write_text("max\n x + y\nst\n q: [ x ^2 + y ^2 - x * y ] <= 9\nbounds\n y <= 8\nend")
-    best = _scip(path)
-    for form, write in WRITERS.items():
-        again = tmp_path / f"again.{form}"
-        again.write_text(write(compile_blueprint(import_model(path))))
-        assert _scip(again) == pytest.approx(best, rel=1e-5) == pytest.approx(6.0, rel=1e-5)
 
 
 def test_a_quadratic_objective_is_written_as_products(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Models with structure, and with structure that is broken here and there, imported exactly."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.formulations.exchange.collecting import Collector, Row
 from engiagent.formulations.exchange.families import split_name
-from engiagent.formulations.exchange.flat import FlatModel
-from engiagent.formulations.exchange.source import source_of
+from engiagent.formulations.exchange.model import Collector, LinearModel, Row, source_of
 from engiagent.formulations.exchange.to_blueprint import to_blueprint
 from engiagent.formulations.program import Program
 from tests.formulations.exchange.test_import import elements
@@ -29,7 +26,7 @@ Labels = tuple[str, ...]
 
 
 @st.composite
-def structured(draw: DrawFn) -> FlatModel:
+def structured(draw: DrawFn) -> LinearModel:
     """Draw a model whose rows mostly follow from their labels."""
     collector = Collector(source_of("", "drawn.lp"))
     families = []
@@ -53,7 +50,7 @@ def structured(draw: DrawFn) -> FlatModel:
         for column in range(len(collector.columns)):
             if draw(st.booleans()):
                 collector.objective.terms[column] = float(draw(st.integers(-3, 3)))
-    return collector.model("drawn", "cost")
+    return collector.model()
 
 
 def _family(draw: DrawFn, collector: Collector, name: str) -> dict[Labels, int]:
@@ -100,10 +97,10 @@ def _rows(
         collector.add_row(Row(f"{name}({label})", 1, lower, upper, terms))
 
 
-def rows_of(model: FlatModel | Program, names: dict[int, Any]) -> Counter[Any]:
+def rows_of(model: LinearModel | Program, names: dict[int, Any]) -> Counter[Any]:
     """Return how often each row occurs, by what it says."""
     found: Counter[Any] = Counter()
-    for row in range(model.row_count):
+    for row in range(len(model.row_lower)):
         span = slice(int(model.row_starts[row]), int(model.row_starts[row + 1]))
         columns = [names[int(c)] for c in model.row_columns[span]]
         terms = frozenset(zip(columns, model.row_values[span].tolist(), strict=True))
@@ -111,7 +108,7 @@ def rows_of(model: FlatModel | Program, names: dict[int, Any]) -> Counter[Any]:
     return found
 
 
-def bounds_of(model: FlatModel | Program, names: dict[int, Any]) -> dict[Any, Any]:
+def bounds_of(model: LinearModel | Program, names: dict[int, Any]) -> dict[Any, Any]:
     """Return the bounds of the columns by name."""
     sides = zip(model.column_lower.tolist(), model.column_upper.tolist(), strict=True)
     return {names[k]: side for k, side in enumerate(sides)}
@@ -119,7 +116,7 @@ def bounds_of(model: FlatModel | Program, names: dict[int, Any]) -> dict[Any, An
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(structured())
-def test_every_row_and_every_bound_is_there_and_nothing_else(model: FlatModel) -> None:
+def test_every_row_and_every_bound_is_there_and_nothing_else(model: LinearModel) -> None:
     blueprint = to_blueprint(model)
     program = compile_blueprint(blueprint)
     keys = elements(blueprint, program)
@@ -142,13 +139,3 @@ def test_every_row_and_every_bound_is_there_and_nothing_else(model: FlatModel) -
     assert not -found
     cost = {mine[k]: value for k, value in enumerate(model.cost.tolist())}
     assert {theirs[k]: v for k, v in enumerate(program.cost.tolist())} == cost
-
-
-def test_text_and_file_are_the_same_model(tmp_path: Path) -> None:
-    text = "min\n x[1] + x[2]\nst\n c[1]: x[1] >= 1\n c[2]: x[2] >= 2\nend\n"
-    path = tmp_path / "model.lp"
-    path.write_text(text)
-    from engiagent.formulations.exchange import import_model
-    from engiagent.formulations.exchange.lp_reader import parse_lp
-
-    assert import_model(path) == to_blueprint(parse_lp(source_of(text, "model.lp")))
