@@ -40,13 +40,49 @@ OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
     "weekday": clocks.weekday,
 }
 
-ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "cos": lambda x: (np.cos(x), -np.sin(x)),
-    "exp": lambda x: (np.exp(x), np.exp(x)),
-    "log": lambda x: (np.log(x), 1.0 / x),
-    "sin": lambda x: (np.sin(x), np.cos(x)),
-    "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
-    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
+Bend = Callable[[Floats, Floats], Floats]
+"""Where a function is convex (1), concave (-1) or neither (0) over intervals."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """What the checker knows of a function of one number.
+
+    Attributes
+    ----------
+    value, slope
+        The function and its derivative, in SI.
+    bend
+        Its curvature over intervals; None for one that turns again and again.
+    least
+        The lowest number at which it has a value.
+    """
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    bend: Bend | None = None
+    least: float = -np.inf
+
+
+def _upwards(low: Floats, high: Floats) -> Floats:
+    return np.ones_like(low)
+
+
+def _downwards(low: Floats, high: Floats) -> Floats:
+    return -np.ones_like(low)
+
+
+def _towards_zero(low: Floats, high: Floats) -> Floats:
+    return np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
+
+
+ELEMENTARY: dict[str, Function] = {
+    "cos": Function(np.cos, lambda x: -np.sin(x)),
+    "exp": Function(np.exp, np.exp, _upwards),
+    "log": Function(np.log, lambda x: 1.0 / x, _downwards, 0.0),
+    "sin": Function(np.sin, np.cos),
+    "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), _downwards, 0.0),
+    "tanh": Function(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2, _towards_zero),
 }
 
 
@@ -66,8 +102,9 @@ def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
+        known = ELEMENTARY[node.function]
         result = arithmetic.function(
-            node.function, argument, *ELEMENTARY[node.function](inside.data), unit
+            node.function, argument, known.value(inside.data), known.slope(inside.data), unit
         )
     return finite(evaluator, node.function, result, (argument,), frame)
 

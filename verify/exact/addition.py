@@ -32,6 +32,7 @@ from engiagent.verify.foreign import Reading
 from engiagent.verify.levels import robust, stated
 from engiagent.verify.levels.algebra import rules_of
 from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.rows import rows_of
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.requirements import Requirements
@@ -316,7 +317,7 @@ def implied(programme: ExactProgramme, system: Linear) -> bounds.Ends:
     core = programme.core
     boxes: dict[str, Bounds] = {v.name: box_of(bench, v) for v in core.decision_variables}
     try:
-        wider = implied_bounds(bench, core, boxes)
+        wider = implied_bounds(bench, rows_of(bench, core), boxes)
     except UNREADABLE:
         return system.lower, system.upper
     lower, upper = list(system.lower), list(system.upper)
