@@ -192,10 +192,10 @@ def least_violation(relaxation: Relaxation, point: Floats) -> float | None:
     if (crossing > 0).any():
         ends = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
         return float(np.max(crossing[crossing > 0] / ends[crossing > 0]))
-    return _tightened(*_elastic(relaxation, point), np.inf)
+    return _tightened(*elastic(relaxation, point), np.inf)
 
 
-def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
+def elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
     """Return the task to make the largest relative violation of a row, a new column, small."""
     import scipy.sparse as sp
 

@@ -1,6 +1,6 @@
 """The hard rules of a programme as rows ``excess <= 0`` or ``excess == 0``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engiagent.blueprint.document import Core
@@ -38,13 +38,15 @@ class Row:
         return self.op == "=="
 
 
-def rows_of(bench: Bench, core: Core, left_out: list[str] | None = None) -> Iterator[Row]:
-    """Yield the comparisons of the hard rules of a core.
+def rows_of(
+    bench: Bench, core: Core, left_out: list[str] | None = None, rules: Sequence[Rule] | None = None
+) -> Iterator[Row]:
+    """Yield the comparisons of the hard rules of a core, or of given ones.
 
     What is no comparison, or cannot be evaluated, is left out, which only loosens a bound;
     ``left_out`` collects why.
     """
-    for rule in rules_of_core(core):
+    for rule in rules_of_core(core) if rules is None else rules:
         if not rule.hard:
             continue
         try:

@@ -65,11 +65,11 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
     Only quantities that the bench has numbers for are part of it; a rule over others is left out,
     which loosens every bound.
     """
-    constraints = tuple(
+    physics = tuple(physical_rows(Plant(bench, requirements.dynamics)))
+    constraints = (
         ConstraintDef(constraint_id=r.id, expression=r.expression, forall=r.forall, where=r.where)
         for r in requirements.requirements
     )
-    physics = tuple(physical_rows(Plant(bench, requirements.dynamics)))
     core = replace(requirements.core, constraints=(*constraints, *physics))
     for _ in rows_of(bench, core):
         pass  # by which the bench learns which quantities there are
