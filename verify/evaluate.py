@@ -26,11 +26,11 @@ from engiagent.blueprint.grammar import (
     parse_binder,
     walk,
 )
-from engiagent.blueprint.sets import IndexSet, is_timed
+from engiagent.blueprint.sets import is_timed
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, kinks, values
 from engiagent.verify.conditions import Conditions
-from engiagent.verify.frames import Bools, Environment, EvaluationError, Frame, Symbol, expand
+from engiagent.verify.frames import Bools, Environment, EvaluationError, Frame, expand
 from engiagent.verify.places import Places
 from engiagent.verify.values import ONE, Floats, Ints, Value, constants_of
 from engiagent.verify.windows import expand_window, window
@@ -346,14 +346,6 @@ def _modulo(op: str, left: Value, right: Value) -> Value:
     with np.errstate(all="ignore"):
         data = left.data % right.data if op == "%" else left.data // right.data
     return _plain(data * constants_of(1, data.size, like=left.data))
-
-
-def symbol_of(
-    name: str, dims: tuple[IndexSet, ...], value: Value, before: Value | None = None
-) -> Symbol:
-    """Return a symbol for numbers over a full grid; NaN marks what a sparse variable leaves out."""
-    holes = np.isnan(value.data)
-    return Symbol(name, dims, value, defined=~holes if holes.any() else None, before=before)
 
 
 _NUMBERS: dict[type[Node], Callable[..., Value]] = {

@@ -22,6 +22,8 @@ from engiagent.units.unit import Unit, parse_unit
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[Any]
+"""Doubles, or fractions as objects."""
 
 Many = TypeVar("Many", Floats, npt.NDArray[np.bool_], Ints)
 
@@ -207,9 +209,9 @@ def over(value: Value, size: int) -> Value:
     return Value(data, value.unit, sizes, 0, value.bare, value.roundings, nought=value.nought)
 
 
-def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
+def constant(data: Numbers, unit: Unit, bare: bool = False) -> Value:
     """Return a value given in ``unit``, converted to SI."""
-    few = thin(data)
+    few: Any = thin(data)
     scale, origin = (unit.factor, unit.zero) if is_exact(data) else (unit.scale, unit.origin)
     converted = few if scale == 1.0 else few * scale
     converted = converted + origin if origin else converted
@@ -220,7 +222,7 @@ def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     return Value(converted, unit, lambda rows: np.abs(converted[rows]), bare=bare)
 
 
-def variable(data: Floats, unit: Unit) -> Value:
+def variable(data: Numbers, unit: Unit) -> Value:
     """Return a variable, of which coefficients can be told, given in ``unit``."""
     given = constant(data, unit)
     return Value(given.data, unit, given.sizes, degree=1)

@@ -79,9 +79,10 @@ def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
     """
     bench = programme.bench.floating
     for row in programme.rows:
-        rule, excess = row.rule, row.excess
+        rule = row.rule
+        excess: Any = row.excess.data
         parts = parts_of(bench.evaluator, rule.expression, row.frame, judge_of(bench, rule))
-        amounts = abs(excess.data) if row.equal else np.maximum(excess.data, ZERO)
+        amounts = abs(excess) if row.equal else listed(max(number, ZERO) for number in excess)
         part = parts[row.number - 1]
         yield _finding(rule.id, amounts, part.tolerance, part.unit, row.frame)
     for box in programme.boxes:

@@ -102,8 +102,8 @@ class ExactProgramme:
         parts: list[Any] = [(none, none, np.zeros(0, dtype=object))]
         for order, (rows, places, factors) in triplets(value).items() if value.degree else ():
             parts.append((rows, places + found[order], factors))
-        rows, columns, factors = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return rows, columns, factors
+        joined: Any = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        return joined[0], joined[1], joined[2]
 
 
 def programme_of(
@@ -217,7 +217,7 @@ class Linear:
         matrix = sp.csr_matrix((floats(self.factors), (self.rows, self.columns)), shape=shape)
         none = np.zeros(shape[0])
         cost = sp.csr_matrix(floats(self.cost)[None, :])
-        ends = (
+        lower, upper = (
             np.array([default if end is None else float(end) for end in side], dtype=np.float64)
             for side, default in ((self.lower, -np.inf), (self.upper, np.inf))
         )
@@ -226,7 +226,8 @@ class Linear:
             Form(matrix, floats(self.constant), none),
             self.equal,
             (),
-            *ends,
+            lower,
+            upper,
         )
 
 
@@ -248,7 +249,8 @@ def linear_of(programme: ExactProgramme) -> Linear:
         equal.append(np.full(size, row.equal))
         spans[row.rule.id, row.number] = slice(at, at + size)
         at += size
-    entries = _merged(*(np.concatenate(part) for part in zip(*parts, strict=True)), point.size)
+    joined: Any = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    entries = _merged(joined[0], joined[1], joined[2], point.size)
     cost, offset = constants_of(0, point.size, like=point), ZERO
     goal = programme.objective
     if goal is not None and goal.degree < 2:

@@ -15,7 +15,7 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.levels.rows import Row
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Floats, Ints, Value
+from engiagent.verify.values import Bools, Floats, Ints, Value
 
 PASSES = 4
 WIDER = 1e-9  # far above the rounding of the walk; what it costs the bound is below its last digit
@@ -63,7 +63,7 @@ def implied_bounds(
 
 
 def _block(
-    value: Value, equal: bool, starts: Mapping[int, int], here: Floats, open_: Floats
+    value: Value, equal: bool, starts: Mapping[int, int], here: Floats, open_: Bools
 ) -> _Block | None:
     pieces = []
     for order, (rows, places, factors) in triplets(value).items():

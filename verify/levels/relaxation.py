@@ -246,13 +246,12 @@ def _built(
         if name not in boxes:
             continue
         starts[value.order] = sum(part.size for part in point)
-        ends = (
-            np.where(boxes[name].exists, e, 0.0) for e in (boxes[name].lower, boxes[name].upper)
-        )
+        known = boxes[name]
+        low, high = (np.where(known.exists, end, 0.0) for end in (known.lower, known.upper))
         unit, definition = value.unit, kinds.get(name)
         counted = definition is not None and definition.type in ("integer", "binary")
         step = unit.scale if counted and not unit.zero else 0.0
-        box.append((*ends, np.full(value.data.size, step)))
+        box.append((low, high, np.full(value.data.size, step)))
         point.append(value.data)
     own = sum(part.size for part in point)
     atoms = atoms_of([goal, *excesses])
