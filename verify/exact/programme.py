@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -10,17 +11,16 @@ import numpy as np
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
-from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
 from engiagent.verify.exact.bench import ExactBench
-from engiagent.verify.exact.numbers import Fractions, floats, listed
-from engiagent.verify.frames import Bools, EvaluationError
+from engiagent.verify.exact.numbers import Fractions, floats, fraction, listed
+from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import Rule
 from engiagent.verify.levels.forms import Form
 from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.levels.rows import Row, rows_of
-from engiagent.verify.levels.variables import box_of
+from engiagent.verify.levels.variables import bounds_of, box_of
 from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import Ints, Value, constants_of, grouped, summed
 
@@ -141,37 +141,21 @@ def programme_of(
 
 
 def _box(bench: ExactBench, definition: VariableDef) -> Box:
-    value = bench.evaluator.environment.symbol(definition.name).value
-    assert value is not None
-    frame, unit = bench.grid(definition.index), parse_unit(definition.unit or "1")
-    ends: list[tuple[Fraction | None, ...]] = []
-    for given in (definition.lower, definition.upper):
-        if given is None or (isinstance(given, int | float) and not np.isfinite(given)):
-            ends.append((None,) * frame.size)
-            continue
-        if isinstance(given, int | float):
-            bound = bench.evaluator.repeated(float(given), unit, frame.size)
-        else:
-            bound = arithmetic.adopt(bench.evaluator.evaluate(str(given), frame), unit)
-        if bound.unit.dimension != unit.dimension or bound.degree:
-            raise EvaluationError(f"the bound {given!r} is {bound.unit}, the variable {unit}")
-        ends.append(tuple(bound.data))
-    lower, upper = ends
-    zero = unit.zero or ZERO
-    if definition.type == "semicontinuous" and definition.lower is None:
-        lower = (zero,) * frame.size
-    if definition.type == "binary":
-        lower = tuple(ZERO if e is None else max(e, ZERO) for e in lower)
-        upper = tuple(Fraction(1) if e is None else min(e, Fraction(1)) for e in upper)
-    mask = bench.floating.mask(definition)
-    exists = np.ones(frame.size, dtype=bool) if mask is None else np.asarray(mask)
+    assert bench.evaluator.environment.symbol(definition.name).value is not None
+    found, unit = bounds_of(bench, definition), parse_unit(definition.unit or "1")
+    lower, upper = (tuple(map(_end, side)) for side in (found.lower, found.upper))
+    before = takewhile(lambda name: name != definition.name, bench.variables)
+    start = sum(bench.variables[name].data.size for name in before)
     whole = unit.factor if definition.type in ("integer", "binary") else None
-    start = 0
-    for name, other in bench.variables.items():
-        if name == definition.name:
-            break
-        start += other.data.size
-    return Box(definition.name, start, lower, upper, exists, definition.type, whole, zero)
+    zero = unit.zero or ZERO
+    return Box(definition.name, start, lower, upper, found.exists, definition.type, whole, zero)
+
+
+def _end(number: Any) -> Fraction | None:
+    """Return the end of a range as a fraction, None where it is infinite."""
+    if isinstance(number, Fraction):
+        return number
+    return fraction(number) if np.isfinite(number) else None
 
 
 # --- as one linear system ----------------------------------------------------------------------
