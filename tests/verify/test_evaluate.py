@@ -3,6 +3,7 @@
 A naive evaluator agrees with it in ``test_naive.py``.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.exact.bench import ExactBench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import NotExactError
 
 N = 5
 DOCUMENT: dict[str, Any] = {
@@ -231,3 +234,28 @@ def test_coefficients_are_those_of_finite_differences(text: str, seed: int) -> N
             rows, places, factors = slopes[known.order]
             np.add.at(along, rows, factors * direction.reshape(-1)[places] * FACTORS[name])
         assert change == pytest.approx(along, rel=1e-9, abs=1e-9 * (1 + float(value.size.max())))
+
+
+@settings(deadline=None, max_examples=80)
+@given(expressions(2, ("t",)), st.integers(0, 1000))
+def test_fractions_agree_with_doubles_on_values_and_coefficients(text: str, seed: int) -> None:
+    here = bench(seed)
+    frame = here.evaluator.frame(("t in T",))
+    value = here.evaluator.evaluate(text, frame)
+    exactly = ExactBench(here)
+    try:
+        found = exactly.evaluator.evaluate(text, frame)
+    except NotExactError:
+        return
+    room = 1e-9 * (1 + float(value.size.max()))
+    assert all(isinstance(number, Fraction) for number in found.data)
+    assert found.data.astype(float) == pytest.approx(value.data, rel=1e-9, abs=room)
+    assert (found.degree, found.unit.dimension) == (value.degree, value.unit.dimension)
+    if found.degree == 1:
+        # What the coefficients leave of the rows is a constant, in fractions without a rest.
+        for name, variable in exactly.variables.items():
+            rows, places, factors = triplets(found).get(variable.order, ((), (), ()))
+            own = triplets(value).get(here.variables[name].order)
+            if own is not None:
+                assert np.asarray(factors, float).sum() == pytest.approx(own[2].sum(), rel=1e-9)
+                assert len(rows) == len(places) == own[0].size

@@ -321,7 +321,7 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
 
 
 def blocks_of(
-    columns: Columns, atoms: Sequence[Value], goal: Value, rows: Sequence[Value], limits: Floats
+    columns: Columns, atoms: Sequence[Value], goal: Value, rows: Form, limits: Floats
 ) -> tuple[Form, list[Block], Floats, Floats]:
     """Return the objective, all blocks, the box with intervals of atoms, and the plan's columns.
 
@@ -340,8 +340,7 @@ def blocks_of(
         limits[:, span] = _interval(block)
     objective = columns.form(goal)
     used = np.zeros(columns.point.size, dtype=bool)
-    for row in rows:
-        used[columns.form(row).matrix.indices] = True
+    used[rows.matrix.indices] = True
     for block in blocks:
         for form in block.forms:
             used[form.matrix.indices] = True

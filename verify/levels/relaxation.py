@@ -266,9 +266,10 @@ def _built(
     limits = np.full((2, columns.point.size), np.inf) * np.array([[-1.0], [1.0]])
     parts = [np.concatenate([part[k] for part in box] or [np.zeros(0)]) for k in range(3)]
     limits[:, :own] = parts[0], parts[1]
-    form, blocks, limits, whole_point = blocks_of(columns, atoms, goal, excesses, limits)
-    forms = [widened(columns.form(excess), limits.shape[1]) for excess in excesses]
-    below = stacked(forms, limits.shape[1])
+    forms = [columns.form(excess) for excess in excesses]
+    below = stacked(forms, columns.point.size)
+    form, blocks, limits, whole_point = blocks_of(columns, atoms, goal, below, limits)
+    below = widened(below, limits.shape[1])
     exactly = np.repeat(np.array(equal, dtype=bool), [form.size for form in forms])
     relaxation = Relaxation(form, below, exactly, tuple(blocks), limits[0], limits[1])
     whole = np.append(parts[2], np.zeros(limits.shape[1] - own))

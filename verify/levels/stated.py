@@ -196,7 +196,8 @@ def handed_over(
     for row in built.rows:
         stop = at + row.excess.data.size
         if row.excess.degree == 1:
-            ours.append((slice(at, stop), row.equal, built.columns.form(row.excess)))
+            span = slice(at, stop)
+            ours.append((span, row.equal, built.relaxation.rows.take(span)))
         at = stop
     y = np.zeros(at)
     at = 0
