@@ -18,12 +18,20 @@ from engiagent.verify.values import (
     Floats,
     Ints,
     Link,
+    NotExactError,
     Sizes,
     Value,
     constant,
+    constants_of,
+    grouped,
+    is_exact,
+    summed,
     thin,
     wide,
 )
+
+LARGEST_POWER = 64
+"""The largest exponent in rational arithmetic, whose numbers grow with it."""
 
 
 def adopt(value: Value, unit: Unit) -> Value:
@@ -94,7 +102,7 @@ def negate(value: Value) -> Value:
         value.sizes,
         value.degree,
         roundings=value.roundings + 1,
-        links=_each(value, -1.0),
+        links=_each(value, -1),
     )
 
 
@@ -107,7 +115,7 @@ def add(left: Value, right: Value, sign: float) -> Value:
         When the dimensions differ or two temperatures are added.
     """
     if left.bare and right.bare:
-        return constant(left.data + sign * right.data, ONE, bare=True)
+        return constant((np.add if sign == 1.0 else np.subtract)(left.data, right.data), ONE, True)
     left, right, unit = _align_sum(left, right, sign)
     rows = max(left.data.size, right.data.size)
     join = np.add if sign == 1.0 else np.subtract
@@ -119,17 +127,19 @@ def add(left: Value, right: Value, sign: float) -> Value:
         _sizes(left, right, np.add, rows),
         max(left.degree, right.degree),
         roundings=max(left.roundings, right.roundings) + 1,
-        links=_each(left, 1.0) + _each(right, sign),
+        links=_each(left, 1) + _each(right, int(sign)),
     )
 
 
-def _each(parent: Value, weight: Floats | float) -> tuple[Link, ...]:
+def _each(parent: Value, weight: Floats | int) -> tuple[Link, ...]:
     """Return how a value depends on one that it was made of row by row."""
     return (Link(parent, "each", None, weight),) if parent.degree else ()
 
 
 def _sizes(left: Value, right: Value, join: np.ufunc, size: int) -> Floats | Sizes:
-    """Return the sums or the products of the sizes of two values."""
+    """Return the sums or the products of the sizes of two values; fractions need none."""
+    if is_exact(left.data):
+        return left.data
 
     def joined(rows: slice) -> Floats:
         with np.errstate(all="ignore"):
@@ -174,6 +184,7 @@ def multiply(left: Value, right: Value) -> Value:
     _refuse_point(left, right)
     rows = max(left.data.size, right.data.size)
     weights = thin(right.data), thin(left.data)
+    bent = left.degree and right.degree
     with np.errstate(all="ignore"):
         data = wide(weights[1] * weights[0], rows)
     return Value(
@@ -183,8 +194,8 @@ def multiply(left: Value, right: Value) -> Value:
         min(left.degree + right.degree, 2),
         left.bare and right.bare,
         left.roundings + right.roundings + 1,
-        _each(left, weights[0]) + _each(right, weights[1]),
-        atom=Atom("product", (left, right)) if left.degree and right.degree else None,
+        () if bent else _each(left, weights[0]) + _each(right, weights[1]),
+        atom=Atom("product", (left, right)) if bent else None,
     )
 
 
@@ -193,12 +204,13 @@ def divide(left: Value, right: Value) -> Value:
     _refuse_point(left, right)
     with np.errstate(all="ignore"):
         rows = max(left.data.size, right.data.size)
-        inverse = 1.0 / thin(right.data)
+        inverse = 1 / thin(right.data)
         data = wide(thin(left.data) / thin(right.data), rows)
-        # Cancellation inside the divisor widens its relative error.
-        wider = np.abs(inverse) * np.maximum(1.0, thin(right.size) * np.abs(inverse))
-        size = wide(thin(left.size) * wider, rows)
-        weights = (inverse, -data * inverse if right.degree else inverse)
+        size = data
+        if not is_exact(data):
+            # Cancellation inside the divisor widens its relative error.
+            wider = np.abs(inverse) * np.maximum(1.0, thin(right.size) * np.abs(inverse))
+            size = wide(thin(left.size) * wider, rows)
     return Value(
         data,
         left.unit / right.unit,
@@ -206,7 +218,7 @@ def divide(left: Value, right: Value) -> Value:
         left.degree if right.degree == 0 else 2,
         left.bare and right.bare,
         left.roundings + right.roundings + 1,
-        _each(left, weights[0]) + _each(right, weights[1]),
+        () if right.degree else _each(left, inverse),
         atom=Atom("quotient", (left, right)) if right.degree else None,
     )
 
@@ -221,38 +233,33 @@ def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
     if not whole and not base.unit.is_dimensionless:
         raise UnitError(f"{base.unit} ** {exponent:g} has no unit; the exponent must be whole")
     at = base if inside is None else inside
+    if is_exact(at.data):
+        if not whole or abs(exponent) > LARGEST_POWER:
+            raise NotExactError("a power whose exponent is no small whole number")
+        exponent = int(exponent)
     with np.errstate(all="ignore"):
         data = at.data**exponent
-        slope = exponent * at.data ** (exponent - 1)
         size = at.size**exponent if exponent > 0 else np.abs(data)
     unit = base.unit ** int(exponent) if whole else ONE
     bent = bool(base.degree) and exponent not in (0, 1)
-    atom = Atom("power", (base,), None, (np.array([exponent]),)) if bent else None
-    degree = 2 if bent else base.degree
-    return Value(
-        data, unit, size, degree, base.bare, base.roundings + 1, _each(base, slope), atom=atom
-    )
+    atom = Atom("power", (base,), None, (np.array([float(exponent)]),)) if bent else None
+    degree = 2 if bent else base.degree if exponent else 0
+    links = _each(base, 1) if exponent == 1 else ()
+    return Value(data, unit, size, degree, base.bare, base.roundings + 1, links, atom=atom)
 
 
 def mapped(
     kind: str,
     value: Value,
     data: Floats,
-    slope: Floats,
     unit: Unit,
     size: Floats,
     numbers: tuple[Floats, ...] = (),
 ) -> Value:
-    """Return a function of a value that is not affine, given its numbers and derivatives."""
+    """Return a function of a value that is not affine, given its numbers."""
     atom = Atom(kind, (value,), None, numbers) if value.degree else None
     degree = 2 if value.degree else 0
-    links = _each(value, slope)
-    return Value(data, unit, size, degree, False, value.roundings + 1, links, atom=atom)
-
-
-def function(kind: str, value: Value, data: Floats, slope: Floats, unit: Unit = ONE) -> Value:
-    """Return an elementary function, given its values and derivatives in SI."""
-    return mapped(kind, value, data, slope, unit, np.abs(data))
+    return Value(data, unit, size, degree, False, value.roundings + 1, atom=atom)
 
 
 def gather(value: Value, rows: Ints | slice) -> Value:
@@ -261,7 +268,9 @@ def gather(value: Value, rows: Ints | slice) -> Value:
         return value
     links = (Link(value, "gather", rows),) if value.degree else ()
     sizes: Floats | Sizes
-    if isinstance(rows, slice) and not isinstance(value.sizes, np.ndarray):
+    if is_exact(value.data):
+        sizes = value.data[rows]
+    elif isinstance(rows, slice) and not isinstance(value.sizes, np.ndarray):
         sizes = partial(_sizes_from, value, rows.start)
     else:
         sizes = value.size[rows]
@@ -289,7 +298,10 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
     """
     _refuse_point(value)
     absolute: Floats | Sizes
-    if size == 1:
+    if is_exact(value.data):
+        data = np.full(1, summed(value.data)) if size == 1 else grouped(value.data, rows, size)
+        absolute, added = data, 0
+    elif size == 1:
         # numpy sums in pairs: far fewer roundings than one after the other.
         data = np.array([value.data.sum()])
         absolute = partial(_size_of_sum, value)
@@ -323,10 +335,11 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
     values = [value for value, _ in parts]
     bare = all(value.bare for value in values)  # then the unit is that of what it stands beside
     aligned = values if bare else align(values)
-    data, absolute = np.zeros(size), np.zeros(size)
+    data, absolute = (constants_of(0, size, like=aligned[0].data) for _ in range(2))
     links = []
     for value, (_, rows) in zip(aligned, parts, strict=True):
-        data[rows], absolute[rows] = value.data, value.size
+        data[rows] = value.data
+        absolute[rows] = value.data if is_exact(value.data) else value.size
         if value.degree:
             links.append(Link(value, "spread", rows))
     return Value(

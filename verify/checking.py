@@ -374,11 +374,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     for variable in core.decision_variables:
         bench.evaluator.environment.symbol(variable.name)
     data, not_understood = _data_level(case, bench)
-    proof = optimality.farkas_proof(bench, core, case.schedule.farkas)
-    if not proof.proven and not optimality.only_affine(bench, core):
-        found = relaxation.proven_infeasible(bench, core)
-        if found.value is not None and found.value > 0:
-            proof = optimality.Proof(found.value)
+    proof = relaxation.infeasibility(bench, core, case.schedule.farkas)
     if proof.proven and case.requirements is not None:
         proof = _of_the_text(case, bench, proof)
     body: dict[str, Any] = {
@@ -406,9 +402,9 @@ def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.
     declarations = case.known.declared(case.requirements.core)
     points = stated.with_points(declarations, case.requirements, points)
     programme = stated.stated_programme(Bench(declarations, points), case.requirements)
-    found = relaxation.proven_infeasible(programme.bench, programme.core, programme.boxes)
-    if found.value is not None and found.value > 0:
-        return replace(own, margin=found.value)
+    found = relaxation.infeasibility(programme.bench, programme.core, None, programme.boxes)
+    if found.proven:
+        return replace(own, margin=found.margin)
     reason = "the blueprint allows nothing, but that the requirements allow nothing is not proven"
     return optimality.Proof(None, own.weights, reason)
 

@@ -27,10 +27,11 @@ def bound_of(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) 
     EvaluationError
         When it cannot be evaluated or has another dimension.
     """
-    if text is None:
-        return values.wide(np.array([default]), frame.size)
+    if text is None or (isinstance(text, int | float) and not np.isfinite(text)):
+        end = default if text is None else float(text)
+        return values.wide(np.array([end]), frame.size)
     if isinstance(text, int | float):
-        return values.wide(np.array([unit.to_si(float(text))]), frame.size)
+        return bench.evaluator.repeated(float(text), unit, frame.size).data
     value = arithmetic.adopt(bench.evaluator.evaluate(str(text), frame), unit)
     if value.unit.dimension != unit.dimension or value.degree:
         raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")

@@ -95,8 +95,15 @@ class Declarations:
         numbers = np.asarray(flat, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise EvaluationError(f"the parameter {name} holds a value that is not finite")
-        unit = unit_of(definition)
-        return Symbol(name, table.sets, values.constant(numbers, unit))
+        return Symbol(name, table.sets, self._constant(numbers, unit_of(definition)))
+
+    def _constant(self, numbers: Floats, unit: Unit) -> Value:
+        """Return the numbers of a table, which are in ``unit``."""
+        return values.constant(numbers, unit)
+
+    def _evaluator(self) -> Evaluator:
+        """Return what evaluates parameters that are expressions."""
+        return Evaluator(Environment(self.sets, {}, self.parameter))
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:
         """Evaluate a parameter that is an expression; None for a recursion over itself."""
@@ -105,8 +112,7 @@ class Declarations:
         definition = next(p for p in self.core.parameters if p.name == name)
         dims, binders = self.dims(definition.index)
         frame = whole_grid(dims, binders)
-        environment = Environment(self.sets, {}, self.parameter)
-        value = Evaluator(environment).evaluate(text, frame)
+        value = self._evaluator().evaluate(text, frame)
         unit = parse_unit(definition.unit if isinstance(definition.unit, str) else "1")
         if value.bare:
             value = values.constant(value.data, unit)
@@ -202,15 +208,26 @@ class Bench:
             raise MissingQuantity(definition.quantity or definition.name)
         dims, _ = self.declarations.dims(definition.index)
         unit = parse_unit(definition.unit or "1")
-        numbers = bind(series, dims, unit)
         mask = self.mask(definition)
-        _refuse_holes(definition.name, numbers, mask, dims)
-        filled = numbers if mask is None else np.where(np.isnan(numbers), 0.0, numbers)
-        value = values.variable(filled, unit)
+        value = self._taken(definition.name, series, dims, unit, mask)
         self.variables[definition.name] = value
         return Symbol(
             definition.name, dims, value, defined=mask, before=self._before(definition, unit)
         )
+
+    def _taken(
+        self,
+        name: str,
+        series: Series,
+        dims: tuple[IndexSet, ...],
+        unit: Unit,
+        mask: Bools | None = None,
+    ) -> Value:
+        """Return a variable as the schedule has it, zero where it does not exist."""
+        numbers = bind(series, dims, unit)
+        _refuse_holes(name, numbers, mask, dims)
+        filled = numbers if mask is None else np.where(np.isnan(numbers), 0.0, numbers)
+        return values.variable(filled, unit)
 
     def _before(self, definition: VariableDef, unit: Unit) -> Value | None:
         if definition.initial is None:
@@ -222,7 +239,7 @@ class Bench:
             if isinstance(item, str):
                 value = arithmetic.adopt(self.evaluator.evaluate(item), unit)
             elif isinstance(item, int | float):
-                value = values.constant(np.array([float(item)]), unit)
+                value = self.evaluator.repeated(float(item), unit, 1)
             else:
                 raise EvaluationError(
                     f"the values of {definition.name} before the first period are a number or a "
@@ -272,9 +289,7 @@ class Bench:
         if series is None:
             return None
         dims = match_dims(series, self.declarations.sets)
-        numbers = bind(series, dims, series.unit)
-        _refuse_holes(name, numbers, None, dims)
-        value = values.variable(numbers, series.unit)
+        value = self._taken(name, series, dims, series.unit)
         self.variables[name] = value
         return Symbol(name, dims, value)
 

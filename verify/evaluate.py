@@ -26,13 +26,13 @@ from engiagent.blueprint.grammar import (
     parse_binder,
     walk,
 )
-from engiagent.blueprint.sets import IndexSet, is_timed
-from engiagent.units.unit import UnitError, parse_unit
+from engiagent.blueprint.sets import is_timed
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, kinks, values
 from engiagent.verify.conditions import Conditions
-from engiagent.verify.frames import Bools, Environment, EvaluationError, Frame, Symbol, expand
+from engiagent.verify.frames import Bools, Environment, EvaluationError, Frame, expand
 from engiagent.verify.places import Places
-from engiagent.verify.values import ONE, Floats, Ints, Value
+from engiagent.verify.values import ONE, Floats, Ints, Value, constants_of
 from engiagent.verify.windows import expand_window, window
 
 Compared = list[tuple[str, Value, Value]]
@@ -134,9 +134,17 @@ class Evaluator(Conditions):
             raise EvaluationError(f"column {node.span[0] + 1}: a number is needed here")
         return rule(self, node, frame)
 
+    def repeated(self, number: float, unit: Unit, size: int, bare: bool = False) -> Value:
+        """Return a figure on every row, in the arithmetic of this evaluator."""
+        return values.repeated(number, unit, size, bare)
+
+    def given(self, value: Value) -> Value:
+        """Return a constant of the sets in the arithmetic of this evaluator."""
+        return value
+
     def _literal(self, node: Number, frame: Frame) -> Value:
         unit = ONE if node.unit is None else parse_unit(node.unit)
-        return values.repeated(node.value, unit, frame.size, bare=node.unit is None)
+        return self.repeated(node.value, unit, frame.size, bare=node.unit is None)
 
     def _ref(self, node: Ref, frame: Frame) -> Value:
         if node.name in frame.names and not node.indices:
@@ -144,7 +152,7 @@ class Evaluator(Conditions):
             numbers = elements.set.numbers
             if numbers is None:
                 raise EvaluationError(f"{node.name} is an element of a set, not a number")
-            return _plain(numbers[elements.positions].astype(np.float64))
+            return self.given(_plain(numbers[elements.positions].astype(np.float64)))
         symbol = self.environment.symbol(node.name)
         if symbol.value is None:
             raise EvaluationError(f"{node.name} holds labels, not numbers")
@@ -208,7 +216,7 @@ class Evaluator(Conditions):
             return self._first_index(node, inner, rows, frame.size)
         body = self.number(node.body, inner)
         if node.function == "expect":
-            body = arithmetic.multiply(self.chances(node, inner), body)
+            body = arithmetic.multiply(self.given(self.chances(node, inner)), body)
         if node.function == "sumsq":
             body = arithmetic.power(body, 2.0)
         if node.function in ("sum", "expect", "sumsq"):
@@ -243,7 +251,7 @@ class Evaluator(Conditions):
         holds = self.condition(node.body, inner)
         result = np.full(size, float(element.set.size))
         np.minimum.at(result, rows[holds], element.positions[holds].astype(np.float64))
-        return _plain(result)
+        return self.given(_plain(result))
 
     def _choice(self, node: Choice, frame: Frame) -> Value:
         holds = self.condition(node.condition, frame)
@@ -262,9 +270,10 @@ class Evaluator(Conditions):
         if node.function == "where":
             return self.number(Choice(node.span, *node.args), frame)
         if node.function == "len":
-            return values.repeated(self.places.named_set(node).size, ONE, frame.size)
+            return self.repeated(self.places.named_set(node).size, ONE, frame.size)
         if node.function in functions.OF_ELEMENTS:
-            return functions.OF_ELEMENTS[node.function](self.places.element(node.args[0], frame))
+            element = self.places.element(node.args[0], frame)
+            return self.given(functions.OF_ELEMENTS[node.function](element))
         if node.function == "piecewise":
             return functions.piecewise(self, node, frame)
         arguments = [self.number(part, frame) for part in node.args]
@@ -335,15 +344,8 @@ def _modulo(op: str, left: Value, right: Value) -> Value:
     if left.degree or right.degree or not left.unit.is_dimensionless:
         raise EvaluationError(f"{op} takes plain numbers and no variables")
     with np.errstate(all="ignore"):
-        return _plain(left.data % right.data if op == "%" else left.data // right.data)
-
-
-def symbol_of(
-    name: str, dims: tuple[IndexSet, ...], value: Value, before: Value | None = None
-) -> Symbol:
-    """Return a symbol for numbers over a full grid; NaN marks what a sparse variable leaves out."""
-    holes = np.isnan(value.data)
-    return Symbol(name, dims, value, defined=~holes if holes.any() else None, before=before)
+        data = left.data % right.data if op == "%" else left.data // right.data
+    return _plain(data * constants_of(1, data.size, like=left.data))
 
 
 _NUMBERS: dict[type[Node], Callable[..., Value]] = {

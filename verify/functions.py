@@ -11,7 +11,7 @@ from engiagent.units.unit import Unit, UnitError
 from engiagent.verify import arithmetic, clocks, kinks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
-from engiagent.verify.values import ONE, Floats, Link, Value
+from engiagent.verify.values import ONE, Floats, Link, NotExactError, Value
 
 if TYPE_CHECKING:
     from engiagent.verify.evaluate import Evaluator
@@ -40,18 +40,56 @@ OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
     "weekday": clocks.weekday,
 }
 
-ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "cos": lambda x: (np.cos(x), -np.sin(x)),
-    "exp": lambda x: (np.exp(x), np.exp(x)),
-    "log": lambda x: (np.log(x), 1.0 / x),
-    "sin": lambda x: (np.sin(x), np.cos(x)),
-    "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
-    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
+Bend = Callable[[Floats, Floats], Floats]
+"""Where a function is convex (1), concave (-1) or neither (0) over intervals."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """What the checker knows of a function of one number.
+
+    Attributes
+    ----------
+    value, slope
+        The function and its derivative, in SI.
+    bend
+        Its curvature over intervals; None for one that turns again and again.
+    least
+        The lowest number at which it has a value.
+    """
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    bend: Bend | None = None
+    least: float = -np.inf
+
+
+def _upwards(low: Floats, high: Floats) -> Floats:
+    return np.ones_like(low)
+
+
+def _downwards(low: Floats, high: Floats) -> Floats:
+    return -np.ones_like(low)
+
+
+def _towards_zero(low: Floats, high: Floats) -> Floats:
+    return np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
+
+
+ELEMENTARY: dict[str, Function] = {
+    "cos": Function(np.cos, lambda x: -np.sin(x)),
+    "exp": Function(np.exp, np.exp, _upwards),
+    "log": Function(np.log, lambda x: 1.0 / x, _downwards, 0.0),
+    "sin": Function(np.sin, np.cos),
+    "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), _downwards, 0.0),
+    "tanh": Function(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2, _towards_zero),
 }
 
 
 def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -> Value:
     """Return ``exp``, ``log`` and the like of a pure number, a root of a square of a unit too."""
+    if values.is_exact(value.data):
+        raise NotExactError(f"{node.function} has no rational value")
     unit, argument = ONE, value
     if node.function == "sqrt":
         try:
@@ -66,9 +104,8 @@ def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
-        result = arithmetic.function(
-            node.function, argument, *ELEMENTARY[node.function](inside.data), unit
-        )
+        data = ELEMENTARY[node.function].value(inside.data)
+    result = arithmetic.mapped(node.function, argument, data, unit, np.abs(data))
     return finite(evaluator, node.function, result, (argument,), frame)
 
 
@@ -76,7 +113,7 @@ def finite(
     evaluator: "Evaluator", what: str, result: Value, parts: tuple[Value, ...], frame: Frame
 ) -> Value:
     """Return the result; note a fault where finite numbers of the schedule give none."""
-    if result.degree < 2 or np.isfinite(result.data).all():
+    if result.degree < 2 or values.is_exact(result.data) or np.isfinite(result.data).all():
         return result
     bad = ~np.isfinite(result.data)
     for part in parts:
@@ -94,7 +131,7 @@ def finite(
 
 def not_below_zero(evaluator: "Evaluator", what: str, value: Value, frame: Frame) -> Value:
     """Return a value that is nowhere negative; what is so by more than rounding is a fault."""
-    if not value.degree or not (value.data < 0).any():
+    if values.is_exact(value.data) or not value.degree or not (value.data < 0).any():
         return value
     tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
     beyond = value.data < -tolerance
@@ -132,6 +169,8 @@ def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
         When the table is no table.
     """
     at = evaluator.number(node.args[0], frame)
+    if values.is_exact(at.data):
+        raise NotExactError("a table is interpolated in floating point")
     xs, unit = _points(evaluator, node.args[1], frame, None if at.bare else at)
     if at.bare:
         at = arithmetic.align([values.constant(np.zeros(1), unit), at])[1]

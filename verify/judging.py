@@ -1,7 +1,6 @@
 """Level 4 as a whole: which bounds there are, which one counts, and whether it closes the gap."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,16 +10,7 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import (
-    goals,
-    local,
-    optimality,
-    relaxation,
-    robust,
-    stated,
-    tree,
-    variables,
-)
+from engiagent.verify.levels import optimality, relaxation, stated, tree
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.tolerances import TOLERANCES
 
@@ -68,29 +58,7 @@ def optimality_level(
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
     reported = case.schedule.number("bound") if _searched(case, bench, own) else None
     claimed = _claimed_bound(case, bench, own)
-    report, bound = _judge_gap(case, own, options, reported, claimed, findings)
-    return _with_local(case, bench, own, report), bound
-
-
-def _with_local(case: Case, bench: Bench, own: Objective, report: Report) -> Report:
-    """Return level 4 with the conditions of a local optimum, where no bound proves a global one."""
-    assert case.blueprint is not None
-    core = case.blueprint.core
-    plain = own.node.degree < 2 and optimality.only_affine(bench, core)
-    goal = core.objective_function
-    if report.status != "unchecked" or plain or len(own.terms) > 1 or goal is None:
-        return report
-    if robust.swung(bench, core) is not None:
-        return report  # the worst case has an objective of its own
-
-    found = local.local_optimality(
-        bench,
-        core,
-        lambda there: goals.evaluate_declared(there, core).node,
-        goal.sense,
-        case.schedule.duals,
-    )
-    return replace(report, body={**report.body, "local_optimality": found})
+    return _judge_gap(case, own, options, reported, claimed, findings)
 
 
 def _of_the_blueprint(
@@ -102,17 +70,13 @@ def _of_the_blueprint(
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
     if not case.schedule.duals and plain and core.constraints:
         findings.append("the schedule brings no multipliers")
-    elif own.node.degree < 2 and not own.terms and (case.schedule.duals or not core.constraints):
-        found = optimality.dual_bound(bench, core, case.schedule.duals, own.node, own.sense)
-        options += _recomputed(found, optimality.METHOD, unit, findings)
-    if not plain and not _closes(options, own):
+    else:
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
-        options += _recomputed(found, relaxation.METHOD, unit, findings)
+        options += _recomputed(found, found.method, unit, findings)
     whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
     size = sum(bench.grid(v.index).size for v in core.decision_variables)
     if whole and size <= FEW_COLUMNS and not broken and not _closes(options, own):
-        boxes = {v.name: variables.box_of(bench, v) for v in core.decision_variables}
-        found = tree.bound_by_cases(bench, core, own, boxes)
+        found = tree.bound_by_cases(bench, core, own)
         options += _recomputed(found, tree.METHOD, unit, findings)
     return options
 
@@ -126,12 +90,12 @@ def _of_the_text(
     unit = parse_unit(objective.unit)
     findings: list[str] = []
     options: list[tuple[float, str]] = []
+    core, boxes = programme.core, programme.boxes
     if bench is not None and case.blueprint is not None and case.schedule.duals:
         found = stated.handed_over(
             programme, objective, bench, case.blueprint.core, case.schedule.duals
         )
         options += _recomputed(found, stated.METHOD, unit, findings)
-    core, boxes = programme.core, programme.boxes
     if not _closes(options, objective):
         found = relaxation.relaxed_bound(by_text, core, objective, None, boxes)
         options += _recomputed(found, f"{relaxation.METHOD}; of the requirements", unit, findings)
@@ -141,7 +105,7 @@ def _of_the_text(
         else:
             found = tree.bound_by_cases(by_text, core, objective, boxes)
             options += _recomputed(found, tree.METHOD, unit, findings)
-    report, bound = _judge_gap(
+    return _judge_gap(
         case,
         objective,
         options,
@@ -149,9 +113,6 @@ def _of_the_text(
         _claimed_bound(case, bench, objective),
         findings if not _closes(options, objective) else [],
     )
-    if bench is None or case.blueprint is None:
-        return report, bound
-    return _with_local(case, bench, objective, report), bound
 
 
 def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:

@@ -31,7 +31,7 @@ def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
     slope = (y1 - y0) / (x1 - x0)
     data = y0 + slope * (at - x0)
     size = np.maximum(np.maximum(np.abs(y0), np.abs(y1)), np.abs(data))
-    return arithmetic.mapped("piecewise", value, data, slope, unit, size, (xs, ys))
+    return arithmetic.mapped("piecewise", value, data, unit, size, (xs, ys))
 
 
 def extreme(kind: str, arguments: Sequence[Value]) -> Value:
@@ -47,7 +47,7 @@ def extreme(kind: str, arguments: Sequence[Value]) -> Value:
     result = arithmetic.combine(parts, size)
     if not result.degree and not any(value.degree for value in aligned):
         return result
-    return replace(result, degree=2, atom=Atom(kind, tuple(aligned)))
+    return replace(result, degree=2, links=(), atom=Atom(kind, tuple(aligned)))
 
 
 def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Value:
@@ -66,7 +66,7 @@ def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Valu
     if not value.degree:
         return chosen
     atom = Atom("min" if smallest else "max", (value,), rows)
-    return replace(chosen, degree=2, order=values.new_order(), atom=atom)
+    return replace(chosen, degree=2, links=(), order=values.new_order(), atom=atom)
 
 
 def tail_mean(value: Value, weights: Floats, share: float, largest: bool) -> Value:
@@ -83,7 +83,7 @@ def tail_mean(value: Value, weights: Floats, share: float, largest: bool) -> Val
     if not value.degree:
         return result
     atom = Atom("tail", (value,), rows, (weights, np.array([share, 1.0 if largest else -1.0])))
-    return replace(result, degree=2, order=values.new_order(), atom=atom)
+    return replace(result, degree=2, links=(), order=values.new_order(), atom=atom)
 
 
 def tail_weights(data: Floats, weights: Floats, share: float, largest: bool) -> Floats:

@@ -123,7 +123,6 @@ def _level() -> _Schema:
         "irreducible_set": _object(
             {}, ["infeasible", "irreducible"], "A set of demands that is claimed to clash."
         ),
-        "local_optimality": _object({}, ["name", "holds"], "Conditions of a local optimum."),
     }
     return _object(fields, ["status"], "What one level found; more keys by level.")
 

@@ -1,24 +1,29 @@
-"""Numbers that know their unit, their derivative and how far rounding may have moved them.
+"""Numbers that know their unit, their coefficients and how far rounding may have moved them.
 
 A :class:`Value` holds one number for each row of an index grid, in coherent SI units. It remembers
-the values that it was made of, so that one backward sweep gives the derivative of any weighted sum
-of rows with respect to every variable (:mod:`engiagent.verify.sweeps`). What is done with values
-stands in :mod:`engiagent.verify.arithmetic`.
+the values that it was made of, so that one sweep gives the coefficients of its rows with respect to
+every variable (:mod:`engiagent.verify.sweeps`). What is done with values stands in
+:mod:`engiagent.verify.arithmetic`. The numbers are doubles, or fractions in arrays of objects, of
+which nothing is ever rounded: the same expressions are evaluated by the same code in both.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import count
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[Any]
+"""Doubles, or fractions as objects."""
 
 Many = TypeVar("Many", Floats, npt.NDArray[np.bool_], Ints)
 
@@ -29,7 +34,6 @@ Sizes = Callable[[slice], Floats]
 EPSILON = float(np.finfo(np.float64).eps)
 new_order = count().__next__
 """Return a place in the order of making, later than all that are there."""
-Mode = Literal["value", "absolute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +48,7 @@ class Link:
     parent: "Value"
     kind: Literal["each", "gather", "spread"]
     rows: Ints | slice | None = None
-    weight: Floats | float = 1.0
-
-    def pull(self, adjoint: Floats, mode: "Mode") -> Floats:
-        """Return what this link sends back to its parent."""
-        size = self.parent.data.size
-        if self.kind == "each":
-            weight = np.abs(self.weight) if mode == "absolute" else self.weight
-            if isinstance(weight, float) and weight == 1.0:
-                return adjoint
-            return wide(thin(adjoint) * weight, size)
-        if self.kind == "spread":
-            if self.rows is None:
-                return np.broadcast_to(adjoint[:1], (size,))
-            return np.asarray(adjoint[self.rows])
-        if isinstance(self.rows, slice):
-            placed = np.zeros(size)
-            placed[self.rows] = adjoint
-            return placed
-        assert self.rows is not None
-        summed = np.bincount(self.rows, weights=adjoint, minlength=size)
-        return np.asarray(summed, dtype=np.float64)
-
-    def repetitions(self) -> int:
-        """Return how often an element of the parent can count in the value."""
-        if self.kind != "gather" or self.rows is None or isinstance(self.rows, slice):
-            return 1
-        return int(np.bincount(self.rows).max(initial=1))
+    weight: Floats | int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +136,39 @@ class Value:
         return self.size * (EPSILON * self.roundings)
 
 
+class NotExactError(EngiagentError):
+    """Something has no value in rational arithmetic; says what."""
+
+
+def is_exact(data: Any) -> bool:
+    """Whether numbers are fractions, not doubles."""
+    return bool(data.dtype == object)
+
+
+def constants_of(number: int, size: int, like: Any) -> Any:
+    """Return an array that repeats a whole number, of the kind of another array."""
+    return np.full(size, Fraction(number) if is_exact(like) else float(number), like.dtype)
+
+
+def summed(data: Any) -> Any:
+    """Return the sum, of fractions taken in pairs: denominators stay short while they can."""
+    if not is_exact(data):
+        return data.sum()
+    while data.size > 1:
+        even = data.size - data.size % 2
+        data = np.append(data[0:even:2] + data[1:even:2], data[even:])
+    return data[0] if data.size else Fraction(0)
+
+
+def grouped(data: Any, rows: Ints, size: int) -> Any:
+    """Return the sum of each group that ``rows`` names, zero for an empty one."""
+    if not is_exact(data):
+        return np.asarray(np.bincount(rows, weights=data, minlength=size), dtype=np.float64)
+    result = constants_of(0, size, like=data)
+    np.add.at(result, rows, data)
+    return result
+
+
 def blocks(size: int) -> Iterator[slice]:
     """Yield stretches of rows that together are all of them."""
     for start in range(0, size, BLOCK):
@@ -198,11 +209,12 @@ def over(value: Value, size: int) -> Value:
     return Value(data, value.unit, sizes, 0, value.bare, value.roundings, nought=value.nought)
 
 
-def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
+def constant(data: Numbers, unit: Unit, bare: bool = False) -> Value:
     """Return a value given in ``unit``, converted to SI."""
-    few = thin(data)
-    converted = few if unit.scale == 1.0 else few * unit.scale
-    converted = converted + unit.origin if unit.origin else converted
+    few: Any = thin(data)
+    scale, origin = (unit.factor, unit.zero) if is_exact(data) else (unit.scale, unit.origin)
+    converted = few if scale == 1.0 else few * scale
+    converted = converted + origin if origin else converted
     if converted.size == 1:
         return Value(
             wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare
@@ -210,7 +222,12 @@ def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     return Value(converted, unit, lambda rows: np.abs(converted[rows]), bare=bare)
 
 
-def variable(data: Floats, unit: Unit) -> Value:
-    """Return a variable, by which derivatives can be taken, given in ``unit``."""
+def variable(data: Numbers, unit: Unit) -> Value:
+    """Return a variable, of which coefficients can be told, given in ``unit``."""
     given = constant(data, unit)
     return Value(given.data, unit, given.sizes, degree=1)
+
+
+def exactly(value: Value, data: Any) -> Value:
+    """Return a constant with fractions in place of its doubles."""
+    return Value(data, value.unit, data, 0, value.bare, 0, nought=value.nought)

@@ -145,9 +145,4 @@ def proof_lines(certificate: Mapping[str, Any]) -> list[str]:
     if second is not None:
         said = {True: "agrees", False: "contradicts", None: "settles nothing"}
         lines.append(f"{second['solver']} over {second['over']} {said[second['agrees']]}")
-    local = best.get("local_optimality")
-    if local is not None and local.get("holds") is not None:
-        curved = (local.get("second_order") or {}).get("status")
-        shown = "hold" if local["holds"] else "do not hold"
-        lines.append(f"conditions of a local optimum {shown}" + (f", {curved}" if curved else ""))
     return lines

@@ -18,7 +18,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.exact.infeasible import noughts
+from engiagent.verify.exact.addition import zeros
 
 CORPUS = Path(__file__).parents[2] / "problems"
 OPTIONS = SolveOptions(gap=1e-7, time_limit=20.0)
@@ -223,7 +223,7 @@ def _epigraphs(core: Json, full: Blueprint, folder: Path) -> None:
     if node is None or re.search(r"-[^-]*$", text[: node.span[0]]):
         return
     declarations = Declarations(full.core, folder)
-    bench = Bench(declarations, noughts(declarations))
+    bench = Bench(declarations, zeros(declarations))
     unit = str(bench.evaluator.evaluate(text[slice(*node.span)]).unit)
     over = [f"{b.names[0]} in {b.set}" for b in node.binders]
     row = {

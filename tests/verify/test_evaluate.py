@@ -3,19 +3,22 @@
 A naive evaluator agrees with it in ``test_naive.py``.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.exact.bench import ExactBench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
-from engiagent.verify.sweeps import gradients, triplets
+from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import NotExactError
 
 N = 5
 DOCUMENT: dict[str, Any] = {
@@ -210,43 +213,47 @@ def expressions(depth: int, scope: tuple[str, ...]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=80)
 @given(expressions(2, ("t",)), st.integers(0, 1000))
-def test_gradients_are_those_of_finite_differences(text: str, seed: int) -> None:
+def test_coefficients_are_those_of_finite_differences(text: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    weight = rng.uniform(-1, 1, N)
 
-    def total(shift: dict[str, np.ndarray[Any, Any]] | None = None) -> tuple[float, Any, Bench]:
+    def at(shift: dict[str, np.ndarray[Any, Any]] | None = None) -> tuple[Any, Bench]:
         here = bench(seed, shift)
-        value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
-        return float(weight @ value.data), value, here
+        return here.evaluator.evaluate(text, here.evaluator.frame(("t in T",))), here
 
-    _, value, here = total()
-    slopes = gradients([(value, weight)])
+    value, here = at()
+    assume(value.degree < 2)
+    slopes = triplets(value) if value.degree else {}
     for name in ("x", "s", "y"):
         direction = rng.uniform(-1, 1, SHAPES[name])
-        step = 1e-6
-        up, down = (total({name: sign * step * direction})[0] for sign in (1, -1))
+        change = at({name: direction})[0].data - value.data
         known = here.variables.get(name)
-        along = 0.0
+        along = np.zeros(N)
         if known is not None and known.order in slopes:
-            along = float(slopes[known.order] @ direction.reshape(-1)) * FACTORS[name]
-        assert (up - down) / (2 * step) == pytest.approx(
-            along, rel=1e-4, abs=1e-4 * (1 + float(np.abs(value.size).max()))
-        )
+            rows, places, factors = slopes[known.order]
+            np.add.at(along, rows, factors * direction.reshape(-1)[places] * FACTORS[name])
+        assert change == pytest.approx(along, rel=1e-9, abs=1e-9 * (1 + float(value.size.max())))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=80)
 @given(expressions(2, ("t",)), st.integers(0, 1000))
-def test_triplets_and_counts_repeat_affine_values(text: str, seed: int) -> None:
+def test_fractions_agree_with_doubles_on_values_and_coefficients(text: str, seed: int) -> None:
     here = bench(seed)
-    value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
-    if value.degree != 1:
+    frame = here.evaluator.frame(("t in T",))
+    value = here.evaluator.evaluate(text, frame)
+    exactly = ExactBench(here)
+    try:
+        found = exactly.evaluator.evaluate(text, frame)
+    except NotExactError:
         return
-    weight = np.random.default_rng(seed).uniform(-1, 1, N)
-    slopes = gradients([(value, weight)])
-    sizes = gradients([(value, weight)], "absolute")
-    for order, (rows, places, factors) in triplets(value).items():
-        summed = np.bincount(places, weights=weight[rows] * factors, minlength=slopes[order].size)
-        assert summed == pytest.approx(slopes[order], rel=1e-9, abs=1e-6)
-        assert (np.abs(slopes[order]) <= sizes[order] * (1 + 1e-12)).all()
+    room = 1e-9 * (1 + float(value.size.max()))
+    assert all(isinstance(number, Fraction) for number in found.data)
+    assert found.data.astype(float) == pytest.approx(value.data, rel=1e-9, abs=room)
+    assert (found.degree, found.unit.dimension) == (value.degree, value.unit.dimension)
+    for name, variable in exactly.variables.items() if found.degree == 1 else ():
+        own = triplets(value).get(here.variables[name].order)
+        other = triplets(found).get(variable.order)
+        assert (own is None) == (other is None)
+        if own is not None and other is not None:
+            assert other[2].sum() == pytest.approx(own[2].sum(), rel=1e-9, abs=1e-9)

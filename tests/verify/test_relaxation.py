@@ -366,3 +366,30 @@ def test_a_slack_without_a_limit_is_bounded_by_what_it_costs(measure: str, sense
         assert sign * found <= best + 1e-9
         if total(ahead) == best:
             assert found == pytest.approx(sign * best, rel=1e-6)
+
+
+def minimum(expression: str, *names: str, rows: tuple[str, ...] = ()) -> Blueprint:
+    free = [{"name": n, "unit": "1", "lower": -20.0, "upper": 20.0} for n in names]
+    constraints = [{"constraint_id": f"C{k}", "expression": row} for k, row in enumerate(rows)]
+    goal = {"sense": "minimize", "unit": "1", "expression": expression}
+    return document(free, constraints, goal)
+
+
+def test_a_cone_is_bounded_by_its_planes() -> None:
+    # The shortest cable from the origin to the line 3 a + 4 b = 10 is 2 long.
+    cone = minimum("r", "a", "b", "r", rows=("sqrt(a**2 + b**2) <= r", "3*a + 4*b == 10"))
+    certificate = judged(cone, {"a": 1.2, "b": 1.6, "r": 2.0})
+    assert certificate.levels["optimality"]["status"] == "pass"
+    assert certificate.bound is not None
+    assert certificate.bound["value"] == pytest.approx(2.0, rel=1e-6)
+    assert "recomputed" in certificate.bound["method"]
+
+
+@pytest.mark.parametrize("off", [0.0, 0.9, 1.0])
+def test_every_convex_quadratic_objective_is_bounded_with_its_products(off: float) -> None:
+    # x^2 + 2 off x y + y^2 is convex up to off = 1, where it is flat along x = -y.
+    blueprint = minimum(f"x**2 + 2*{off}*x*y + y**2", "x", "y", rows=("x + y >= 2",))
+    certificate = judged(blueprint, {"x": 1.0, "y": 1.0})
+    assert certificate.levels["optimality"]["status"] == "pass"
+    assert certificate.objective is not None
+    assert certificate.objective["value"] == pytest.approx(2 + 2 * off)

@@ -8,38 +8,37 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core
+from engiagent.errors import EngiagentError, InputError
+from engiagent.io.jsontext import loads_strict
 from engiagent.units.unit import Unit, parse_unit
+from engiagent.verify import arithmetic
 from engiagent.verify.case import Case, build_case, find_requirements
 from engiagent.verify.certificate import Certificate
-from engiagent.verify.documents import Bench
-from engiagent.verify.exact import bounds, proposals
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.exact import bounds, conflict
 from engiagent.verify.exact.bounds import ExactBound
-from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.feasibility import Finding, findings_of
-from engiagent.verify.exact.forms import Exact, adopt
-from engiagent.verify.exact.infeasible import with_exact_ray
-from engiagent.verify.exact.numbers import Fractions, NotExactError, fraction, written
+from engiagent.verify.exact.numbers import Fractions, fraction, listed, written
 from engiagent.verify.exact.programme import (
-    UNREADABLE,
     ExactProgramme,
     Linear,
-    blocks_of,
+    implied,
     linear_of,
     programme_of,
 )
-from engiagent.verify.exact.tree import bound_over_cases
 from engiagent.verify.foreign import Reading
 from engiagent.verify.levels import robust, stated
 from engiagent.verify.levels.algebra import rules_of
-from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.relaxed import weights_of
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.requirements import Requirements
+from engiagent.verify.schedule import Multipliers
+from engiagent.verify.series import Series
+from engiagent.verify.values import Floats
 
 EXACT: Final = "exact"
 FLOATING: Final = "floating point"
 MOST_COLUMNS: Final = 500_000
-TINY: Final = 1e-30
 SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
 
@@ -70,7 +69,7 @@ def with_exact(
     annotated = find_requirements(problem, requirements)
     case = build_case(problem, solution, blueprint, annotated, mapping)
     if case.schedule.status == "infeasible":
-        return with_exact_ray(certificate, case)
+        return _of_a_claim(certificate, case)
     if not case.series:
         return _noted(certificate, "optimality", _floating("there is no schedule"))
     benches = [case.bench(True), case.bench(False)]
@@ -88,11 +87,11 @@ def _of_schedule(
     found: list[Finding] = []
     left_out: list[str] = []
     programme: ExactProgramme | None = None
-    system: Linear | None = None
     if by_text is not None and case.requirements is not None:
-        evaluator = ExactEvaluator(by_text)
-        blocks = tuple(blocks_of(evaluator, rules_of(case.requirements), left_out))
-        found += findings_of(ExactProgramme(evaluator, case.requirements.core, blocks, ()))
+        core = replace(case.requirements.core, decision_variables=())
+        of_rows = programme_of(by_text, core, None, rules=rules_of(case.requirements))
+        left_out += of_rows.left_out
+        found += findings_of(of_rows)
     if by_blueprint is not None and case.blueprint is not None:
         goal, sense, why = plain_objective(by_blueprint, case.blueprint.core)
         programme = programme_of(by_blueprint, case.blueprint.core, goal, sense)
@@ -104,8 +103,7 @@ def _of_schedule(
     if programme is None or programme.objective is None:
         why = "; ".join(left_out[:3]) or "there is no objective"
         return _noted(certificate, "optimality", _floating(why))
-    system = linear_of(programme)
-    return _with_bound(certificate, case, programme, system)
+    return _with_bound(certificate, case, programme, linear_of(programme))
 
 
 def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | None]:
@@ -125,42 +123,40 @@ def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | No
     try:
         if robust.swung(bench, core) is not None:
             return None, sense, "the objective is that of the worst case"
-    except UNREADABLE:
+    except EngiagentError:
         return None, sense, "what is uncertain was not read"
     return definition.expression, sense, None
 
 
 def stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
-    """Return the programme that annotated requirements state, None without an objective."""
-    if requirements.objective is None:
+    """Return the programme that annotated requirements state, None without an objective.
+
+    Declared dynamics that requirements state as well are left out: their coefficients are doubles.
+    An equation that is repeated with another last digit would leave no plan at all, or prove what
+    nobody asked; fewer rows only make a bound weaker.
+    """
+    goal = requirements.objective
+    if goal is None:
         return None
     programme = stated.stated_programme(bench, requirements)
-    goal = requirements.objective
     found = programme_of(programme.bench, programme.core, goal.expression, goal.sense)
-    return _without_echoes(found, {item.id for item in requirements.requirements})
-
-
-def _without_echoes(programme: ExactProgramme, own: set[str]) -> ExactProgramme:
-    """Return a programme without declared dynamics that requirements state as well.
-
-    The coefficients of dynamics are doubles. An equation that is repeated with another last digit
-    would leave no plan at all, or prove what nobody asked; fewer rows only make a bound weaker.
-    """
-    stated_columns = [
-        block.excess.joined().columns
-        for block in programme.blocks
-        if block.rule.id in own and block.op == "==" and block.excess.entries
+    own = {item.id for item in requirements.requirements}
+    columns = [
+        found.entries(row.excess)[1] if row.equal and row.excess.degree == 1 else None
+        for row in found.rows
     ]
-    covered = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *stated_columns]))
+    covered = [
+        part
+        for part, row in zip(columns, found.rows, strict=True)
+        if part is not None and row.rule.id in own
+    ]
+    stated_columns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *covered]))
     kept = tuple(
-        block
-        for block in programme.blocks
-        if block.rule.id in own
-        or block.op != "=="
-        or not block.excess.entries
-        or not np.isin(block.excess.joined().columns, covered).all()
+        row
+        for part, row in zip(columns, found.rows, strict=True)
+        if part is None or row.rule.id in own or not np.isin(part, stated_columns).all()
     )
-    return replace(programme, blocks=kept)
+    return replace(found, rows=kept)
 
 
 # --- feasibility -------------------------------------------------------------------------------
@@ -185,9 +181,8 @@ def _with_findings(
     if worst is not None:
         body["worst"] = worst.to_dict()
     certificate = _noted(certificate, "algebra", body)
-    broken = [one for one in found if not one.holds]
     known = {(v["level"], v["check"]) for v in certificate.violations}
-    fresh = [one.violation() for one in broken]
+    fresh = [one.violation() for one in found if not one.holds]
     fresh = [one for one in fresh if (one.level, one.check) not in known]
     if not fresh:
         return certificate
@@ -203,10 +198,9 @@ def _with_findings(
 def _with_bound(
     certificate: Certificate, case: Case, programme: ExactProgramme, system: Linear
 ) -> Certificate:
-    goal = programme.objective
-    assert goal is not None
-    unit = _declared_unit(case, goal.unit)
-    goal = adopt(goal, unit)
+    assert programme.objective is not None
+    unit = _declared_unit(case, programme.objective.unit)
+    goal = arithmetic.adopt(programme.objective, unit)
     if goal.unit.dimension != unit.dimension:
         return _noted(certificate, "optimality", _floating(f"the objective is in {goal.unit}"))
     value = _shown(goal.data[0], unit)
@@ -214,25 +208,23 @@ def _with_bound(
     if objective:
         objective[EXACT] = written(value)
         certificate = replace(certificate, objective=objective)
-    if goal.entries is None:
+    if goal.degree > 1:
         body = _floating("the objective is not affine in the variables")
         return _noted(certificate, "optimality", {**body, "objective": written(value)})
-    sign = 1 if programme.sense == "minimize" else -1
-    found, whose = _best(case, programme, system, sign, value, unit)
+    sign, plan = programme.sign, programme.sign * goal.data[0]
+    found, whose = _best(case, programme, system, plan)
     body = {"arithmetic": EXACT, "objective": written(value), "unit": str(unit)}
     if found.value is None:
         return _noted(certificate, "optimality", {**body, "bound": None, "reason": found.reason})
-    how = f"{METHOD}, multipliers by {whose}"
-    if _worth_cases(system, goal, found.value, sign):
+    how, best = f"{METHOD}, multipliers by {whose}", found.value
+    if any(system.whole) and plan - best > SAME / 10 * abs(plan):
         lower, upper = implied(programme, system)
-        within = replace(system, lower=list(lower), upper=list(upper))
-        over = bound_over_cases(within, goal, programme.point, sign)
-        if over is not None and sign * (over[0] - found.value) > 0:
-            found, how = ExactBound(over[0]), f"exact bound over {over[1]} cases"
-    assert found.value is not None
-    bound = _shown(found.value, unit)
-    gap = sign * (value - bound)
-    relative = gap / max(abs(value), abs(bound), Fraction(1))
+        within = replace(system, lower=lower, upper=upper)
+        over = bounds.bound_over_cases(within, plan)
+        if over is not None and over[0] > best:
+            best, how = over[0], f"exact bound over {over[1]} cases"
+    bound = _shown(sign * best, unit)
+    relative = sign * (value - bound) / max(abs(value), abs(bound), Fraction(1))
     body |= {
         "bound": written(bound, up=sign < 0),
         "gap": written(relative, up=True),
@@ -250,98 +242,63 @@ def _with_bound(
     return _noted(certificate, "optimality", body)
 
 
-def _worth_cases(system: Linear, goal: Exact, bound: Fraction, sign: int) -> bool:
-    """Whether whole numbers may bring a bound nearer to the plan."""
-    away = sign * (goal.data[0] - bound)
-    return any(system.whole) and away > SAME / 10 * abs(goal.data[0])
-
-
 def _best(
-    case: Case, programme: ExactProgramme, system: Linear, sign: int, value: Fraction, unit: Unit
+    case: Case, programme: ExactProgramme, system: Linear, plan: Fraction
 ) -> tuple[ExactBound, str]:
     """Return the first bound that closes the gap, else the best, and whose multipliers it has."""
-    goal = programme.objective
-    assert goal is not None
-    point = programme.point
-    boxes = list(_boxes(programme, system))
     best, whose = ExactBound(None, "there are no multipliers"), "nobody"
-    for name, read in _readers(case, programme, system, sign):
-        try:
-            found = bounds.repaired(
-                lambda y, ends: bounds.dual_bound(system, goal, point, sign, y, ends), read, boxes
-            )
-        except NotExactError as error:
-            found = ExactBound(None, str(error))
-        if found.value is None:
-            best = best if best.value is not None else found
-            continue
-        if best.value is None or sign * (found.value - best.value) > 0:
+    scale = _scale(programme)
+    for name, weights in _multipliers(case, programme, system):
+        found = bounds.repaired(system, weights, _boxes(programme, system), scale)
+        if best.value is None or (found.value is not None and found.value > best.value):
             best, whose = found, name
-        shown = _shown(found.value, unit)
-        if abs(value - shown) <= Fraction(1, 10**9) * max(abs(value), abs(shown), Fraction(1)):
+        if found.value is not None and plan - found.value <= abs(plan) / 10**9:
             break
     return best, whose
 
 
-def _readers(
-    case: Case, programme: ExactProgramme, system: Linear, sign: int
-) -> Iterator[tuple[str, Any]]:
-    """Yield who has multipliers, and how they are read to so many digits."""
-    goal = programme.objective
-    assert goal is not None
+def _multipliers(
+    case: Case, programme: ExactProgramme, system: Linear
+) -> Iterator[tuple[str, Floats]]:
+    """Yield who has multipliers of the affine rows, and these."""
+    assert programme.objective is not None
     if case.requirements is None and case.schedule.duals:
-        yield (
-            "the schedule",
-            lambda digits: bounds.weights_of(
-                programme, system, case.schedule.duals, goal.unit, sign, digits
-            ),
-        )
-    if programme.size <= MOST_COLUMNS:
-        proposed = proposals.optimal_weights(system, goal, programme.point, sign)
+        given = _given(programme, case.schedule.duals, programme.objective.unit)
+        if given is not None:
+            yield "the schedule", given
+    if len(system.lower) <= MOST_COLUMNS:
+        proposed = bounds.proposed(system)
         if proposed is not None:
-            yield "the checker", lambda digits: _array(bounds.read_off(proposed, digits))
+            yield "the checker", proposed[1]
 
 
-def _boxes(programme: ExactProgramme, system: Linear) -> Iterator[bounds.Ends]:
+def _given(
+    programme: ExactProgramme, multipliers: Mapping[str, Multipliers], scale: Unit | None
+) -> Floats | None:
+    """Return multipliers that came with a schedule or a claim; None where they do not fit."""
+    rows = [row for row in programme.rows if row.excess.degree < 2]
+    try:
+        return weights_of(rows, multipliers, scale, programme.sign)
+    except EngiagentError:
+        return None
+
+
+def _scale(programme: ExactProgramme) -> Fractions:
+    """Return in what multipliers are figures: the objective's unit by that of each row."""
+    goal = Fraction(1) if programme.objective is None else programme.objective.unit.factor
+    return listed(
+        goal / row.excess.unit.factor
+        for row in programme.rows
+        if row.excess.degree < 2
+        for _ in range(row.excess.data.size)
+    )
+
+
+def _boxes(programme: ExactProgramme, system: Linear) -> Iterator[Any]:
     """Yield the bounds of the columns: declared ones, then with those that rows imply."""
     yield system.lower, system.upper
-    if all(end is not None for end in (*system.lower, *system.upper)):
-        return
-    yield implied(programme, system)
-
-
-def implied(programme: ExactProgramme, system: Linear) -> bounds.Ends:
-    """Return the bounds of the columns, missing ones as rows imply them, rounded outwards."""
-    bench = programme.evaluator.bench
-    core = programme.core
-    boxes: dict[str, Bounds] = {v.name: box_of(bench, v) for v in core.decision_variables}
-    try:
-        wider = implied_bounds(bench, core, boxes)
-    except UNREADABLE:
-        return system.lower, system.upper
-    lower, upper = list(system.lower), list(system.upper)
-    for name, box in wider.items():
-        start = programme.evaluator.columns.starts.get(name)
-        if start is None:
-            continue
-        for ends, known, side in ((lower, box.lower, -1), (upper, box.upper, 1)):
-            for place, number in enumerate(known.tolist(), start):
-                if ends[place] is None and np.isfinite(number):
-                    ends[place] = _outwards(number, side)
-    return lower, upper
-
-
-def _outwards(number: float, side: int) -> Fraction:
-    """Return a bound as a fraction; one beside zero is moved outwards to a figure of some size."""
-    if 0 < abs(number) < TINY:
-        return Fraction(side, 10**30) if number * side > 0 else Fraction(0)
-    return Fraction(number)
-
-
-def _array(numbers: Sequence[Fraction]) -> Fractions:
-    result = np.empty(len(numbers), dtype=object)
-    result[:] = numbers
-    return result
+    if any(end is None for end in (*system.lower, *system.upper)):
+        yield implied(programme, system)
 
 
 def _declared_unit(case: Case, own: Unit) -> Unit:
@@ -364,3 +321,98 @@ def _noted(certificate: Certificate, level: str, body: Mapping[str, Any]) -> Cer
     levels = dict(certificate.levels)
     levels[level] = {**levels.get(level, {"status": "unchecked"}), EXACT: dict(body)}
     return replace(certificate, levels=levels)
+
+
+# --- a claim that nothing is allowed -----------------------------------------------------------
+
+
+def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
+    """Return the certificate of a claim of infeasibility with what an exact ray says of it.
+
+    A proof in doubles that exactness takes back is none; one that only exactness gives counts
+    where the blueprint alone says what is asked.
+    """
+    if case.blueprint is None:
+        return certificate
+    core = case.blueprint.core
+    declarations = Declarations(core, case.problem.folder)
+    bench = Bench(declarations, zeros(declarations))
+    for variable in core.decision_variables:
+        bench.evaluator.environment.symbol(variable.name)
+    programme = programme_of(bench, core, None)
+    system = linear_of(programme)
+    body: dict[str, Any] = {"arithmetic": EXACT, "margin": None}
+    claimed = _conflict(case)
+    if claimed is not None:
+        certificate = _with_conflict(certificate, programme, system, claimed)
+    for whose, weights in _rays(case, programme, system):
+        scale, boxes = _scale(programme), _boxes(programme, system)
+        found = bounds.repaired(system, weights, boxes, scale, ray=True)
+        if found.value is None:
+            body["reason"] = found.reason
+            continue
+        body["margin"] = written(found.value, up=False)
+        if found.value > 0:
+            largest = max(bounds.read_weights(weights, scale), key=abs)
+            body |= {"proven": True, "ray": whose, "size": written(abs(largest))}
+            body.pop("reason", None)
+            return _concluded(certificate, case, body)
+        body["reason"] = "the ray proves nothing"
+    shown = certificate.levels.get("optimality", {}).get("irreducible_set") or {}
+    return _concluded(certificate, case, {**body, "proven": shown.get("infeasible") is True})
+
+
+def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tuple[str, Floats]]:
+    if case.schedule.farkas:
+        given = _given(programme, case.schedule.farkas, None)
+        if given is not None:
+            yield "the claim", given
+    proposed = bounds.proposed_ray(system)
+    if proposed is not None:
+        yield "the checker", proposed
+
+
+def _conflict(case: Case) -> Any:
+    """Return the irreducible set that a claim brings, None when it brings none."""
+    claim = case.schedule.claims.get("conflict")
+    if isinstance(claim, str):
+        try:
+            return loads_strict(claim, "the schedule")
+        except InputError:
+            return ()
+    return claim
+
+
+def _with_conflict(
+    certificate: Certificate, programme: ExactProgramme, system: Linear, claim: Any
+) -> Certificate:
+    """Return a certificate that says whether a set of members is infeasible, and irreducible."""
+    members = conflict.members_of(claim)
+    body: dict[str, Any] = {"infeasible": None, "irreducible": None}
+    if members is None:
+        body["reason"] = "the claim names no members"
+    else:
+        body = conflict.checked(programme, system, members)
+    levels = dict(certificate.levels)
+    level = levels.get("optimality", {"status": "unchecked"})
+    levels["optimality"] = {**level, "irreducible_set": body}
+    return replace(certificate, levels=levels)
+
+
+def zeros(declarations: Declarations) -> dict[str, Series]:
+    """Return zero for every variable: which number does not matter to what is affine."""
+    points: dict[str, Series] = {}
+    for variable in declarations.core.decision_variables:
+        dims, _ = declarations.dims(variable.index)
+        shape, names = tuple(dim.size for dim in dims), tuple(dim.name for dim in dims)
+        unit = parse_unit(variable.unit or "1")
+        points[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
+    return points
+
+
+def _concluded(certificate: Certificate, case: Case, body: dict[str, Any]) -> Certificate:
+    levels = dict(certificate.levels)
+    level = {**levels.get("optimality", {"status": "unchecked"}), EXACT: body}
+    if body["proven"] and case.requirements is None:
+        level |= {"status": "pass", "evidence": "recomputed"}
+    return certificate.judged(levels={**levels, "optimality": level})

@@ -9,12 +9,9 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.case import build_case, find_requirements
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.exact.addition import plain_objective, stated_exactly
-from engiagent.verify.exact.forms import adopt
-from engiagent.verify.exact.infeasible import noughts
-from engiagent.verify.exact.numbers import floats, total
+from engiagent.verify.exact.addition import plain_objective, stated_exactly, zeros
+from engiagent.verify.exact.numbers import floats
 from engiagent.verify.exact.programme import ExactProgramme, linear_of, programme_of
-from engiagent.verify.exact.proposals import ends_as_floats
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.requirements import Requirements
@@ -78,7 +75,7 @@ def stated_arrays(
     elif case.blueprint is not None and case.blueprint.core.objective_function is not None:
         core = case.blueprint.core
         declarations = Declarations(core, problem.folder)
-        bench = Bench(declarations, case.series if planned else noughts(declarations))
+        bench = Bench(declarations, case.series if planned else zeros(declarations))
         expression, sense, why = plain_objective(bench, core)
         if expression is None:
             return why or "there is no objective"
@@ -87,7 +84,7 @@ def stated_arrays(
         goal, over = None if definition is None else definition.unit, "the blueprint"
     else:
         return "there is no objective"
-    if programme is None or programme.objective is None or programme.objective.entries is None:
+    if programme is None or programme.objective is None or programme.objective.degree > 1:
         return "the objective is not affine in the variables"
     if any(box.kind == "semicontinuous" for box in programme.boxes):
         return "a variable is semicontinuous"
@@ -97,40 +94,33 @@ def stated_arrays(
 def _arrays(programme: ExactProgramme, goal: str | None, over: str) -> StatedArrays:
     import scipy.sparse as sp
 
-    system, point = linear_of(programme), programme.point
+    system = linear_of(programme)
     assert programme.objective is not None
     unit = parse_unit(goal) if goal is not None else programme.objective.unit
-    objective = adopt(programme.objective, unit)
-    own = objective.joined()
-    scales = np.ones(programme.size)
-    for name, start in programme.evaluator.columns.starts.items():
-        value = programme.evaluator.bench.variables[name]
-        scales[start : start + value.data.size] = value.unit.scale
-    entries = system.entries
-    rows, columns = system.constant.size, programme.size
-    matrix = sp.csr_matrix(
-        (floats(entries.factors), (entries.rows, entries.columns)), shape=(rows, columns)
-    ) @ sp.diags(scales)
+    variables = programme.bench.variables.values()
+    scales = np.concatenate([np.full(v.data.size, v.unit.scale) for v in variables] or [np.ones(0)])
+    relaxation = system.relaxation()
+    matrix = relaxation.rows.matrix @ sp.diags(scales)
+    rows = system.constant.size
     largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1) if rows else np.zeros(0)
     factors = 1.0 / np.where(largest > 0, largest, 1.0)
     matrix = (sp.diags(factors) @ matrix).tocsr()
     limit = -floats(system.constant) * factors
-    cost = np.zeros(columns)
-    np.add.at(cost, own.columns, floats(own.factors))
-    offset = objective.data[0] - total(own.factors * point[own.columns]) - (unit.zero or 0)
-    left_out = len(programme.left_out) + sum(b.excess.entries is None for b in programme.blocks)
+    sign = programme.sign
+    offset = sign * system.offset - (unit.zero or 0)
+    left_out = len(programme.left_out) + sum(row.excess.degree > 1 for row in programme.rows)
     return StatedArrays(
         programme.sense,
-        cost * scales / unit.scale,
+        sign * floats(system.cost) * scales / unit.scale,
         float(offset / unit.factor),
-        ends_as_floats(system.lower, -np.inf) / scales,
-        ends_as_floats(system.upper, np.inf) / scales,
+        relaxation.lower / scales,
+        relaxation.upper / scales,
         np.array([bool(step) for step in system.whole], dtype=bool),
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int64),
         matrix.data,
-        np.where(system.ops == "<=", -np.inf, limit),
-        np.where(system.ops == ">=", np.inf, limit),
+        np.where(system.equal, limit, -np.inf),
+        limit,
         str(unit),
         over if not left_out else f"{over} without {left_out} rules that are not affine",
         not left_out,

@@ -1,6 +1,6 @@
 """Whether a plan keeps rows, bounds and whole numbers, each violation as a fraction."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from engiagent.units.unit import Unit
-from engiagent.verify.exact.numbers import Fractions, written
-from engiagent.verify.exact.programme import Block, Box, ExactProgramme, box_tolerance
+from engiagent.verify.exact.numbers import Fractions, listed, written
+from engiagent.verify.exact.programme import Box, ExactProgramme
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import Frame
+from engiagent.verify.levels.algebra import judge_of
+from engiagent.verify.levels.variables import bound_tolerance
+from engiagent.verify.relations import parts_of
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import ONE, Floats
 
@@ -70,31 +73,32 @@ class Finding:
 
 
 def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
-    """Yield how every rule and every variable of a programme comes out."""
-    for block in programme.blocks:
-        yield of_block(block)
+    """Yield how every rule and every variable of a programme comes out.
+
+    What is allowed is the tolerance in doubles, compared exactly.
+    """
+    bench = programme.bench.floating
+    for row in programme.rows:
+        rule = row.rule
+        excess: Any = row.excess.data
+        parts = parts_of(bench.evaluator, rule.expression, row.frame, judge_of(bench, rule))
+        amounts = abs(excess) if row.equal else listed(max(number, ZERO) for number in excess)
+        part = parts[row.number - 1]
+        yield _finding(rule.id, amounts, part.tolerance, part.unit, row.frame)
     for box in programme.boxes:
-        yield from of_box(programme, box)
+        yield from _of_box(programme, box)
 
 
-def of_block(block: Block) -> Finding:
-    """Return how the rows of one comparison come out."""
-    unit = block.excess.unit.difference()
-    return _finding(block.rule.id, block.violation, block.tolerance, unit, block.frame)
-
-
-def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
-    """Yield how the bounds of a variable come out, and its whole numbers."""
-    bench = programme.evaluator.bench
+def _of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
+    """Yield how the bounds of a variable come out, and its integers."""
+    bench = programme.bench.floating
     definition = next(v for v in bench.declarations.core.decision_variables if v.name == box.name)
-    frame = bench.grid(definition.index)
-    x = programme.evaluator.columns.points[box.name]
-    there = np.ones(x.size, bool) if box.exists is None else np.asarray(box.exists, bool)
-    unit = bench.variables[box.name].unit.difference()
+    frame, x = bench.grid(definition.index), programme.bench.variables[box.name].data
+    value = bench.variables[box.name]
     if any(end is not None for end in (*box.lower, *box.upper)):
         beyond = [
             max(_below(low, number), _below(number, high)) if here else ZERO
-            for low, number, high, here in zip(box.lower, x, box.upper, there, strict=True)
+            for low, number, high, here in zip(box.lower, x, box.upper, box.exists, strict=True)
         ]
         name = "bounds"
         if box.kind == "semicontinuous":
@@ -102,14 +106,15 @@ def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
             beyond = [
                 min(abs(number - box.zero), far) for number, far in zip(x, beyond, strict=True)
             ]
-        amounts = _array(beyond)
-        yield _finding(f"{name}:{box.name}", amounts, box_tolerance(bench, box.name), unit, frame)
+        allowed = bound_tolerance(bench, box.name, value)
+        unit = value.unit.difference()
+        yield _finding(f"{name}:{box.name}", listed(beyond), allowed, unit, frame)
     if box.whole is not None:
         shown = [
             (number - box.zero) / box.whole if here else ZERO
-            for number, here in zip(x, there, strict=True)
+            for number, here in zip(x, box.exists, strict=True)
         ]
-        off = _array([abs(number - round(number)) for number in shown])
+        off = listed(abs(number - round(number)) for number in shown)
         allowed = np.full(x.size, TOLERANCES["integrality"])
         yield _finding(f"integer:{box.name}", off, allowed, ONE, frame)
 
@@ -117,12 +122,6 @@ def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
 def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
     """Return by how much the first is above the second, zero where there is no end."""
     return ZERO if low is None or high is None else max(low - high, ZERO)
-
-
-def _array(numbers: Sequence[Fraction]) -> Fractions:
-    result = np.empty(len(numbers), dtype=object)
-    result[:] = numbers
-    return result
 
 
 def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:

@@ -8,17 +8,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.verify.values import Floats, Ints, thin, wide
+from engiagent.verify.values import Floats, NotExactError, thin, wide
 
 Fractions = npt.NDArray[np.object_]
 """An array whose elements are all :class:`fractions.Fraction`."""
 LONGEST: Final = 120
 """How many characters a fraction may have to be written as one."""
 DIGITS: Final = 30
-
-
-class NotExactError(Exception):
-    """Something has no value in rational arithmetic; says what."""
 
 
 def fraction(number: float) -> Fraction:
@@ -50,46 +46,31 @@ def fractions(data: Floats) -> Fractions:
         if found is None:
             found = known[number] = fraction(number)
         result[place] = found
-    return stretched(result, data.size)
+    made: Any = result
+    return np.asarray(wide(made, data.size))
 
 
 def filled(number: Fraction, size: int) -> Fractions:
     """Return an array that repeats one number."""
     single = np.empty(1, dtype=object)
     single[0] = number
-    return stretched(single, size)
+    made: Any = single
+    return np.asarray(wide(made, size))
 
 
-def stretched(data: Fractions, size: int) -> Fractions:
-    """Return one element as many."""
-    source: Any = data
-    made: Any = wide(source, size)
-    return np.asarray(made)
-
-
-def few(data: Fractions) -> Fractions:
-    """Return the only element of an array that repeats it, else the array."""
-    source: Any = data
-    made: Any = thin(source)
-    return np.asarray(made)
-
-
-def total(data: Fractions) -> Fraction:
-    """Return the sum, taken in pairs: denominators stay short for as long as they can."""
-    rest = data
-    while rest.size > 1:
-        even = rest.size - rest.size % 2
-        pairs = rest[0:even:2] + rest[1:even:2]
-        rest = np.append(pairs, rest[even:])
-    return Fraction(rest[0]) if rest.size else Fraction(0)
-
-
-def grouped(data: Fractions, rows: Ints, size: int) -> Fractions:
-    """Return the sum of each group that ``rows`` names, zero for an empty one."""
-    result = np.empty(size, dtype=object)
-    result[:] = Fraction(0)
-    np.add.at(result, rows, data)
+def listed(numbers: Iterable[Fraction]) -> Fractions:
+    """Return numbers as an array."""
+    found = list(numbers)
+    result = np.empty(len(found), dtype=object)
+    result[:] = found
     return result
+
+
+def read_off(data: Floats, digits: int) -> Fractions:
+    """Return doubles to so many significant digits; 17 or more read them as they are."""
+    if digits >= 17:
+        return fractions(data)
+    return listed(Fraction(Decimal(f"{number:.{digits - 1}e}")) for number in data.tolist())
 
 
 def floats(data: Iterable[Fraction]) -> Floats:

@@ -1,63 +1,33 @@
-"""A programme in rational arithmetic: rows, bounds, whole numbers, objective and the plan."""
+"""A programme in rational arithmetic: rows, bounds, integers, objective and the plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import takewhile
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
-from engiagent.blueprint.grammar import GrammarError
 from engiagent.errors import EngiagentError
-from engiagent.units.unit import UnitError, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench
-from engiagent.verify.exact import forms
-from engiagent.verify.exact.evaluator import ExactEvaluator
-from engiagent.verify.exact.forms import Entries, Exact
-from engiagent.verify.exact.numbers import Fractions, NotExactError, filled, fraction, grouped
-from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.levels.algebra import Rule, judge_of, rules_of_core
-from engiagent.verify.levels.variables import bound_tolerance
-from engiagent.verify.relations import parts_of
-from engiagent.verify.values import ONE, Floats, Ints
+from engiagent.verify.exact.bench import ExactBench
+from engiagent.verify.exact.numbers import Fractions, floats, fraction, listed
+from engiagent.verify.frames import Bools
+from engiagent.verify.levels.algebra import Rule
+from engiagent.verify.levels.forms import Form
+from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.relaxed import Relaxation
+from engiagent.verify.levels.rows import Row, rows_of
+from engiagent.verify.levels.variables import bounds_of, box_of
+from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import Ints, Value, constants_of, grouped, summed
 
-UNREADABLE = (NotExactError, UnitError, GrammarError, EngiagentError)
-
-ZERO = Fraction(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The rows of one comparison of one rule: ``excess op 0``.
-
-    Attributes
-    ----------
-    number
-        Which comparison of a chain, from 1.
-    excess
-        Left side less right side, in SI.
-    tolerance
-        By how much each row may fail, in SI, as the check in floating point allows it.
-    """
-
-    rule: Rule
-    number: int
-    op: str
-    excess: Exact
-    tolerance: Floats
-    frame: Frame
-
-    @property
-    def violation(self) -> Fractions:
-        """By how much each row fails in the plan, none below zero."""
-        data = self.excess.data
-        if self.op == "==":
-            return np.asarray(abs(data))
-        over: Any = data if self.op == "<=" else -data
-        result = np.empty(over.size, dtype=object)
-        result[:] = [max(number, Fraction(0)) for number in over]
-        return result
+ZERO: Final = Fraction(0)
+TINY: Final = 1e-30
+Ends = tuple[list[Fraction | None], list[Fraction | None]]
+"""Lower and upper bounds of columns, None where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,221 +49,251 @@ class Box:
     start: int
     lower: tuple[Fraction | None, ...]
     upper: tuple[Fraction | None, ...]
-    exists: Any
+    exists: Bools
     kind: str
     whole: Fraction | None
-    zero: Fraction = ZERO
+    zero: Fraction
 
 
 @dataclass(frozen=True, eq=False)
 class ExactProgramme:
     """What a core asks, exactly; ``left_out`` says what has no rational value, and why."""
 
-    evaluator: ExactEvaluator
+    bench: ExactBench
     core: Core
-    blocks: tuple[Block, ...]
+    rows: tuple[Row, ...]
     boxes: tuple[Box, ...]
-    objective: Exact | None = None
+    objective: Value | None = None
     sense: str = "minimize"
     left_out: tuple[str, ...] = ()
 
     @property
-    def size(self) -> int:
-        """The number of columns."""
-        return self.evaluator.columns.count
+    def starts(self) -> dict[str, int]:
+        """The first column of every variable."""
+        found, at = {}, 0
+        for name, value in self.bench.variables.items():
+            found[name], at = at, at + value.data.size
+        return found
 
     @property
     def point(self) -> Fractions:
         """The plan, one number per column, in SI."""
-        parts = self.evaluator.columns.points
-        return np.concatenate([np.zeros(0, dtype=object), *parts.values()])
+        parts = (value.data for value in self.bench.variables.values())
+        return np.concatenate([np.zeros(0, dtype=object), *parts])
+
+    @property
+    def sign(self) -> int:
+        """1 for a minimisation, -1 for a maximisation."""
+        return 1 if self.sense == "minimize" else -1
 
     @property
     def is_linear(self) -> bool:
         """Whether every row and the objective are affine, and nothing was left out."""
-        rows = all(block.excess.entries is not None for block in self.blocks)
-        goal = self.objective is None or self.objective.entries is not None
-        return rows and goal and not self.left_out
+        values = [row.excess for row in self.rows]
+        values += [] if self.objective is None else [self.objective]
+        return all(value.degree < 2 for value in values) and not self.left_out
+
+    def entries(self, value: Value) -> tuple[Ints, Ints, Fractions]:
+        """Return the coefficients of an affine value as rows, columns and factors."""
+        starts, found = self.starts, {}
+        for name, variable in self.bench.variables.items():
+            found[variable.order] = starts[name]
+        none = np.zeros(0, dtype=np.int64)
+        parts: list[Any] = [(none, none, np.zeros(0, dtype=object))]
+        for order, (rows, places, factors) in triplets(value).items() if value.degree else ():
+            parts.append((rows, places + found[order], factors))
+        joined: Any = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        return joined[0], joined[1], joined[2]
 
 
-def programme_of(bench: Bench, core: Core, objective: str | None, sense: str) -> ExactProgramme:
+def programme_of(
+    bench: Bench,
+    core: Core,
+    objective: str | None,
+    sense: str = "minimize",
+    rules: Sequence[Rule] | None = None,
+) -> ExactProgramme:
     """Return what the hard rules, the bounds and an objective say, in rational arithmetic.
 
     Parameters
     ----------
     objective
         The expression; None for a mere question of feasibility.
+    rules
+        The rules; None for the constraints of the core.
     """
-    evaluator = ExactEvaluator(bench)
+    exactly = ExactBench(bench)
     left_out: list[str] = []
     boxes = []
     for definition in core.decision_variables:
         try:
-            boxes.append(_box(evaluator, definition))
-        except UNREADABLE as error:
+            boxes.append(_box(exactly, definition))
+        except EngiagentError as error:
             left_out.append(f"{definition.name}: {error}")
-    blocks = list(blocks_of(evaluator, rules_of_core(core), left_out))
+    rows = tuple(rows_of(exactly, core, left_out, rules))
     goal = None
     if objective is not None:
         try:
-            goal = evaluator.evaluate(objective)
-        except UNREADABLE as error:
+            goal = exactly.evaluator.evaluate(objective)
+        except EngiagentError as error:
             left_out.append(f"the objective: {error}")
-    return ExactProgramme(
-        evaluator, core, tuple(blocks), tuple(boxes), goal, sense, tuple(left_out)
-    )
+    return ExactProgramme(exactly, core, rows, tuple(boxes), goal, sense, tuple(left_out))
 
 
-def blocks_of(
-    evaluator: ExactEvaluator, rules: Sequence[Rule], left_out: list[str]
-) -> Iterator[Block]:
-    """Yield the rows of the hard rules; what has no rational value is named in ``left_out``."""
-    bench = evaluator.bench
-    for rule in rules:
-        if not rule.hard:
-            continue
-        try:
-            frame = bench.evaluator.frame(rule.forall, rule.where)
-            if not frame.size:
-                continue
-            compared = evaluator.compared(rule.expression, frame)
-            judge = judge_of(bench, rule)
-            parts = parts_of(bench.evaluator, rule.expression, frame, judge)
-        except UNREADABLE as error:
-            left_out.append(f"{rule.id}: {error}")
-            continue
-        for number, ((op, left, right), part) in enumerate(zip(compared, parts, strict=True), 1):
-            excess = forms.add(left, right, -1)
-            if excess.size != frame.size:
-                excess = forms.gather(excess, np.zeros(frame.size, dtype=np.int64))
-            yield Block(rule, number, op, excess, part.tolerance, frame)
-
-
-def _box(evaluator: ExactEvaluator, definition: VariableDef) -> Box:
-    bench = evaluator.bench
-    value = evaluator.variable(definition.name)
-    frame = bench.grid(definition.index)
-    unit = parse_unit(definition.unit or "1")
-    ends: list[tuple[Fraction | None, ...]] = []
-    for given in (definition.lower, definition.upper):
-        if given is None or (isinstance(given, int | float) and not np.isfinite(given)):
-            ends.append((None,) * frame.size)
-            continue
-        if isinstance(given, int | float):
-            bound = forms.constant(filled(fraction(float(given)), frame.size), unit)
-        else:
-            bound = forms.adopt(evaluator.evaluate(str(given), frame), unit)
-        if bound.unit.dimension != unit.dimension or not bound.is_constant:
-            raise EvaluationError(f"the bound {given!r} is {bound.unit}, the variable {unit}")
-        ends.append(tuple(bound.data))
-    lower, upper = ends
-    if definition.type == "semicontinuous" and definition.lower is None:
-        lower = (unit.zero or ZERO,) * frame.size
-    if definition.type == "binary":
-        lower = tuple(Fraction(0) if e is None else max(e, Fraction(0)) for e in lower)
-        upper = tuple(Fraction(1) if e is None else min(e, Fraction(1)) for e in upper)
-    mask = bench.mask(definition)
+def _box(bench: ExactBench, definition: VariableDef) -> Box:
+    assert bench.evaluator.environment.symbol(definition.name).value is not None
+    found, unit = bounds_of(bench, definition), parse_unit(definition.unit or "1")
+    lower, upper = (tuple(map(_end, side)) for side in (found.lower, found.upper))
+    before = takewhile(lambda name: name != definition.name, bench.variables)
+    start = sum(bench.variables[name].data.size for name in before)
     whole = unit.factor if definition.type in ("integer", "binary") else None
-    start = evaluator.columns.starts[definition.name]
-    assert value.size == frame.size
     zero = unit.zero or ZERO
-    return Box(definition.name, start, lower, upper, mask, definition.type, whole, zero)
+    return Box(definition.name, start, lower, upper, found.exists, definition.type, whole, zero)
 
 
-def box_tolerance(bench: Bench, name: str) -> Floats:
-    """Return by how much each element of a variable may exceed its bounds, in SI."""
-    return bound_tolerance(bench, name, bench.variables[name])
+def _end(number: Any) -> Fraction | None:
+    """Return the end of a range as a fraction, None where it is infinite."""
+    if isinstance(number, Fraction):
+        return number
+    return fraction(number) if np.isfinite(number) else None
+
+
+# --- as one linear system ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Rows ``low <= entries x + constant`` and the like, as one system.
+    """Rows ``sum(factors x) + constant <= 0``, some of them ``== 0``, in a box.
 
     Attributes
     ----------
-    ops
-        ``<=``, ``>=`` or ``==`` of every row, against zero.
+    rows, columns, factors
+        The coefficients, one entry for each place.
     constant
         What is left of every row where all columns are zero.
     lower, upper
         Bounds of the columns; None where there is none.
     whole
-        Steps of whole numbers in SI; zero for a column that need not be whole.
+        Steps of integers in SI; zero for a column that need not be whole.
+    cost, offset
+        The objective, to be minimised.
+    spans
+        Where the rows of each comparison are, by rule and number.
     """
 
-    entries: Entries
-    ops: Any
+    rows: Ints
+    columns: Ints
+    factors: Fractions
     constant: Fractions
+    equal: Bools
     lower: list[Fraction | None]
     upper: list[Fraction | None]
     whole: Fractions
-    starts: dict[tuple[str, int], slice]
+    cost: Fractions
+    offset: Fraction
+    spans: Mapping[tuple[str, int], slice]
+
+    def relaxation(self) -> Relaxation:
+        """Return the system in doubles."""
+        import scipy.sparse as sp
+
+        shape = self.constant.size, len(self.lower)
+        matrix = sp.csr_matrix((floats(self.factors), (self.rows, self.columns)), shape=shape)
+        none = np.zeros(shape[0])
+        cost = sp.csr_matrix(floats(self.cost)[None, :])
+        lower, upper = (
+            np.array([default if end is None else float(end) for end in side], dtype=np.float64)
+            for side, default in ((self.lower, -np.inf), (self.upper, np.inf))
+        )
+        return Relaxation(
+            Form(cost, np.array([float(self.offset)]), np.zeros(1)),
+            Form(matrix, floats(self.constant), none),
+            self.equal,
+            (),
+            lower,
+            upper,
+        )
 
 
 def linear_of(programme: ExactProgramme) -> Linear:
     """Return the affine rows of a programme as one system; the others are left out."""
-    point, size = programme.point, programme.size
-    parts, ops, constants = [], [], []
-    starts: dict[tuple[str, int], slice] = {}
+    point = programme.point
+    none = np.zeros(0, dtype=np.int64)
+    parts: list[Any] = [(none, none, np.zeros(0, dtype=object))]
+    constants, equal = [np.zeros(0, dtype=object)], [np.zeros(0, dtype=bool)]
+    spans: dict[tuple[str, int], slice] = {}
     at = 0
-    for block in programme.blocks:
-        if block.excess.entries is None:
+    for row in programme.rows:
+        if row.excess.degree > 1:
             continue
-        own = block.excess.joined()
-        products = own.factors * point[own.columns]
-        constants.append(block.excess.data - grouped(products, own.rows, block.excess.size))
-        parts.append(Entries(own.rows + at, own.columns, own.factors))
-        ops.append(np.full(block.excess.size, block.op, dtype=object))
-        starts[block.rule.id, block.number] = slice(at, at + block.excess.size)
-        at += block.excess.size
-    empty = np.zeros(0, dtype=object)
-    whole = Exact(np.concatenate([empty, *constants]), ONE, tuple(parts))
-    lower, upper, steps = ends_of(programme.boxes, size)
-    return Linear(
-        merged(whole.joined(), size),
-        np.concatenate([empty, *ops]),
-        whole.data,
-        lower,
-        upper,
-        steps,
-        starts,
-    )
+        size = row.excess.data.size
+        rows, columns, factors = programme.entries(row.excess)
+        constants.append(row.excess.data - grouped(factors * point[columns], rows, size))
+        parts.append((rows + at, columns, factors))
+        equal.append(np.full(size, row.equal))
+        spans[row.rule.id, row.number] = slice(at, at + size)
+        at += size
+    joined: Any = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    entries = _merged(joined[0], joined[1], joined[2], point.size)
+    cost, offset = constants_of(0, point.size, like=point), ZERO
+    goal = programme.objective
+    if goal is not None and goal.degree < 2:
+        _, columns, factors = programme.entries(goal)
+        cost = programme.sign * grouped(factors, columns, point.size)
+        offset = programme.sign * goal.data[0] - summed(cost * point)
+    constant, exactly = np.concatenate(constants), np.concatenate(equal)
+    ends, steps = _ends_of(programme.boxes, point.size)
+    return Linear(*entries, constant, exactly, *ends, steps, cost, offset, spans)
 
 
-def ends_of(
-    boxes: Sequence[Box], size: int
-) -> tuple[list[Fraction | None], list[Fraction | None], Fractions]:
-    """Return lower and upper bounds of all columns, and the steps of whole numbers."""
+def _ends_of(boxes: tuple[Box, ...], size: int) -> tuple[Ends, Fractions]:
+    """Return lower and upper bounds of all columns, and the steps of integers."""
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
-    steps = np.empty(size, dtype=object)
-    steps[:] = Fraction(0)
-    zero = Fraction(0)
+    steps = listed([ZERO] * size)
     for box in boxes:
         span = slice(box.start, box.start + len(box.lower))
         low, high = list(box.lower), list(box.upper)
         if box.kind == "semicontinuous":
             low = [None if end is None else min(end, box.zero) for end in low]
             high = [None if end is None else max(end, box.zero) for end in high]
-        if box.exists is not None:
-            low = [end if there else zero for end, there in zip(low, box.exists, strict=True)]
-            high = [end if there else zero for end, there in zip(high, box.exists, strict=True)]
-        lower[span], upper[span] = low, high
+        lower[span] = [e if there else ZERO for e, there in zip(low, box.exists, strict=True)]
+        upper[span] = [e if there else ZERO for e, there in zip(high, box.exists, strict=True)]
         if box.whole is not None and not box.zero:  # multiples of it are what a case cuts at
             steps[span] = box.whole
-    return lower, upper, steps
+    return (lower, upper), steps
 
 
-def merged(entries: Entries, columns: int) -> Entries:
+def implied(programme: ExactProgramme, system: Linear) -> Ends:
+    """Return the bounds of the columns, missing ones as rows imply them, rounded outwards."""
+    bench, core = programme.bench.floating, programme.core
+    starts = programme.starts
+    try:
+        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
+        wider = implied_bounds(bench, rows_of(bench, core), boxes)
+    except EngiagentError:
+        return system.lower, system.upper
+    lower, upper = list(system.lower), list(system.upper)
+    for name, box in wider.items():
+        for ends, known, side in ((lower, box.lower, -1), (upper, box.upper, 1)):
+            for place, number in enumerate(known.tolist() if name in starts else (), starts[name]):
+                if ends[place] is None and np.isfinite(number):
+                    ends[place] = _outwards(number, side)
+    return lower, upper
+
+
+def _outwards(number: float, side: int) -> Fraction:
+    """Return a bound as a fraction; one beside zero is moved outwards to a figure of some size."""
+    if 0 < abs(number) < TINY:
+        return Fraction(side, 10**30) if number * side > 0 else ZERO
+    return Fraction(number)
+
+
+def _merged(
+    rows: Ints, columns: Ints, factors: Fractions, count: int
+) -> tuple[Ints, Ints, Fractions]:
     """Return entries of which none stands at the same place as another."""
-    keys = entries.rows * max(columns, 1) + entries.columns
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    fresh = np.concatenate(([True], keys[1:] != keys[:-1])) if keys.size else np.zeros(0, bool)
-    if fresh.all():
-        return Entries(entries.rows[order], entries.columns[order], entries.factors[order])
-    group: Ints = np.cumsum(fresh) - 1
-    summed = grouped(entries.factors[order], group, int(fresh.sum()))
-    first = order[np.flatnonzero(fresh)]
-    kept = np.flatnonzero([bool(number) for number in summed])
-    return Entries(entries.rows[first][kept], entries.columns[first][kept], summed[kept])
+    keys, which = np.unique(rows * max(count, 1) + columns, return_inverse=True)
+    sums = grouped(factors, which.reshape(-1), keys.size)
+    kept = np.flatnonzero([bool(number) for number in sums])
+    return keys[kept] // max(count, 1), keys[kept] % max(count, 1), sums[kept]

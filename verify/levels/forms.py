@@ -1,10 +1,8 @@
 """Values as sparse affine forms over columns: the elements of variables, then of atoms."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -85,16 +83,6 @@ class Columns:
     def point(self) -> Floats:
         """The values of all columns."""
         return np.concatenate(self.pieces or [np.zeros(0)])
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        return list(accumulate(piece.size for piece in self.pieces))
-
-    def at(self, start: int, stop: int) -> Floats:
-        """Return the values of some columns, which are of one piece."""
-        which = bisect_right(self._ends, start)
-        before = self._ends[which] - self.pieces[which].size
-        return self.pieces[which][start - before : stop - before]
 
     def form(self, value: Value) -> Form:
         """Return a value as a form.

@@ -2,25 +2,20 @@
 
 A safe dual bound needs a finite bound for every variable whose reduced cost is not exactly zero,
 and in floating point none is. A temperature without limits still is bounded by its dynamics: one
-walk through the rows in their order, as the chain of time runs, finds by how much. What costs money
-and has no limit, as a slack, is bounded by the cost of a plan that is known: whoever looks for the
-best plan need only look among those that are no worse.
+walk through the rows in their order, as the chain of time runs, finds by how much.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
-from engiagent.errors import EngiagentError
-from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import rules_of_core
+from engiagent.verify.levels.rows import Row
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Floats, Ints, Value
+from engiagent.verify.values import Bools, Floats, Ints, Value
 
 PASSES = 4
 WIDER = 1e-9  # far above the rounding of the walk; what it costs the bound is below its last digit
@@ -37,44 +32,28 @@ class _Block:
     high: Floats
 
 
-@dataclass(frozen=True)
-class NoWorse:
-    """Plans whose objective is no worse than that of the plan at hand.
-
-    ``sign`` is 1 where it is minimised, -1 where it is maximised.
-    """
-
-    objective: Value
-    sign: float
-
-
 def implied_bounds(
-    bench: Bench, core: Core, boxes: Mapping[str, Bounds], better: NoWorse | None = None
+    bench: Bench, rows: Iterable[Row], boxes: Mapping[str, Bounds]
 ) -> dict[str, Bounds]:
-    """Return the bounds of all variables, with infinite ones made finite where rows imply it.
-
-    With ``better`` they hold for plans only that are no worse than the one at hand.
-    """
+    """Return the bounds of all variables, with infinite ones made finite where rows imply it."""
     starts: dict[int, int] = {}
-    names: list[str] = []
+    names = [name for name in bench.variables if name in boxes]
     total = 0
-    for name, value in bench.variables.items():
-        if name in boxes:
-            starts[value.order] = total
-            names.append(name)
-            total += value.data.size
-    lower = np.concatenate([boxes[name].lower for name in names] or [np.zeros(0)])
-    upper = np.concatenate([boxes[name].upper for name in names] or [np.zeros(0)])
-    here = np.concatenate([bench.variables[name].data for name in names] or [np.zeros(0)])
+    for name in names:
+        value = bench.variables[name]
+        starts[value.order], total = total, total + value.data.size
+    lower, upper, here = (
+        np.concatenate(parts or [np.zeros(0)])
+        for parts in (
+            [boxes[name].lower for name in names],
+            [boxes[name].upper for name in names],
+            [bench.variables[name].data for name in names],
+        )
+    )
     open_ = ~np.isfinite(lower) | ~np.isfinite(upper)
-    blocks = _blocks(bench, core, starts, here, open_)
-    _walk(blocks, lower, upper)
-    if better is not None and better.objective.degree == 1:
-        value = better.objective
-        excess = arithmetic.add(value, values.constant(value.shown, value.unit), -1.0)
-        goal = _block(excess, "<=" if better.sign > 0 else ">=", starts, here, open_)
-        if goal is not None and _cut(goal, lower, upper):
-            _walk(blocks, lower, upper)
+    affine = [row for row in rows if row.excess.degree == 1]
+    blocks = [_block(row.excess, row.equal, starts, here, open_) for row in affine]
+    _walk([block for block in blocks if block is not None], lower, upper)
     result = dict(boxes)
     for name in names:
         value = bench.variables[name]
@@ -83,30 +62,8 @@ def implied_bounds(
     return result
 
 
-def _blocks(
-    bench: Bench, core: Core, starts: Mapping[int, int], here: Floats, open_: Floats
-) -> list[_Block]:
-    """Return the rows in which a variable without a bound stands."""
-    blocks = []
-    for rule in rules_of_core(core):
-        if not rule.hard:
-            continue
-        try:
-            frame = bench.evaluator.frame(rule.forall, rule.where)
-            ops, sides = bench.evaluator.sides(rule.expression, frame)
-        except EngiagentError:
-            continue  # a row that cannot be read implies nothing
-        for op, left, right in zip(ops, sides, sides[1:], strict=False):
-            value = arithmetic.add(left, right, -1.0)
-            if value.degree == 1:
-                block = _block(value, op, starts, here, open_)
-                if block is not None:
-                    blocks.append(block)
-    return blocks
-
-
 def _block(
-    value: Value, op: str, starts: Mapping[int, int], here: Floats, open_: Floats
+    value: Value, equal: bool, starts: Mapping[int, int], here: Floats, open_: Bools
 ) -> _Block | None:
     pieces = []
     for order, (rows, places, factors) in triplets(value).items():
@@ -127,8 +84,8 @@ def _block(
     fixed = np.bincount(rows, weights=factors * here[columns], minlength=value.data.size)
     constant = value.data - fixed
     slack = WIDER * (value.size + 1e-300)
-    low = np.where(op != "<=", -constant - slack, -np.inf)
-    high = np.where(op != ">=", -constant + slack, np.inf)
+    low = -constant - slack if equal else np.full_like(constant, -np.inf)
+    high = -constant + slack
     keep = useful[rows] & (factors != 0)
     return _Block(rows[keep], columns[keep], factors[keep], low, high)
 
@@ -187,22 +144,3 @@ def _tighten(
             upper[column] = ceiling + WIDER * abs(ceiling)
             changed = True
     return changed
-
-
-def _cut(row: _Block, lower: Floats, upper: Floats) -> bool:
-    """Derive bounds of the open variables of one long row in place, all at once."""
-    sign, limit = (1.0, row.high[0]) if np.isfinite(row.high[0]) else (-1.0, -row.low[0])
-    factors, columns = sign * row.coefficients, row.columns
-    ends = np.minimum(factors * lower[columns], factors * upper[columns])
-    known = np.isfinite(ends)
-    least = np.where(known, ends, 0.0)
-    total = float(least.sum())
-    # What is left for one variable, rounding added, where all others have their least values.
-    room = limit - (total - least) + WIDER * 1e-3 * float(np.abs(least).sum())
-    alone = np.count_nonzero(~known) - ~known == 0
-    bounds = room / factors
-    bounds = np.where(factors > 0, bounds + WIDER * np.abs(bounds), bounds - WIDER * np.abs(bounds))
-    up = alone & (factors > 0) & np.isposinf(upper[columns])
-    down = alone & (factors < 0) & np.isneginf(lower[columns])
-    upper[columns[up]], lower[columns[down]] = bounds[up], bounds[down]
-    return bool(up.any() or down.any())

@@ -2,23 +2,26 @@
 
 A convex function lies above its tangents, a concave one above its secant, a product above its
 McCormick planes, a maximum above each of its arguments. Every such piece holds wherever the
-variables are within their bounds; which of them are sharp is somebody else's question.
+variables are within their bounds; which of them are sharp is another question.
+A quadratic objective is written as a sum of squares, a root of squares as a norm.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from engiagent.verify.frames import Bools
+from engiagent.verify.functions import ELEMENTARY, Function
 from engiagent.verify.kinks import tail_weights
-from engiagent.verify.levels.forms import Form
-from engiagent.verify.values import EPSILON, Floats, Ints
+from engiagent.verify.levels.forms import Columns, Form, Matrix
+from engiagent.verify.values import EPSILON, Floats, Ints, Value
 
 SAFE = 32.0 * EPSILON
-Curve = tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
-"""A function of one number and its derivative."""
+MAX_TOGETHER = 400
+"""How many variables may be multiplied with one another for their form to be diagonalised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ def pieces_of(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]
         yield from _tail(block, side, point) if point is not None else ()
     elif block.kind == "norm":
         yield from _norm(block, side, point) if point is not None else ()
-    elif block.kind in _SHAPES:
+    else:
         yield from _curved(block, side, point)
 
 
@@ -217,7 +220,27 @@ def _norm(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
 # --- curves ------------------------------------------------------------------------------------
 
 
-def _power_shape(exponent: float, low: Floats, high: Floats) -> Floats:
+def _function_of(block: Block) -> Function | None:
+    """Return the function of one number that a block is, None where it is none."""
+    if block.kind == "power":
+        (exponent,) = (float(number[0]) for number in block.numbers)
+        return Function(
+            lambda z: z**exponent,
+            lambda z: exponent * z ** (exponent - 1),
+            partial(_bend_of_power, exponent),
+            0.0 if exponent % 1 else -np.inf,
+        )
+    if block.kind == "inverse":
+        (top,) = block.numbers
+        return Function(
+            lambda z: top / z,
+            lambda z: -top / z**2,
+            lambda low, high: _bend_of_power(-1.0, low, high) * np.sign(top),
+        )
+    return ELEMENTARY.get(block.kind)
+
+
+def _bend_of_power(exponent: float, low: Floats, high: Floats) -> Floats:
     """Return 1 where a power is convex over an interval, -1 where concave, 0 for neither."""
     whole = exponent == int(exponent)
     even = whole and int(exponent) % 2 == 0
@@ -233,26 +256,17 @@ def _power_shape(exponent: float, low: Floats, high: Floats) -> Floats:
     return shape
 
 
-def _curve(block: Block) -> tuple[Curve, Floats]:
-    """Return the function and where it is convex (1), concave (-1) or neither (0)."""
-    low, high = block.ends[0]
-    ones = np.ones_like(low)
-    if block.kind == "power":
-        (exponent,) = (float(number[0]) for number in block.numbers)
-        curve: Curve = (lambda z: z**exponent, lambda z: exponent * z ** (exponent - 1))
-        return curve, _power_shape(exponent, low, high)
-    if block.kind == "inverse":
-        (top,) = block.numbers
-        bend = np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0)) * np.sign(top)
-        return (lambda z: top / z, lambda z: -top / z**2), bend
-    if block.kind == "exp":
-        return (np.exp, np.exp), ones
-    if block.kind == "log":
-        return (np.log, lambda z: 1.0 / z), -ones
-    if block.kind == "sqrt":
-        return (np.sqrt, lambda z: 0.5 / np.sqrt(z)), -ones
-    bend = np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
-    return (np.tanh, lambda z: 1.0 - np.tanh(z) ** 2), bend
+def _range_of(block: Block, curve: Function) -> tuple[Floats, Floats]:
+    """Return the interval of a function that is monotone but at zero."""
+    if curve.bend is None:
+        return -np.ones(block.size), np.ones(block.size)
+    low, high = (np.maximum(end, curve.least) for end in block.ends[0])
+    ends = np.sort(np.stack([curve.value(low), curve.value(high)]), axis=0)
+    across = (low <= 0) & (high >= 0)
+    exponent = float(block.numbers[0][0]) if block.kind == "power" else 1.0
+    if block.kind == "inverse" or exponent < 0:
+        return np.where(across, -np.inf, ends[0]), np.where(across, np.inf, ends[1])
+    return np.where(across, 0.0, ends[0]) if exponent % 2 == 0 else ends[0], ends[1]
 
 
 def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
@@ -272,23 +286,21 @@ def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
     return np.asarray((low < 0) & (high > 0) & (side * at > 0) & holds & np.isfinite(far))
 
 
-_SHAPES = ("exp", "inverse", "log", "power", "sqrt", "tanh")
-_POSITIVE = ("log", "sqrt")
-
-
 def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
-    form, (low, high) = block.forms[0], block.ends[0]
-    (value, slope), shape = _curve(block)
-    if block.kind in _POSITIVE or (block.kind == "power" and block.numbers[0][0] % 1):
-        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    """Yield the tangents at a point, else the secants over the interval."""
+    curve = _function_of(block)
+    if curve is None or curve.bend is None:
+        return
+    form, shape = block.forms[0], curve.bend(*block.ends[0])
+    low, high = (np.maximum(end, curve.least) for end in block.ends[0])
     with np.errstate(all="ignore"):
         if point is not None:
             at = np.clip(form.at(point), low, high)
-            height, rise = value(at), slope(at)
+            height, rise = curve.value(at), curve.slope(at)
             usable = (shape == side) | _clear_of_the_bend(block, side, at)
         else:
-            at, height = low, value(low)
-            rise = np.where(high > low, (value(high) - height) / (high - low), 0.0)
+            at, height = low, curve.value(low)
+            rise = np.where(high > low, (curve.value(high) - height) / (high - low), 0.0)
             usable = shape == -side
         scale = np.abs(height) + np.abs(rise) * (
             np.abs(at)
@@ -303,3 +315,274 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
     moved = Form(line.matrix, line.constant + (height - rise * at), line.error)
     room = SAFE * (scale[rows] + np.abs(line.constant))
     yield Pieces(side, rows, _moved(moved, side, room))
+
+
+# --- blocks from values ------------------------------------------------------------------------
+
+
+def blocks_of(
+    columns: Columns, atoms: Sequence[Value], goal: Value, rows: Form, limits: Floats
+) -> tuple[Form, list[Block], Floats, Floats]:
+    """Return the objective, all blocks, the box with intervals of atoms, and the plan's columns.
+
+    Parameters
+    ----------
+    limits
+        The box, shape (2, columns); the intervals of atoms are filled in.
+    """
+    blocks = []
+    by_start: dict[int, Block] = {}
+    for value in atoms:
+        block = _block(columns, value, limits, by_start)
+        blocks.append(block)
+        by_start[block.start] = block
+        span = slice(block.start, block.start + block.size)
+        limits[:, span] = _interval(block)
+    objective = columns.form(goal)
+    used = np.zeros(columns.point.size, dtype=bool)
+    used[rows.matrix.indices] = True
+    for block in blocks:
+        for form in block.forms:
+            used[form.matrix.indices] = True
+    return _diagonal(objective, blocks, used, limits, columns.point)
+
+
+def _block(columns: Columns, value: Value, limits: Floats, known: dict[int, Block]) -> Block:
+    atom = value.atom
+    assert atom is not None
+    start, size = columns.starts[value.order], value.data.size
+    forms = [columns.form(parent) for parent in atom.parents]
+    if atom.kind == "quotient" and forms[0].is_constant:
+        return Block(
+            "inverse",
+            start,
+            size,
+            (forms[1],),
+            (forms[1].interval(*limits),),
+            None,
+            (np.broadcast_to(atom.parents[0].data, (size,)),),
+        )
+    if atom.kind == "product" and _alike(*forms):
+        return Block(
+            "power",
+            start,
+            size,
+            (forms[0],),
+            (forms[0].interval(*limits),),
+            None,
+            (np.array([2.0]),),
+        )
+    root = atom.kind == "sqrt" or (atom.kind == "power" and atom.numbers[0][0] == 0.5)
+    if root:
+        parts = _sum_of_squares(forms[0], known)
+        if parts is not None:
+            return Block("norm", start, size, (parts[0],), (forms[0].interval(*limits),), parts[1])
+    forms = [_wide(form, size) for form in forms] if atom.rows is None else forms
+    ends = [form.interval(*limits) for form in forms]
+    if atom.kind in ("max", "min") and len(forms) == 2:
+        ends.append(forms[0].plus(forms[1], -1.0).interval(*limits))
+    return Block(atom.kind, start, size, tuple(forms), tuple(ends), atom.rows, atom.numbers)
+
+
+def _wide(form: Form, size: int) -> Form:
+    return form if form.size == size else form.take(np.zeros(size, dtype=np.int64))
+
+
+def _alike(first: Form, second: Form) -> bool:
+    if first.size != second.size or not np.array_equal(first.constant, second.constant):
+        return False
+    return bool((first.matrix != second.matrix).nnz == 0)
+
+
+def _sum_of_squares(form: Form, known: dict[int, Block]) -> tuple[Form, Ints] | None:
+    """Return the forms whose squares add up to each row, and the rows; None when they do not."""
+    import scipy.sparse as sp
+
+    matrix = form.matrix.tocoo()
+    if (matrix.data < 0).any() or (form.constant < -form.error).any() or not matrix.nnz:
+        return None
+    taken, rows = [], []
+    for column, row, factor in zip(matrix.col, matrix.row, matrix.data, strict=True):
+        block = next((b for s, b in known.items() if s <= column < s + b.size), None)
+        if block is None or block.kind != "power" or block.numbers[0][0] != 2.0:
+            return None
+        inner = block.forms[0].take([int(column) - block.start])
+        taken.append(inner.times(np.array([np.sqrt(factor)])))
+        rows.append(int(row))
+    left = np.flatnonzero(form.constant > form.error)
+    for row in left:
+        blank = sp.csr_matrix((1, form.matrix.shape[1]))
+        kept = np.sqrt(form.constant[row] - form.error[row])
+        taken.append(Form(blank, np.array([kept]), np.zeros(1)))
+        rows.append(int(row))
+    stacked = Form(
+        sp.vstack([part.matrix for part in taken], format="csr"),
+        np.concatenate([part.constant for part in taken]),
+        np.concatenate([part.error for part in taken]),
+    )
+    return stacked, np.array(rows, dtype=np.int64)
+
+
+# --- intervals ---------------------------------------------------------------------------------
+
+
+def _interval(block: Block) -> Floats:
+    """Return an interval of every row of an atom, rounded outwards."""
+    with np.errstate(all="ignore"):
+        low, high = _ends(block)
+        room = 16 * EPSILON
+        low = np.where(np.isnan(low), -np.inf, low - room * np.abs(low))
+        high = np.where(np.isnan(high), np.inf, high + room * np.abs(high))
+    return np.stack([low, high])
+
+
+def _ends(block: Block) -> tuple[Floats, Floats]:
+    low, high = block.ends[0]
+    if block.kind in ("max", "min"):
+        join = np.maximum if block.kind == "max" else np.minimum
+        if block.rows is None:
+            pairs = block.ends[: len(block.forms)]
+            return (
+                np.asarray(join.reduce([p[0] for p in pairs])),
+                np.asarray(join.reduce([p[1] for p in pairs])),
+            )
+        start = -np.inf if block.kind == "max" else np.inf
+        found = np.full((2, block.size), start)
+        join.at(found[0], block.rows, low)
+        join.at(found[1], block.rows, high)
+        return found[0], found[1]
+    if block.kind == "tail":
+        return np.array([low.min()]), np.array([high.max()])
+    if block.kind == "product":
+        corners = [a * b for a in block.ends[0] for b in block.ends[1]]
+        corners = [np.where(np.isnan(c), 0.0, c) for c in corners]  # zero times infinity
+        infinite = ~np.isfinite(np.stack([*block.ends[0], *block.ends[1]])).all(axis=0)
+        least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+        return np.where(infinite, -np.inf, least), np.where(infinite, np.inf, most)
+    if block.kind == "piecewise":
+        ys = np.broadcast_to(block.numbers[1], (block.size, block.numbers[1].shape[1]))
+        return ys.min(axis=1), ys.max(axis=1)
+    if block.kind == "norm":
+        return np.zeros(block.size), np.sqrt(np.maximum(high, 0.0))
+    curve = _function_of(block)
+    if curve is None:
+        return np.full(block.size, -np.inf), np.full(block.size, np.inf)
+    return _range_of(block, curve)
+
+
+# --- quadratic objectives ----------------------------------------------------------------------
+
+
+def _diagonal(
+    objective: Form, blocks: list[Block], used: Bools, limits: Floats, point: Floats
+) -> tuple[Form, list[Block], Floats, Floats]:
+    """Write the products of the objective as sums of squares, where variables meet in products.
+
+    ``x' Q x`` with ``Q = V diag(d) V'`` is the sum of ``d (v' x)^2``: convex where d is positive,
+    whatever the single products are. What the decomposition misses is subtracted over the box.
+    """
+    import scipy.sparse as sp
+
+    cost = np.asarray(objective.matrix.toarray()).reshape(-1)
+    terms = _quadratic(cost, blocks, used)
+    if not any(block.kind == "product" for block, _ in terms):
+        return objective, blocks, limits, point
+    count = point.size
+    factors = [(block.forms[0].take(rows), block.forms[-1].take(rows)) for block, rows in terms]
+    first, second = (sp.vstack([pair[k].matrix for pair in factors], format="csr") for k in (0, 1))
+    weights = np.concatenate([cost[block.start + rows] for block, rows in terms])
+    a, b = (np.concatenate([pair[k].constant for pair in factors]) for k in (0, 1))
+    errors = [np.concatenate([pair[k].error for pair in factors]) for k in (0, 1)]
+    quadratic = first.T @ sp.diags(weights) @ second
+    quadratic = ((quadratic + quadratic.T) * 0.5).tocsr()
+    linear = first.T @ (weights * b) + second.T @ (weights * a)
+    reach = np.maximum(np.abs(limits[0]), np.abs(limits[1]))
+    touched = np.flatnonzero(np.diff(quadratic.indptr))
+    if not np.isfinite(reach[touched]).all():
+        return objective, blocks, limits, point
+    squares = _squares(quadratic, touched)
+    if squares is None:
+        return objective, blocks, limits, point
+    vectors, curvature, residual = squares
+    # |x' E x| <= |x|' |E| |x| over the box, and what the constants of the factors may be off.
+    lost = float(reach[touched] @ (residual @ reach[touched]))
+    sizes = [abs(m) @ np.where(np.isfinite(reach), reach, 0.0) for m in (first, second)]
+    lost += float(
+        np.abs(weights) @ (errors[0] * (sizes[1] + np.abs(b)) + errors[1] * (sizes[0] + np.abs(a)))
+    )
+    rounding = (
+        256 * EPSILON * float(np.abs(weights) @ ((sizes[0] + np.abs(a)) * (sizes[1] + np.abs(b))))
+    )
+    kept = cost.copy()
+    for block, rows in terms:
+        kept[block.start + rows] = 0.0
+    kept = kept + linear
+    many = curvature.size
+    matrix = sp.csr_matrix(np.concatenate([kept, curvature])[None, :])
+    wide = count + many
+    basis = sp.csr_matrix((many, wide), dtype=np.float64).tolil()
+    basis[:, touched] = vectors.T
+    form = Form(basis.tocsr(), np.zeros(many), np.zeros(many))
+    blocks = [resized(block, wide) for block in blocks]
+    limits = np.concatenate([limits, np.zeros((2, many))], axis=1)
+    square = Block(
+        "power", count, many, (form,), (form.interval(*limits),), None, (np.array([2.0]),)
+    )
+    limits[:, count:] = _interval(square)
+    point = np.concatenate([point, np.asarray(vectors.T @ point[touched]) ** 2])
+    constant = objective.constant + float((weights * a * b).sum()) - lost - rounding
+    return Form(matrix, constant, objective.error), [*blocks, square], limits, point
+
+
+def _quadratic(cost: Floats, blocks: Sequence[Block], used: Bools) -> list[tuple[Block, Ints]]:
+    """Return the products and squares of affine forms that stand in the objective alone."""
+    first_atom = min((block.start for block in blocks), default=0)
+    found = []
+    for block in blocks:
+        square = block.kind == "power" and block.numbers[0][0] == 2.0
+        if not (square or block.kind == "product"):
+            continue
+        if any((form.matrix.indices >= first_atom).any() for form in block.forms):
+            continue
+        places = np.arange(block.start, block.start + block.size)
+        rows = np.flatnonzero((cost[places] != 0) & ~used[places])
+        if rows.size:
+            found.append((block, rows))
+    return found
+
+
+def _squares(quadratic: Matrix, touched: Ints) -> tuple[Floats, Floats, Floats] | None:
+    """Return eigenvectors, eigenvalues and the size of what they miss, by groups of variables."""
+    from scipy.sparse.csgraph import connected_components
+
+    inner = quadratic[touched][:, touched]
+    count, label = connected_components(inner, directed=False)
+    if np.bincount(label, minlength=count).max(initial=0) > MAX_TOGETHER or touched.size > 4000:
+        return None
+    dense = np.asarray(inner.toarray())
+    vectors, curvature = np.zeros_like(dense), np.zeros(touched.size)
+    for group in range(count):
+        own = np.flatnonzero(label == group)
+        part = dense[np.ix_(own, own)]
+        d, v = np.linalg.eigh(part)
+        vectors[np.ix_(own, own)] = v
+        curvature[own] = d
+    # Curvature within rounding of zero is none; what that leaves out is in the residual.
+    curvature = np.where(
+        np.abs(curvature) <= 1e-13 * np.abs(curvature).max(initial=0.0), 0.0, curvature
+    )
+    residual = np.abs(dense - (vectors * curvature) @ vectors.T)
+    residual += (
+        8 * touched.size * EPSILON * (np.abs(vectors) * np.abs(curvature)) @ np.abs(vectors.T)
+    )
+    return vectors, curvature, residual
+
+
+def resized(block: Block, count: int) -> Block:
+    """Return a block whose forms have room for columns that came later."""
+    forms = []
+    for form in block.forms:
+        matrix = form.matrix.copy()
+        matrix.resize((form.size, count))
+        forms.append(Form(matrix, form.constant, form.error))
+    return replace(block, forms=tuple(forms))

@@ -12,11 +12,14 @@ import numpy as np
 
 from engiagent.verify.levels.forms import Form, Matrix
 from engiagent.verify.levels.minorants import Block, Pieces
-from engiagent.verify.levels.relaxed import Relaxation
+from engiagent.verify.levels.relaxed import Relaxation, safe_bound
 from engiagent.verify.values import Floats
 
 ITERATIONS: Final = 200_000
 """How many steps the linear solver may take; seconds would make results depend on the machine."""
+MARGINS: Final = (0.0, 1e-12, 1e-10, 1e-8)
+"""By how much of its cost (of the largest, where it has none) the reduced cost of a column without
+an end is kept off zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +55,38 @@ class Proposer:
         self.cost = cost / self.weight
         self._known: dict[int, tuple[Pieces, _Rows]] = {}
 
+    def bounded(
+        self, part: Relaxation, further: Sequence[Form] = ()
+    ) -> tuple[Floats, float | None] | None:
+        """Return the optimum of a part of the relaxation and its safe bound, None without any.
+
+        A reduced cost that is zero but for rounding loses the bound where a column has no end on
+        one side. Multipliers for a slightly cheaper column have one that rounding cannot turn; what
+        that costs is in the bound.
+
+        Parameters
+        ----------
+        part
+            The relaxation, perhaps in another box and with ``further`` rows behind its own.
+        """
+        found: tuple[Floats, float | None] | None = None
+        for margin in MARGINS:
+            solved = self(part.lower, part.upper, part.pieces, further, margin)
+            if solved is None:
+                break
+            bound = safe_bound(part, *solved[1:])
+            found = (solved[0], bound) if found is None or bound is not None else found
+            if bound is not None or np.isfinite([part.lower, part.upper]).all():
+                break
+        return found
+
     def __call__(
         self,
         lower: Floats,
         upper: Floats,
         pieces: Sequence[tuple[Block, Pieces]],
         further: Sequence[Form] = (),
+        margin: float = 0.0,
     ) -> tuple[Floats, Floats, Floats] | None:
         """Return an optimum and multipliers, None when the solver finds none.
 
@@ -67,6 +96,8 @@ class Proposer:
             The box.
         further
             More rows ``form <= 0``.
+        margin
+            By how much columns with one end cost less in the direction of the other.
 
         Returns
         -------
@@ -84,8 +115,10 @@ class Proposer:
         for block in self.relaxation.blocks:
             # What bounds an atom are its pieces, so that all multipliers are theirs.
             box[block.start : block.start + block.size] = -np.inf, np.inf
+        open_ends = np.isinf(upper).astype(float) - np.isinf(lower)
+        open_ends *= np.where(self.cost != 0, np.abs(self.cost), 1.0)
         result = linprog(
-            self.cost,
+            self.cost - margin * open_ends,
             A_ub=sp.vstack([b.matrix for b in blocks], format="csr") if over.size else None,
             b_ub=np.concatenate([b.limits for b in blocks]) if over.size else None,
             A_eq=self.exact.matrix if self.exact.factors.size else None,
@@ -151,22 +184,3 @@ def row_balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
         largest[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[filled])
     factors = 1.0 / np.where(largest > np.finfo(np.float64).tiny, largest, 1.0)
     return scaled(matrix, rows=factors), factors
-
-
-def least_change(matrix: Matrix, room: Floats, rise: Floats, fall: Floats) -> Floats | None:
-    """Return the least change ``x`` with ``matrix x <= room``, in ``-fall`` to ``rise``.
-
-    It is a proposal: nothing is proven until the checker has computed with it.
-    """
-    import scipy.sparse as sp
-    from scipy.optimize import linprog
-
-    size = len(rise)
-    answer = linprog(
-        np.ones(2 * size),
-        A_ub=sp.hstack([matrix, -matrix]).tocsr(),
-        b_ub=room,
-        bounds=np.column_stack((np.zeros(2 * size), np.concatenate((rise, fall)))),
-        method="highs",
-    )
-    return None if answer.x is None else np.asarray(answer.x[:size] - answer.x[size:])

@@ -1,14 +1,30 @@
-"""A programme whose nonlinear parts are pieces, and the bound that multipliers prove of it."""
+r"""A programme whose nonlinear parts are affine pieces, and the bound that multipliers prove of it.
 
-from dataclasses import dataclass, field, replace
+For a minimisation over rows :math:`h(x) \le 0` (some :math:`= 0`) within :math:`l \le x \le u`,
+
+.. math:: f(x) \ge f_0 + y^T h_0 + \min_{l \le x \le u} d^T x, \qquad d = \nabla f + A^T y
+
+holds for every allowed :math:`x` and any multipliers of the right sign, whoever proposes them:
+wrong ones only make the bound weak. Rounding is subtracted by an a-priori error bound, in the
+manner of A. Neumaier and O. Shcherbina, doi:10.1007/s10107-003-0433-3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from engiagent.verify.frames import Bools
+from engiagent.units.unit import Unit
+from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
+from engiagent.verify.levels.rows import Row
+from engiagent.verify.schedule import Multipliers
 from engiagent.verify.values import EPSILON, Floats, Ints
+
+SUMMED: Final = 512
+"""Roundings in a sum that numpy takes in pairs, and in its terms."""
 
 
 @dataclass(eq=False)
@@ -62,48 +78,26 @@ class Relaxation:
         return (Pieces(side, rows, Form(blank, end[rows], np.zeros(rows.size))),)
 
 
-def piece_rows(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
-    """Return all pieces stacked, the column of the atom of each row, and its side."""
-    count = relaxation.lower.size
-    forms = stacked([piece.form for _, piece in relaxation.pieces], count)
-    empty = [np.zeros(0, dtype=np.int64)]
-    atoms = np.concatenate([b.start + p.rows for b, p in relaxation.pieces] or empty)
-    sides = np.concatenate([np.full(p.rows.size, p.side) for _, p in relaxation.pieces] or empty)
-    return forms, atoms, sides
+def safe_bound(relaxation: Relaxation, y: Floats, w: Floats | None = None) -> float | None:
+    """Return the bound that multipliers prove, rounding subtracted; None when it is lost.
 
-
-DEARER: Final = (1 + 1e-10, 1 + 1e-9, 1 + 1e-8)
-"""What an objective is multiplied by, where a bound of it is lost otherwise."""
-
-
-def bound_of_better(relaxation: Relaxation, y: Floats, w: Floats, value: float) -> float | None:
-    r"""Return a bound for all plans that cost no more than ``value``, itself at most that.
-
-    What has a cost and no limit, as a slack, needs a slope that rounding cannot turn. Of such plans
-    it may be said that they cost a little more than they do, by no more than ``value`` would:
-    :math:`f \ge (1 + \varepsilon) f - \varepsilon v` wherever :math:`f \le v`.
+    Parameters
+    ----------
+    y
+        Of the rows; those on the wrong side count as zero.
+    w
+        Weights of the pieces, by which those of one atom are combined; None where there are none.
     """
-    found = safe_bound(relaxation, y, w)
-    if found is not None or not np.isfinite(value):
-        return found
-    goal = relaxation.objective
-    for weight in DEARER:
-        dearer = Form(goal.matrix * weight, goal.constant * weight, goal.error * weight)
-        found = safe_bound(replace(relaxation, objective=dearer), y, w)
-        if found is not None:
-            return min(found - (weight - 1.0) * value - EPSILON * abs(value), value)
-    return None
-
-
-def safe_bound(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
-    """Return the bound that multipliers prove, rounding subtracted; None when it is lost."""
     objective, rows = relaxation.objective, relaxation.rows
+    y = np.where(relaxation.equal, y, np.maximum(y, 0.0))
+    w = np.zeros(0) if w is None else w
     slopes = np.asarray(objective.matrix.toarray()).reshape(-1) + rows.matrix.T @ y
     sizes = np.asarray(abs(objective.matrix).toarray()).reshape(-1) + abs(rows.matrix).T @ np.abs(y)
     constant = float(objective.constant[0]) + float((y * rows.constant).sum())
     doubt = float(objective.error[0]) + float((np.abs(y) * rows.error).sum())
     size = abs(float(objective.constant[0])) + float(np.abs(y * rows.constant).sum())
-    pieces, atoms, sides = piece_rows(relaxation)
+    drift = 0.0
+    pieces, atoms, sides = _stacked_pieces(relaxation)
     for block in reversed(relaxation.blocks):
         span = slice(block.start, block.start + block.size)
         slope = slopes[span].copy()
@@ -120,21 +114,31 @@ def safe_bound(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
             ends = np.where(slope > 0, relaxation.lower[span], relaxation.upper[span])
             constant += float((slope[rest] * ends[rest]).sum())
             size += float(np.abs(slope[rest] * ends[rest]).sum())
-        size += _unsettled(sizes[span], slope, relaxation.lower[span], relaxation.upper[span])
+        drift += _unsettled(sizes[span], slope, relaxation.lower[span], relaxation.upper[span])
         slopes[span] = 0.0
         sizes[span] = 0.0
     reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
-    # Rounding adds up along the columns of the matrices and along sums that numpy takes in pairs.
-    terms = 512 + 8 * len(relaxation.blocks) + _tallest(rows) + _tallest(pieces)
+    # Rounding adds up along the columns of the matrices, and along sums that numpy takes in pairs.
+    terms = 16 + 8 * len(relaxation.blocks) + _tallest(rows) + _tallest(pieces)
     with np.errstate(all="ignore"):
         ends = np.where(slopes > 0, relaxation.lower, relaxation.upper)
         least = np.where(slopes == 0, 0.0, slopes * ends)
         # Where a column has one end only, a slope beyond its rounding points there for certain.
         certain = np.isinf(reach) & (np.abs(slopes) > EPSILON * terms * sizes)
         reach = np.where(certain, np.abs(ends), reach)
-        size += float(np.where(sizes > 0, sizes * reach, 0.0).sum())
-    bound = constant + float(least.sum()) - doubt - EPSILON * terms * size
+        drift += float(np.where(sizes > 0, sizes * reach, 0.0).sum())
+        size += float(np.abs(least).sum())
+    bound = constant + float(least.sum()) - doubt - EPSILON * (terms * drift + SUMMED * size)
     return bound if np.isfinite(bound) else None
+
+
+def _stacked_pieces(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
+    """Return all pieces stacked, the column of the atom of each row, and its side."""
+    forms = stacked([piece.form for _, piece in relaxation.pieces], relaxation.lower.size)
+    empty = [np.zeros(0, dtype=np.int64)]
+    atoms = np.concatenate([b.start + p.rows for b, p in relaxation.pieces] or empty)
+    sides = np.concatenate([np.full(p.rows.size, p.side) for _, p in relaxation.pieces] or empty)
+    return forms, atoms, sides
 
 
 def _tallest(form: Form) -> int:
@@ -160,3 +164,62 @@ def _shares(w: Floats, rows: Ints, size: int) -> tuple[Floats, Bools]:
     even = np.where(total[rows] > 0, 0.0, 1.0 / np.maximum(there[rows], 1))
     share = np.where(total[rows] > 0, w / np.where(total[rows] > 0, total[rows], 1.0), even)
     return share, there > 0
+
+
+# --- multipliers that came with a schedule ------------------------------------------------------
+
+
+def weights_of(
+    rows: Sequence[Row], given: Mapping[str, Multipliers], scale: Unit | None, sign: float
+) -> Floats:
+    """Return one multiplier for each row ``form <= 0``, zero where none was given.
+
+    Parameters
+    ----------
+    given
+        By constraint id; those of a chain's n-th comparison may be named ``id__n``. A positive
+        one belongs to a lower limit.
+    scale
+        The unit of the objective, None for a ray.
+    sign
+        -1 for a maximisation, whose multipliers have the other sign.
+
+    Raises
+    ------
+    EvaluationError
+        When the multipliers do not fit their rows.
+    """
+    chains: dict[str, list[Row]] = {}
+    for row in rows:
+        chains.setdefault(row.rule.id, []).append(row)
+    parts = [np.zeros(0)]
+    for row in rows:
+        chain, whole = chains[row.rule.id], given.get(row.rule.id)
+        own = given.get(f"{row.rule.id}__{row.number}")
+        middle = len(chain) == 2 and len({one.op for one in chain}) == 1
+        if middle and whole is not None and f"{row.rule.id}__2" not in given:
+            # ``low <= middle <= high`` has one multiplier, that of the middle: its sign says which.
+            y = _fit(whole, row, scale) * sign
+            y = np.maximum(y if (row.number == 1) == (row.op != ">=") else -y, 0.0)
+        else:
+            chosen = own or (whole if row.number == 1 else None)
+            y = np.zeros(row.excess.data.size) if chosen is None else _fit(chosen, row, scale)
+            y = y * (sign if row.op == ">=" else -sign)
+        # Without a statement about all plans a nonlinear row counts for nothing.
+        parts.append(np.zeros(y.size) if row.excess.degree > 1 else y)
+    return np.concatenate(parts)
+
+
+def _fit(multipliers: Multipliers, row: Row, scale: Unit | None) -> Floats:
+    """Return multipliers for the rows of a frame, in SI; NaN marks rows that do not exist."""
+    data, size = multipliers.data, row.excess.data.size
+    if data.size != size:
+        data = data[~np.isnan(data)]
+    if data.size != size:
+        raise EvaluationError(f"{multipliers.data.size} multipliers for {size} rows")
+    # A multiplier that is no finite number proves nothing; zero is always valid.
+    data = np.where(np.isfinite(data), data, 0.0)
+    if multipliers.unit is not None:
+        return data * multipliers.unit.scale
+    unit = row.excess.unit.difference()
+    return data * (scale.scale if scale is not None else 1.0) / unit.scale

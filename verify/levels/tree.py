@@ -8,10 +8,8 @@ hangs on the solver that proposes them. The search is limited by cases, not seco
 not depend on the machine.
 """
 
-import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,18 +17,18 @@ import numpy as np
 from engiagent.blueprint.document import Core
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
+from engiagent.verify.levels.branching import Solved, least_over_cases
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.proposing import Proposer
-from engiagent.verify.levels.relaxation import CLOSE, least_violation, needs_of, prepared
-from engiagent.verify.levels.relaxed import Relaxation, safe_bound
+from engiagent.verify.levels.relaxation import CLOSE, least_violation, needs_of, programme_of
+from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.values import Floats
 
 METHOD: Final = "bound over all cases, each recomputed from multipliers"
-CASES: Final = 400
 LARGEST: Final = 20_000
 """Columns above which no cases are tried."""
 WHOLE: Final = 1e-6
@@ -47,16 +45,8 @@ class Case:
     rows: tuple[Form, ...] = ()
 
 
-@dataclass(order=True, frozen=True)
-class _Open:
-    bound: float
-    number: int
-    case: Case = field(compare=False)
-    optimum: Floats = field(compare=False)
-
-
 def bound_by_cases(
-    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds]
+    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
 ) -> DualBound:
     """Return a bound of the objective from below (from above when maximising), in SI.
 
@@ -65,79 +55,73 @@ def bound_by_cases(
     core
         Variables of type ``integer`` and ``binary`` have to be whole.
     """
-    made = prepared(bench, core, objective, boxes)
-    if isinstance(made, str):
-        return DualBound(None, reason=made)
-    relaxation, point, whole = made
-    if relaxation.lower.size > LARGEST:
+    built = programme_of(bench, core, objective, boxes)
+    if isinstance(built, str):
+        return DualBound(None, reason=built)
+    if built.relaxation.lower.size > LARGEST:
         return DualBound(None, reason=f"more than {LARGEST} columns: no cases were tried")
-    sign = 1.0 if objective.sense == "minimize" else -1.0
-    value = sign * float(objective.node.data[0])
-    found = _search(relaxation, point, whole, value)
-    return DualBound(None if found is None else sign * found)
+    relaxation, point, value = built.relaxation, built.point, built.value
+    needs = needs_of(relaxation)
+    for at in (None, point):
+        relaxation.add_pieces(needs, at)
+    search = _Search(relaxation, point, built.whole, needs, Proposer(relaxation, point))
+    close = value - CLOSE * max(abs(value), 1e-9)
+    found = least_over_cases(
+        Case(relaxation.lower, relaxation.upper),
+        lambda case: search.solved(case, close),
+        search.halves,
+        close,
+    )
+    return DualBound(None if found is None else built.sign * found[0], method=METHOD)
 
 
-def _search(relaxation: Relaxation, point: Floats, whole: Floats, value: float) -> float | None:
-    """Return the least bound over all cases; None when one has no bound."""
-    enough = value - CLOSE * max(abs(value), 1e-9)
-    numbers = count()
-    waiting: list[_Open] = []
-    closed = np.inf
-    first = Case(relaxation.lower, relaxation.upper)
-    fresh = [first]
-    needs, propose = needs_of(relaxation), Proposer(relaxation, point)
-    for _ in range(CASES):
-        for case in fresh:
-            bound, optimum = _sharpened(relaxation, propose, needs, case, point, enough)
-            if bound is None:
-                return None
-            if bound >= enough or optimum is None:
-                closed = min(closed, bound)
-            else:
-                heapq.heappush(waiting, _Open(bound, next(numbers), case, optimum))
-        if not waiting:
-            break
-        worst = heapq.heappop(waiting)
-        fresh = list(_halves(relaxation, worst, whole))
-        if not fresh:  # nothing left to choose: the relaxation itself is what is weak
-            closed = min(closed, worst.bound)
-            fresh = []
-            break
-    else:
-        closed = min([closed, *[item.bound for item in waiting]])
-        return closed if not fresh or waiting else None
-    return float(min([closed, *[item.bound for item in waiting]]))
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A relaxation over whose cases a bound is sought."""
 
+    relaxation: Relaxation
+    point: Floats
+    whole: Floats
+    needs: Bools
+    propose: Proposer
 
-def _sharpened(
-    relaxation: Relaxation,
-    propose: Proposer,
-    needs: Bools,
-    case: Case,
-    point: Floats,
-    enough: float,
-) -> tuple[float | None, Floats | None]:
-    """Return what :func:`_solved` does, after tangents where the optimum of the case lies.
+    def solved(self, case: Case, enough: float) -> Solved[float] | None:
+        """Return the safe bound of a case and the optimum of its relaxation.
 
-    They hold in every case, so that they stay.
-    """
-    bound, optimum = _solved(relaxation, propose, case, point)
-    for _ in range(SHARPER):
-        if (
-            bound is None
-            or optimum is None
-            or bound >= enough
-            or not _cut(relaxation, needs, optimum)
-        ):
-            break
-        sharper, place = _solved(relaxation, propose, case, point)
-        if sharper is None:
-            break
-        gained = sharper - bound
-        bound, optimum = max(bound, sharper), place
-        if not gained > CLOSE * max(abs(bound), 1e-9):
-            break
-    return bound, optimum
+        Tangents are added where the optimum lies off its curves; they hold in every case, so that
+        they stay.
+        """
+        found = self._once(case)
+        for _ in range(SHARPER):
+            if (
+                found is None
+                or found.optimum is None
+                or found.bound >= enough
+                or not _cut(self.relaxation, self.needs, found.optimum)
+            ):
+                break
+            sharper = self._once(case)
+            if sharper is None:
+                break
+            gained = sharper.bound - found.bound
+            found = Solved(max(found.bound, sharper.bound), sharper.optimum)
+            if not gained > CLOSE * max(abs(found.bound), 1e-9):
+                break
+        return found
+
+    def _once(self, case: Case) -> Solved[float] | None:
+        if (case.lower > case.upper).any():
+            return Solved(np.inf, None)
+        part = _part(self.relaxation, case)
+        solved = self.propose.bounded(part, case.rows)
+        if solved is None:
+            least = least_violation(part, self.point)
+            return Solved(np.inf, None) if least is not None and least > 0 else None
+        return None if solved[1] is None else Solved(solved[1], solved[0])
+
+    def halves(self, case: Case, x: Floats) -> list[Case]:
+        """Return the cases into which one falls; none when its optimum keeps everything."""
+        return list(_halves(self.relaxation, case, x, self.whole))
 
 
 def _cut(relaxation: Relaxation, needs: Bools, x: Floats) -> bool:
@@ -189,34 +173,18 @@ def _narrowed(relaxation: Relaxation, case: Case) -> Iterator[tuple[Block, Piece
                     yield block, Pieces(side, piece.rows[keep], piece.form.take(keep))
 
 
-def _solved(
-    relaxation: Relaxation, propose: Proposer, case: Case, point: Floats
-) -> tuple[float | None, Floats | None]:
-    """Return the safe bound of a case and the optimum of its relaxation; infinite for no plan."""
-    if (case.lower > case.upper).any():
-        return np.inf, None
-    part = _part(relaxation, case)
-    solved = propose(case.lower, case.upper, part.pieces, case.rows)
-    if solved is None:
-        least = least_violation(part, point)
-        return (np.inf, None) if least is not None and least > 0 else (None, None)
-    optimum, y, w = solved
-    return safe_bound(part, y, w), optimum
-
-
-def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
+def _halves(relaxation: Relaxation, case: Case, x: Floats, whole: Floats) -> Iterator[Case]:
     """Yield the cases into which one falls; none when its optimum already keeps everything."""
-    x = at.optimum
     steps = np.where(whole > 0, whole, 1.0)
     count = x / steps
     off = np.where(whole > 0, np.abs(count - np.round(count)), 0.0)
     place = int(np.argmax(off))
     if off[place] > WHOLE:
-        down, up = at.case.upper.copy(), at.case.lower.copy()
+        down, up = case.upper.copy(), case.lower.copy()
         down[place] = np.floor(count[place]) * steps[place]
         up[place] = np.ceil(count[place]) * steps[place]
-        yield replace(at.case, upper=np.minimum(down, at.case.upper))
-        yield replace(at.case, lower=np.maximum(up, at.case.lower))
+        yield replace(case, upper=np.minimum(down, case.upper))
+        yield replace(case, lower=np.maximum(up, case.lower))
         return
     worst: tuple[float, tuple[Form, ...], int] = (0.0, (), 0)
     for block in relaxation.blocks:
@@ -233,22 +201,21 @@ def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
             worst = (float(miss[row] / scale), sided, block.start + row)
             turn = side
     if not worst[1]:
-        yield from _settled(relaxation, at, whole)
+        yield from _settled(relaxation, case, x, whole)
         return
     import scipy.sparse as sp
 
     pick = sp.csr_matrix(([turn], ([0], [worst[2]])), shape=(1, x.size))
     atom = Form(pick, np.zeros(1), np.zeros(1))
     for form in worst[1]:
-        yield replace(at.case, rows=(*at.case.rows, form.plus(atom, -1.0)))
+        yield replace(case, rows=(*case.rows, form.plus(atom, -1.0)))
 
 
-def _settled(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
+def _settled(relaxation: Relaxation, case: Case, x: Floats, whole: Floats) -> Iterator[Case]:
     """Yield cases of a whole number with room in a product that the relaxation has wrong.
 
     At its value in the optimum it is fixed in one of them, so that the product becomes exact.
     """
-    x, case = at.optimum, at.case
     room = (whole > 0) & (case.lower < case.upper)
     worst, place = WHOLE, -1
     for block in relaxation.blocks:

@@ -15,11 +15,11 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.run.certify import certify
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.exact import bounds, proposals
+from engiagent.verify.exact import bounds
 from engiagent.verify.exact.feasibility import findings_of
-from engiagent.verify.exact.numbers import fraction
+from engiagent.verify.exact.numbers import fraction, listed, read_off
 from engiagent.verify.exact.programme import ExactProgramme, Linear, linear_of, programme_of
-from engiagent.verify.exact.tree import bound_over_cases
+from engiagent.verify.levels.relaxed import weights_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series
 
@@ -124,10 +124,8 @@ def dot(row: list[Fraction], x: list[Fraction]) -> Fraction:
 def bound(programme: ExactProgramme, system: Linear, weights: Any, digits: int = 17) -> Fraction:
     """Return the exact bound in EUR for multipliers in EUR/kWh."""
     multipliers = {"rows": Multipliers(np.asarray(weights, float), parse_unit("EUR/kWh"))}
-    y = bounds.weights_of(programme, system, multipliers, None, 1, digits)
-    assert programme.objective is not None
-    ends = system.lower, system.upper
-    found = bounds.dual_bound(system, programme.objective, programme.point, 1, y, ends)
+    y = weights_of(programme.rows, multipliers, None, 1)
+    found = bounds.dual_bound(system, read_off(y, digits), (system.lower, system.upper))
     assert found.value is not None
     return found.value
 
@@ -146,19 +144,19 @@ def test_no_multipliers_prove_more_than_the_best_vertex_and_the_right_ones_all_o
     best = min((dot([fraction(v) for v in c], x) for x in vertices(a, b)), default=None)
     claimed = bound(programme, system, noise)
     if best is None:
-        found = proposals.ray(system, programme.point)
+        found = bounds.proposed_ray(system)
         assert found is not None
-        weights = np.array(bounds.read_off(found, 17), dtype=object)
-        margin = bounds.farkas_margin(system, weights, (system.lower, system.upper)).value
+        ends = system.lower, system.upper
+        margin = bounds.dual_bound(system, read_off(found, 17), ends, ray=True).value
         assert margin is not None
         # A conflict by nothing but the last digit is beyond a ray in doubles, and said so.
         assert margin > 0 or abs(margin) < Fraction(1, 10**6)
         return
     assert claimed <= best
     assert programme.objective is not None
-    proposed = proposals.optimal_weights(system, programme.objective, programme.point, 1)
+    proposed = bounds.proposed(system)
     if proposed is not None:
-        tight = bound(programme, system, proposed * float(KILOWATT_HOUR))
+        tight = bound(programme, system, proposed[1] * float(KILOWATT_HOUR))
         assert tight <= best
         assert best - tight <= Fraction(1, 10**9) * (1 + abs(best))
 
@@ -183,7 +181,7 @@ def test_the_bound_of_the_relaxation_is_one_of_whole_numbers_and_their_count_is_
         best = min(values)[0]
         assert bound(programme, system, weights) <= best
         assert programme.objective is not None
-        over = bound_over_cases(system, programme.objective, programme.point, 1)
+        over = bounds.bound_over_cases(system, programme.objective.data[0])
         assert over is not None
         assert over[0] <= best
         # A case as good as the plan is closed; beyond that nothing of the optimum is lost.
@@ -244,7 +242,7 @@ def test_a_ray_of_the_wrong_sign_or_of_other_rows_proves_nothing() -> None:
     _, system = exactly(document([[1.0, 1, 1], [0, 0, 1]], [13.0, 1.0], [1.0] * N), [0.0] * N)
     ends = system.lower, system.upper
     for weights, proves in (([1, 0], True), ([-1, 0], False), ([0, 1], False), ([0, 0], False)):
-        y = np.array([Fraction(w) for w in weights], dtype=object)
-        margin = bounds.farkas_margin(system, y, ends).value
+        y = listed(Fraction(w) for w in weights)
+        margin = bounds.dual_bound(system, y, ends, ray=True).value
         assert margin is not None
         assert (margin > 0) is proves
