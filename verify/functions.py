@@ -40,13 +40,54 @@ OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
     "weekday": clocks.weekday,
 }
 
-ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "cos": lambda x: (np.cos(x), -np.sin(x)),
-    "exp": lambda x: (np.exp(x), np.exp(x)),
-    "log": lambda x: (np.log(x), 1.0 / x),
-    "sin": lambda x: (np.sin(x), np.cos(x)),
-    "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
-    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
+
+@dataclass(frozen=True)
+class Elementary:
+    """What the checker knows of a function of one pure number, by itself.
+
+    Attributes
+    ----------
+    bend
+        1 where it is convex over intervals, -1 where concave, 0 for neither; None for a function
+        that no line can stand for.
+    least
+        Where its domain begins.
+    range
+        Between which values it stays; None for one that grows, which its ends say.
+    """
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    bend: Callable[[Floats, Floats], Floats] | None = None
+    least: float = -np.inf
+    range: tuple[float, float] | None = None
+
+    def ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest value over intervals."""
+        if self.range is not None:
+            return np.full(low.shape, self.range[0]), np.full(low.shape, self.range[1])
+        return self.value(np.maximum(low, self.least)), self.value(np.maximum(high, self.least))
+
+
+def _convex(low: Floats, high: Floats) -> Floats:
+    return np.ones_like(low)
+
+
+def _concave(low: Floats, high: Floats) -> Floats:
+    return -np.ones_like(low)
+
+
+def _step(low: Floats, high: Floats) -> Floats:
+    return np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
+
+
+ELEMENTARY: dict[str, Elementary] = {
+    "cos": Elementary(np.cos, lambda x: -np.sin(x), range=(-1.0, 1.0)),
+    "exp": Elementary(np.exp, np.exp, _convex),
+    "log": Elementary(np.log, lambda x: 1.0 / x, _concave, least=0.0),
+    "sin": Elementary(np.sin, np.cos, range=(-1.0, 1.0)),
+    "sqrt": Elementary(np.sqrt, lambda x: 0.5 / np.sqrt(x), _concave, least=0.0),
+    "tanh": Elementary(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2, _step),
 }
 
 
@@ -66,9 +107,9 @@ def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
-        result = arithmetic.function(
-            node.function, argument, *ELEMENTARY[node.function](inside.data), unit
-        )
+        own = ELEMENTARY[node.function]
+        slope = own.slope(inside.data)
+        result = arithmetic.function(node.function, argument, own.value(inside.data), slope, unit)
     return finite(evaluator, node.function, result, (argument,), frame)
 
 

@@ -11,6 +11,7 @@ into single units by letting the one stop that has run the longest.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from engiagent.formulations.components.fragment import OPERATION, Fragment
 from engiagent.formulations.components.reader import Reader
 
 ROUNDING = 1e-9
-"""The slots of every unit that can switch; :func:`switching` adds the cost of a start."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
         return Running(Fragment(), "", count)
     on = f"{reader.name}_on"
     many = count or "1"
-    whole = "integer" if count else "continuous"
+    whole: Literal["integer", "continuous"] = "integer" if count else "continuous"
     before = reader.optional("initially_on") or "0"
     states = (
         reader.variable(

@@ -6,6 +6,8 @@ cooling are decisions, on a bus of heat or cold taken from there. With the optio
 may be left by the quantity ``discomfort``.
 """
 
+from typing import Any
+
 from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.heat_network import Inputs, comfort, network_of
 from engiagent.formulations.components.reader import Reader
@@ -17,7 +19,7 @@ SIZES = ("mass_capacity", "mass_area", "surface_area", "window_conductance", "op
 
 def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a zone of ISO 13790."""
-    sizes = {slot: reader.number(slot) for slot in SIZES}
+    sizes: dict[str, Any] = {slot: reader.number(slot) for slot in SIZES}
     try:
         zone = Zone5R1C(**sizes)
         network = zone.network(reader.number("ventilation"))

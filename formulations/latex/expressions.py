@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,
@@ -46,7 +47,7 @@ RELATIONS: Final = {
 }
 _SIGNS: Final = {"+": "+", "-": "-", "*": r"\cdot"}
 _BREAK: Final = r" \\ "
-_STANDARD: Final = frozenset(["cos", "exp", "log", "max", "min", "sin", "tanh"])
+_COMMANDS: Final = {"max": r"\max", "min": r"\min"} | {n: f.latex for n, f in ELEMENTARY.items()}
 _REDUCTIONS: Final = {
     "sum": r"\sum",
     "sumsq": r"\sum",
@@ -184,7 +185,7 @@ class Printer:
     # -- functions ------------------------------------------------------------------------------
 
     def _function(self, name: str, inner: str) -> str:
-        shown = f"\\{name}" if name in _STANDARD else rf"\operatorname{{{escaped(name)}}}"
+        shown = _COMMANDS.get(name) or rf"\operatorname{{{escaped(name)}}}"
         return rf"{shown}\left({inner}\right)"
 
     def _call(self, node: Call) -> str:

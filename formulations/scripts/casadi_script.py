@@ -7,6 +7,7 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify, has_roots
 from engiagent.formulations.compile import compile_blueprint
@@ -34,12 +35,7 @@ class Casadi:
     nothing = "ca.DM.zeros({count})"
     matrix = "ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))"
     functions: ClassVar[dict[str, str]] = {
-        "exp": "ca.exp",
-        "log": "ca.log",
-        "sqrt": "ca.sqrt",
-        "sin": "ca.sin",
-        "cos": "ca.cos",
-        "tanh": "ca.tanh",
+        **{name: f"ca.{function.casadi}" for name, function in ELEMENTARY.items()},
         "abs": "ca.fabs",
     }
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -39,9 +40,7 @@ class Cvxpy:
     nothing = "cp.Constant(np.zeros({count}))"
     matrix = "sp.csr_array(({data}, {indices}, {starts}), shape={shape})"
     functions: ClassVar[dict[str, str]] = {
-        "exp": "cp.exp",
-        "log": "cp.log",
-        "sqrt": "cp.sqrt",
+        **{name: f"cp.{f.cvxpy}" for name, f in ELEMENTARY.items() if f.cvxpy is not None},
         "abs": "cp.abs",
     }
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.program import ColumnBlock, Goal, Program, RowBlock
 from engiagent.formulations.scripts.algebra import Algebra, listed, number
 from engiagent.formulations.scripts.naming import Names
@@ -24,7 +25,7 @@ class Pyomo:
     quadratic: ClassVar[str] = ""
     functions: ClassVar[dict[str, str]] = {
         "abs": "every(abs)",
-        **{name: f"every(pyo.{name})" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
+        **{name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
     }
 
     def times(self, coefficients: str, vector: str) -> str:

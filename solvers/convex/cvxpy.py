@@ -16,7 +16,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Floats, Form, atoms
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import factor, hessian
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
@@ -340,8 +340,7 @@ def _quotient(atom: Atom, inner: list[Any]) -> Any:
 
 _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
     "abs": _of("abs"),
-    "exp": _of("exp"),
-    "log": _of("log"),
+    **{name: _of(f.cvxpy) for name, f in ELEMENTARY.items() if f.cvxpy is not None},
     "max": _extreme,
     "min": _extreme,
     "power": _power,

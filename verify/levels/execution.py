@@ -102,10 +102,11 @@ class Plant:
         wanted, written = unit_text or slot.unit, unit.parameters.get(name)
         if written is None and slot.required:
             raise EvaluationError(f"{unit.name} has no {name}")
-        if written is None and slot.number is None:
-            return None
         if written is None:
-            return values.wide(np.array([float(slot.number)]), self.periods(unit).size)
+            usual = slot.number
+            if usual is None:
+                return None
+            return values.wide(np.array([float(usual)]), self.periods(unit).size)
         numbers = self.number(unit, written, wanted)
         noise = self.noise.get((unit.name, name))
         return numbers if noise is None else numbers + noise

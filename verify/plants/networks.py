@@ -73,7 +73,8 @@ def _execute_zone(unit: Unit) -> Run:
     ambient = unit.series("ambient_temperature")
     supply = unit.slot("supply_temperature")
     internal, solar = unit.series("internal_gains"), unit.series("solar_gains")
-    load, excesses = np.zeros(ambient.size), []
+    load = np.zeros(ambient.size)
+    excesses: list[Excess] = []
     for series, _, _, sign in WAYS:
         power = unit.claimed(series)
         if power is None and series == "heating":

@@ -45,8 +45,8 @@ class Unit:
         return self.declared.model
 
     @property
-    def scheme(self) -> str:
-        """The scheme by which the plan was made, as ``exact``."""
+    def scheme(self) -> str | None:
+        """The scheme by which the plan was made, as ``exact``; None where that is not said."""
         return self.declared.scheme
 
     @property
