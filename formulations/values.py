@@ -16,7 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.functions import ELEMENTARY, Function
+from engiagent.blueprint.functions import ELEMENTARY as ELEMENTARY  # for solvers, too
+from engiagent.blueprint.functions import Function as Function
 from engiagent.blueprint.interpolation import interpolated
 
 Floats = npt.NDArray[np.float64]

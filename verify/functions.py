@@ -40,54 +40,49 @@ OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
     "weekday": clocks.weekday,
 }
 
+Bend = Callable[[Floats, Floats], Floats]
+"""Where a function is convex (1), concave (-1) or neither (0) over intervals."""
+
 
 @dataclass(frozen=True)
-class Elementary:
-    """What the checker knows of a function of one pure number, by itself.
+class Function:
+    """What the checker knows of a function of one number.
 
     Attributes
     ----------
+    value, slope
+        The function and its derivative, in SI.
     bend
-        1 where it is convex over intervals, -1 where concave, 0 for neither; None for a function
-        that no line can stand for.
+        Its curvature over intervals; None for one that turns again and again.
     least
-        Where its domain begins.
-    range
-        Between which values it stays; None for one that grows, which its ends say.
+        The lowest number at which it has a value.
     """
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
-    bend: Callable[[Floats, Floats], Floats] | None = None
+    bend: Bend | None = None
     least: float = -np.inf
-    range: tuple[float, float] | None = None
-
-    def ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the largest value over intervals."""
-        if self.range is not None:
-            return np.full(low.shape, self.range[0]), np.full(low.shape, self.range[1])
-        return self.value(np.maximum(low, self.least)), self.value(np.maximum(high, self.least))
 
 
-def _convex(low: Floats, high: Floats) -> Floats:
+def _upwards(low: Floats, high: Floats) -> Floats:
     return np.ones_like(low)
 
 
-def _concave(low: Floats, high: Floats) -> Floats:
+def _downwards(low: Floats, high: Floats) -> Floats:
     return -np.ones_like(low)
 
 
-def _step(low: Floats, high: Floats) -> Floats:
+def _towards_zero(low: Floats, high: Floats) -> Floats:
     return np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
 
 
-ELEMENTARY: dict[str, Elementary] = {
-    "cos": Elementary(np.cos, lambda x: -np.sin(x), range=(-1.0, 1.0)),
-    "exp": Elementary(np.exp, np.exp, _convex),
-    "log": Elementary(np.log, lambda x: 1.0 / x, _concave, least=0.0),
-    "sin": Elementary(np.sin, np.cos, range=(-1.0, 1.0)),
-    "sqrt": Elementary(np.sqrt, lambda x: 0.5 / np.sqrt(x), _concave, least=0.0),
-    "tanh": Elementary(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2, _step),
+ELEMENTARY: dict[str, Function] = {
+    "cos": Function(np.cos, lambda x: -np.sin(x)),
+    "exp": Function(np.exp, np.exp, _upwards),
+    "log": Function(np.log, lambda x: 1.0 / x, _downwards, 0.0),
+    "sin": Function(np.sin, np.cos),
+    "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), _downwards, 0.0),
+    "tanh": Function(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2, _towards_zero),
 }
 
 
@@ -107,9 +102,10 @@ def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
-        own = ELEMENTARY[node.function]
-        slope = own.slope(inside.data)
-        result = arithmetic.function(node.function, argument, own.value(inside.data), slope, unit)
+        known = ELEMENTARY[node.function]
+        result = arithmetic.function(
+            node.function, argument, known.value(inside.data), known.slope(inside.data), unit
+        )
     return finite(evaluator, node.function, result, (argument,), frame)
 
 

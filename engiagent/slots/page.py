@@ -42,11 +42,11 @@ objective; quantities that end in `_cost` are costs of a period, which `Site.min
 and a blueprint's objective has to name. Variables and expressions are called
 `<name>_<series>`, their quantities `<name>.<series>`.
 
-An entry of `dynamics` in `requirements.yaml` takes the same parameters, and beside them
-what is marked *checker*. Of the quantities the checker keeps a *decision* when a plan is executed, recomputes a
-*state* at the N+1 instants and a *result* by period; the others are the algebra's own. Powers are
-means of their periods at the terminals, and at least 0. Without a parameter that is required *or in
-the plan*, as the content at the start, the checker takes the plan's own.
+An entry of `dynamics` in `requirements.yaml` takes the same parameters, and beside them what is
+marked *checker*. Of the quantities the checker keeps a *decision* when a plan is executed,
+recomputes a *state* at the N+1 instants and a *result* by period; the others are the algebra's own.
+Powers are means of their periods at the terminals, and at least 0. Without a parameter that is
+required *or in the plan*, as the content at the start, the checker takes the plan's own.
 """
 
 
@@ -93,7 +93,7 @@ def _section(name: str, component: Component) -> Iterator[str]:
         yield f"{component.note}\n"
     extra = component.checker.get("connections", {})
     given = dict(component.connections)
-    given |= {name: f"{text}, checker" for name, text in extra.items()}
+    given |= {name: f"{text}, *checker*" for name, text in extra.items()}
     where = ", ".join(f"`{c}` ({text})" for c, text in given.items()) or "none"
     chosen = ", ".join(f"`{o}`" for o in component.options) or "none"
     yield f"Connections: {where}. Options: {chosen}.\n"
@@ -106,7 +106,7 @@ def _section(name: str, component: Component) -> Iterator[str]:
             yield _row(slot, entry, " or in the plan" if optional and entry.required else "")
         for slot, entry in own.items():
             if slot not in component.slots:
-                yield _row(f"{slot}", entry, "", " (checker)")
+                yield _row(f"{slot}", entry, "", " *checker*")
         yield ""
     more = component.checker.get("quantities", {})
     shown = ", ".join(_quantity(*pair) for pair in {**component.quantities, **more}.items())

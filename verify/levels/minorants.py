@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from engiagent.verify.frames import Bools
-from engiagent.verify.functions import ELEMENTARY
 from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Form
 from engiagent.verify.values import EPSILON, Floats, Ints
@@ -237,6 +236,7 @@ def _power_shape(exponent: float, low: Floats, high: Floats) -> Floats:
 def _curve(block: Block) -> tuple[Curve, Floats]:
     """Return the function and where it is convex (1), concave (-1) or neither (0)."""
     low, high = block.ends[0]
+    ones = np.ones_like(low)
     if block.kind == "power":
         (exponent,) = (float(number[0]) for number in block.numbers)
         curve: Curve = (lambda z: z**exponent, lambda z: exponent * z ** (exponent - 1))
@@ -245,9 +245,14 @@ def _curve(block: Block) -> tuple[Curve, Floats]:
         (top,) = block.numbers
         bend = np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0)) * np.sign(top)
         return (lambda z: top / z, lambda z: -top / z**2), bend
-    own = ELEMENTARY[block.kind]
-    assert own.bend is not None  # only such are asked for
-    return (own.value, own.slope), own.bend(low, high)
+    if block.kind == "exp":
+        return (np.exp, np.exp), ones
+    if block.kind == "log":
+        return (np.log, lambda z: 1.0 / z), -ones
+    if block.kind == "sqrt":
+        return (np.sqrt, lambda z: 0.5 / np.sqrt(z)), -ones
+    bend = np.where(high <= 0, 1.0, np.where(low >= 0, -1.0, 0.0))
+    return (np.tanh, lambda z: 1.0 - np.tanh(z) ** 2), bend
 
 
 def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
@@ -267,9 +272,8 @@ def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
     return np.asarray((low < 0) & (high > 0) & (side * at > 0) & holds & np.isfinite(far))
 
 
-_BENT = frozenset(name for name, own in ELEMENTARY.items() if own.bend is not None)
-_SHAPES = frozenset(["inverse", "power"]) | _BENT
-_POSITIVE = frozenset(name for name, own in ELEMENTARY.items() if own.least == 0)
+_SHAPES = ("exp", "inverse", "log", "power", "sqrt", "tanh")
+_POSITIVE = ("log", "sqrt")
 
 
 def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:

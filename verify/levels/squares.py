@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.verify.frames import Bools
-from engiagent.verify.functions import ELEMENTARY
 from engiagent.verify.levels.forms import Columns, Form, Matrix
 from engiagent.verify.levels.minorants import Block
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
@@ -158,14 +157,19 @@ def _ends(block: Block) -> tuple[Floats, Floats]:
     if block.kind == "piecewise":
         ys = np.broadcast_to(block.numbers[1], (block.size, block.numbers[1].shape[1]))
         return ys.min(axis=1), ys.max(axis=1)
-    if block.kind in ELEMENTARY:
-        return ELEMENTARY[block.kind].ends(low, high)
+    if block.kind in ("sin", "cos"):
+        return -np.ones(block.size), np.ones(block.size)
     if block.kind == "norm":
         return np.zeros(block.size), np.sqrt(np.maximum(high, 0.0))
     return _monotone(block, low, high)
 
 
 def _monotone(block: Block, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    if block.kind in ("exp", "tanh"):
+        return (np.exp(low), np.exp(high)) if block.kind == "exp" else (np.tanh(low), np.tanh(high))
+    if block.kind in ("log", "sqrt"):
+        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        return (np.log(low), np.log(high)) if block.kind == "log" else (np.sqrt(low), np.sqrt(high))
     if block.kind == "inverse":
         ends = np.sort(np.stack([block.numbers[0] / low, block.numbers[0] / high]), axis=0)
         clear = (low > 0) | (high < 0)

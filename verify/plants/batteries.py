@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.models import Battery
+from engiagent.models.battery import Battery
 from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
 from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import known, row, storage_rows
+from engiagent.verify.plants.rows import known, row
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.tolerances import TOLERANCES
@@ -148,6 +148,39 @@ def _aged(unit: Unit, run: Run) -> Run:
         "capacity_loss", lost, float(lost.max()), upper=np.inf if most is None else most
     )
     return Run((energy, state), run.results, run.excesses)
+
+
+def storage_rows(unit: Unit, battery: Battery, word: str) -> Iterator[ConstraintDef]:
+    """Yield dynamics, start and limits of a store of energy whose content is called ``word``."""
+    over = unit.periods
+    instants = unit.instants
+    names = [known(unit, series) for series in ("charge", "discharge", word)]
+    if instants is None or None in names:
+        return
+    charge, discharge, state = names
+    hours = unit.hours
+    if not (hours == hours[0]).all():
+        return
+    decay, gain = battery.coefficients(hours[:1], "euler" if unit.scheme == "euler" else "exact")
+    flow = (
+        f"{battery.charge_efficiency!r}*{charge}[t] - {discharge}[t]"
+        f"/{battery.discharge_efficiency!r}"
+    )
+    yield row(
+        f"{unit.name} dynamics",
+        f"{state}[t+1] == {float(decay[0])!r}*{state}[t] + {float(gain[0])!r}[h]*({flow})",
+        over.name,
+    )
+    given = unit.slot("initial_energy")
+    if given is not None:
+        text = f"{state}[first({instants.name})] == {float(given[0])!r}[kWh]"
+        yield row(f"{unit.name} start", text, None)
+    low, high = battery.minimum_energy, battery.upper_energy
+    yield ConstraintDef(
+        constraint_id=f"{unit.name} energy",
+        expression=f"{low!r}[kWh] <= {state}[i] <= {high!r}[kWh]",
+        forall=(f"i in {instants.name}",),
+    )
 
 
 def _rows(unit: Unit) -> Iterator[ConstraintDef]:

@@ -11,9 +11,8 @@ from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.batteries import energy_of, store
+from engiagent.verify.plants.batteries import energy_of, storage_rows, store
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import storage_rows
 from engiagent.verify.plants.run import Run
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
