@@ -29,8 +29,8 @@ def put(house: Path, block: Block) -> None:
     where, table = place
     text = path.read_text("utf-8")
     (found,) = re.finditer(rf"^{table}: .*= \{{\n", text, re.MULTILINE)
-    at = found.end() if where == "in" else found.start()
-    path.write_text(text[:at] + block.text + text[at:], encoding="utf-8")
+    at, gap = (found.end(), "") if where == "in" else (found.start(), "\n\n")
+    path.write_text(text[:at] + block.text + gap + text[at:], encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
