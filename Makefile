@@ -73,7 +73,7 @@ docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error
 
 pages: $(READY) ## Write the pages that are made from the code again
 	$(BIN)/python -m engiagent.blueprint.reference docs/reference.yaml > docs/reference.md
-	$(BIN)/python -m engiagent.formulations.components.catalogue > docs/components.md
+	$(BIN)/python -m engiagent.slots.page > docs/components.md
 	$(BIN)/python -m engiagent.cli.page > docs/command-line.md
 	$(BIN)/python -m engiagent.tools.schemas.page > docs/json-schemas.md
 	$(BIN)/python docs/_ext/physics.py > docs/physics.md

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.definite import Bools
 from engiagent.formulations.lowering.intervals import Interval, form_bounds
 from engiagent.formulations.values import Atom, Floats, Form, Part, Rows
@@ -80,43 +81,14 @@ def compose(inner: Curvature, convex: Bools, concave: Bools, grows: Bools, falls
     return convex & up, concave & down
 
 
-def _exp(judge: Judge, atom: Atom) -> Verdict:
-    yes, no = np.ones(atom.size, bool), np.zeros(atom.size, bool)
-    return compose(judge.form(atom.args[0]), yes, no, yes, no)
-
-
-def _log(judge: Judge, atom: Atom) -> Verdict:
-    yes, no = np.ones(atom.size, bool), np.zeros(atom.size, bool)
-    return compose(judge.form(atom.args[0]), no, yes, yes, no)
+def _elementary(judge: Judge, atom: Atom) -> Verdict:
+    shape = ELEMENTARY[atom.function].shape(*judge.bounds(atom.args[0]))
+    return compose(judge.form(atom.args[0]), *shape)
 
 
 def _sqrt(judge: Judge, atom: Atom) -> Verdict:
-    convex, concave = _log(judge, atom)
+    convex, concave = _elementary(judge, atom)
     return convex | is_square(atom.args[0]), concave
-
-
-def _tanh(judge: Judge, atom: Atom) -> Verdict:
-    low, high = judge.bounds(atom.args[0])
-    yes, no = np.ones(atom.size, bool), np.zeros(atom.size, bool)
-    return compose(judge.form(atom.args[0]), high <= 0, low >= 0, yes, no)
-
-
-def _wave(shift: float) -> Callable[[Judge, Atom], Verdict]:
-    """Sine with a shift: concave on half a period, convex on the next."""
-
-    def rule(judge: Judge, atom: Atom) -> Verdict:
-        low, high = (side + shift for side in judge.bounds(atom.args[0]))
-        half = np.floor(low / np.pi + 1e-12)
-        inside = high <= (half + 1) * np.pi * (1 + 1e-12)
-        odd = np.mod(half, 2) == 1
-        quarter = np.floor(low / np.pi - 0.5 + 1e-12)
-        one_way = high <= (quarter + 1.5) * np.pi * (1 + 1e-12)
-        falls = one_way & (np.mod(quarter, 2) == 0)
-        return compose(
-            judge.form(atom.args[0]), inside & odd, inside & ~odd, one_way & ~falls, falls
-        )
-
-    return rule
 
 
 def _abs(judge: Judge, atom: Atom) -> Verdict:
@@ -255,17 +227,13 @@ def _squares(atom: Atom) -> Bools:
 
 
 _RULES: Final[dict[str, Callable[[Judge, Atom], Verdict]]] = {
+    **dict.fromkeys(ELEMENTARY, _elementary),
     "abs": _abs,
-    "cos": _wave(np.pi / 2),
-    "exp": _exp,
-    "log": _log,
     "max": _extreme,
     "min": _extreme,
     "piecewise": _piecewise,
     "power": _power,
     "product": _product,
     "quotient": _quotient,
-    "sin": _wave(0.0),
     "sqrt": _sqrt,
-    "tanh": _tanh,
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engiagent.blueprint.document import Blueprint, ComponentDef, ConstraintDef, Core, SetDef
 from engiagent.errors import InputError
-from engiagent.formulations.components import BUILDERS
+from engiagent.formulations.components import MODELS, build
 from engiagent.formulations.components.fragment import (
     Fragment,
     Surroundings,
@@ -81,7 +81,7 @@ def _build(needed: set[str], around: Surroundings) -> dict[str, Fragment]:
     for component in sorted(around.core.components, key=lambda c: c.model == "grid"):
         if component.name not in needed:
             continue
-        fragments[component.name] = BUILDERS[component.model](component, around)
+        fragments[component.name] = build(component, around)
         around = replace(around, terminals=around.terminals + fragments[component.name].terminals)
     return fragments
 
@@ -92,8 +92,8 @@ def _times(core: Core) -> list[str]:
 
 def _on_time(component: ComponentDef, core: Core) -> ComponentDef:
     """Return the component with its time set: the only one there is when it names none."""
-    if component.model not in BUILDERS:
-        raise wrong(component, "unknown model", expected=", ".join(BUILDERS))
+    if component.model not in MODELS:
+        raise wrong(component, "unknown model", expected=", ".join(MODELS))
     times = _times(core)
     if component.index in times:
         return component

@@ -10,6 +10,7 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint, ConstraintDef
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock, Goal, RowBlock
@@ -25,7 +26,7 @@ PYOMO = Dialect(
     matrix="Matrix({data}, {indices}, {starts})",
     functions={
         "abs": "every(abs)",
-        **{name: f"every(pyo.{name})" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
+        **{name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
     },
     times="{0} * {1}",
     total="sum({0})",

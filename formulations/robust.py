@@ -32,14 +32,8 @@ from engiagent.blueprint.grammar import ExpressionError, Ref, parse
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.uncertainty import (
-    PLACE,
-    Uncertainty,
-    names_in,
-    reached_names,
-    uncertainties,
-    uncertainty_findings,
-)
+from engiagent.blueprint.uncertain_places import PLACE, uncertainty_findings
+from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
 from engiagent.blueprint.values import unit_of
 from engiagent.formulations.compile import Compiler
 from engiagent.formulations.evaluator import FormEvaluator

@@ -16,13 +16,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.functions import ELEMENTARY as ELEMENTARY  # for solvers, too
+from engiagent.blueprint.functions import Function as Function
 from engiagent.blueprint.interpolation import interpolated
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp] | npt.NDArray[np.int64] | npt.NDArray[np.int32]
 
-ELEMENTARY: Final = ("exp", "log", "sqrt", "sin", "cos", "tanh")
 SMOOTH: Final = ("product", "quotient", "power", *ELEMENTARY)
 KINKED: Final = ("abs", "max", "min", "piecewise")
 
@@ -327,18 +328,17 @@ def _piecewise_at(atom: Atom, inner: list[Floats]) -> Floats:
     return np.where(inside, values, np.nan)
 
 
+def _elementary(function: Function) -> Callable[[Atom, list[Floats]], Floats]:
+    return lambda atom, inner: function.value(inner[0])
+
+
 _VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
     "abs": lambda atom, inner: np.abs(inner[0]),
-    "cos": lambda atom, inner: np.cos(inner[0]),
-    "exp": lambda atom, inner: np.exp(inner[0]),
-    "log": lambda atom, inner: np.log(inner[0]),
     "max": _extreme_at,
     "min": _extreme_at,
     "piecewise": _piecewise_at,
     "power": lambda atom, inner: np.power(inner[0], atom.numbers[0]),
     "product": lambda atom, inner: inner[0] * inner[1],
     "quotient": lambda atom, inner: inner[0] / inner[1],
-    "sin": lambda atom, inner: np.sin(inner[0]),
-    "sqrt": lambda atom, inner: np.sqrt(inner[0]),
-    "tanh": lambda atom, inner: np.tanh(inner[0]),
+    **{name: _elementary(function) for name, function in ELEMENTARY.items()},
 }

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Form, Part
+from engiagent.formulations.values import ELEMENTARY, Atom, Form, Part
 
 Expressions = list[Any]
 
@@ -33,7 +33,7 @@ class Algebra:
     total
         Makes the sum of a constant and a list of expressions.
     functions
-        ``abs``, ``cos``, ``exp``, ``log``, ``sin`` and, if it is known, ``tanh``.
+        ``abs`` and those of the language that the library knows.
     """
 
     total: Callable[[float, list[Any]], Any]
@@ -153,14 +153,11 @@ def larger(one: Any, other: Any, sign: float = 1.0) -> Any:
     return 0.5 * one + 0.5 * other + (0.5 * sign) * abs(one + (-1.0) * other)
 
 
-def _tanh(translator: Translator, atom: Atom) -> Expressions:
-    functions = translator.algebra.functions
-    if "tanh" in functions:
+def _elementary(translator: Translator, atom: Atom) -> Expressions:
+    functions, own = translator.algebra.functions, ELEMENTARY[atom.function]
+    if atom.function in functions or own.otherwise is None:
         return _function(translator, atom)
-    exp = functions["exp"]
-    return [
-        1.0 + (-2.0) * (exp(2.0 * inner) + 1.0) ** (-1) for inner in translator.form(atom.args[0])
-    ]
+    return [own.otherwise(functions, inner) for inner in translator.form(atom.args[0])]
 
 
 def _piecewise(translator: Translator, atom: Atom) -> Expressions:
@@ -179,24 +176,15 @@ def _piecewise(translator: Translator, atom: Atom) -> Expressions:
     return found
 
 
-def _root(translator: Translator, atom: Atom) -> Expressions:
-    return [inner**0.5 for inner in translator.form(atom.args[0])]
-
-
 _RULES: Final[dict[str, Callable[[Translator, Atom], Expressions]]] = {
     "abs": _function,
-    "cos": _function,
-    "exp": _function,
-    "log": _function,
     "max": _extreme,
     "min": _extreme,
     "piecewise": _piecewise,
     "power": _power,
     "product": _product,
     "quotient": _quotient,
-    "sin": _function,
-    "sqrt": _root,
-    "tanh": _tanh,
+    **dict.fromkeys(ELEMENTARY, _elementary),
 }
 
 

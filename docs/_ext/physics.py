@@ -15,8 +15,8 @@ HEAD: Final = """# Physics: equations and sources
 
 Written by `python docs/_ext/physics.py` from the docstrings of `engiagent.models`; a test holds it
 to the code. These are the models that the checker executes a plan on. The algebra that an optimiser
-gets of the same units is in [components.md](components.md), the parameters by name in
-[units.md](units.md). Symbols have SI units or those of [the glossary](glossary.md) where none is
+gets of the same units is in [components.md](components.md), with the parameters by name.
+Symbols have SI units or those of [the glossary](glossary.md) where none is
 given. Worked numbers stand in the docstrings and are run as tests.
 """
 FOLDERS: Final = {

@@ -25,7 +25,8 @@ from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
-from engiagent.blueprint.uncertainty import names_in, uncertainty_findings
+from engiagent.blueprint.uncertain_places import uncertainty_findings
+from engiagent.blueprint.uncertainty import names_in
 from engiagent.blueprint.unused import listed_as_unused
 
 WHOLE = 1e-9

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import (
     Call,
     Choice,
@@ -200,27 +201,22 @@ CALLS: dict[str, Callable[["TypeChecker", Call, Scope], Typed]] = {
     "at": _at,
     "clock": _element_function,
     "complements": _statement,
-    "cos": _elementary,
     "dt": _element_function,
     "either": _statement,
     "exclusive": _statement,
-    "exp": _elementary,
     "first": _set_function,
     "hour": _element_function,
     "implies": _statement,
     "last": _set_function,
     "len": _set_function,
-    "log": _elementary,
     "max": _extreme,
     "min": _extreme,
     "piecewise": _piecewise,
     "pos": _element_function,
     "prev": _prev,
     "prob": _probability,
-    "sin": _elementary,
-    "sqrt": _elementary,
-    "tanh": _elementary,
     "weekday": _element_function,
     "where": _where,
     "within": _within,
+    **dict.fromkeys(ELEMENTARY, _elementary),
 }

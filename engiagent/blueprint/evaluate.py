@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import (
     Binary,
     Call,
@@ -162,7 +163,8 @@ class Evaluator(Indexer):
     def elementary(self, node: Call, value: Value) -> Value:
         """Return a function of one value on every row."""
         with np.errstate(all="ignore"):
-            return self._finite(node, getattr(np, node.function)(value))
+            own = ELEMENTARY.get(node.function)
+            return self._finite(node, np.abs(value) if own is None else own.value(value))
 
     def power(self, node: Binary, base: Value, exponent: Array) -> Value:
         """Return a power on every row."""

@@ -18,41 +18,37 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 
 MAX_LENGTH: Final = 4000
 MAX_DEPTH: Final = 150
 
 # name -> (fewest arguments, most arguments)
-FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
+_OTHERS: Final[dict[str, tuple[int, int]]] = {
     "abs": (1, 1),
     "at": (2, 2),
     "clock": (1, 1),
     "complements": (2, 2),
-    "cos": (1, 1),
     "dt": (1, 1),
     "either": (2, 64),
     "exclusive": (2, 64),
-    "exp": (1, 1),
     "first": (1, 1),
     "hour": (1, 1),
     "implies": (2, 2),
     "last": (1, 1),
     "len": (1, 1),
-    "log": (1, 1),
     "max": (2, 64),
     "min": (2, 64),
     "piecewise": (3, 3),
     "pos": (1, 1),
     "prev": (2, 2),
     "prob": (1, 1),
-    "sin": (1, 1),
-    "sqrt": (1, 1),
-    "tanh": (1, 1),
     "weekday": (1, 1),
     "where": (3, 3),
     "within": (2, 2),
 }
+FUNCTIONS: Final = dict(sorted({**_OTHERS, **dict.fromkeys(ELEMENTARY, (1, 1))}.items()))
 REDUCTIONS: Final = ("sum", "min", "max", "sumsq", "expect", "first_index")
 LOGICAL: Final = ("complements", "either", "exclusive", "implies")
 """Functions that state a constraint and have no value."""

@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from engiagent.blueprint.document import MAX_BYTES, schema
 from engiagent.blueprint.explanations import explanations
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import FUNCTIONS, LOGICAL, MAX_DEPTH, MAX_LENGTH, REDUCTIONS
 from engiagent.units.unit import COUNTS, CURRENCIES, Unit, known_units, parse_unit, spellings
 from engiagent.units.unit import MAX_LENGTH as MAX_UNIT_LENGTH
@@ -54,10 +57,19 @@ page. `tests/test_reference.py` runs every example. The guide is [language.md](l
 
 
 def load_constructs(path: Path | str) -> dict[str, Any]:
-    """Return the texts and examples of the page from their YAML file."""
+    """Return the texts and examples of the page from their YAML file and the functions' records."""
     from ruamel.yaml import YAML
 
     loaded: dict[str, Any] = YAML(typ="safe").load(Path(path).read_text("utf-8"))
+    for name, function in ELEMENTARY.items():
+        usual = {
+            "signature": f"{name}(a)",
+            "meaning": function.meaning,
+            "units": "of a pure number, a pure number",
+            "expression": f"{name}(1)",
+            "gives": float(function.value(np.ones(1))[0]),
+        }
+        loaded["functions"][name] = usual | loaded["functions"].get(name, {})
     return loaded
 
 

@@ -15,13 +15,8 @@ import numpy.typing as npt
 from engiagent.blueprint.document import Blueprint, Core, FrozenMap
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.uncertainty import (
-    Uncertainty,
-    goal_texts,
-    names_in,
-    reached_names,
-    uncertainties,
-)
+from engiagent.blueprint.uncertain_places import goal_texts
+from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
 
 Floats = npt.NDArray[np.float64]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.components.description import Model
 from engiagent.io.schemawords import DRAFT, OBJECT, TEXT, Json, by_name, record, said
 from engiagent.plant.horizon import KEYS, RULES
+from engiagent.slots import Component
 
 SCALAR: Json = {"type": ["string", "number"]}
 VALUE: Json = {"anyOf": [SCALAR, {"type": "array", "items": SCALAR, "minItems": 1}]}
@@ -47,12 +47,12 @@ def plant() -> Json:
     }
 
 
-def _component(name: str, model: Model) -> Json:
+def _component(name: str, model: Component) -> Json:
     """Return the schema of the components of a model."""
     slots = {}
     for slot, entry in model.slots.items():
         unit = "a number" if entry.unit == "1" else f"[{entry.unit}]"
-        default = f"; {entry.default} without it" if entry.default else ""
+        default = f"; {entry.usual} without it" if entry.usual else ""
         value = VALUE if entry.series or entry.table else SCALAR
         if entry.unit == "1":
             value = {"anyOf": [value, {"type": "boolean"}]}

@@ -28,9 +28,9 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.components.fragment import Slot
 from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.slots import Slot
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve

@@ -1,18 +1,16 @@
 """Filling the slots of components: what is written becomes parameters with their sources."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Slot
 from engiagent.plant.horizon import NEAR, RULES, Files, Horizon, aligned
 from engiagent.plant.source import Source
 from engiagent.plant.statement import Statement
 from engiagent.plant.values import Column, Piece, Quantity, ValueFormError, literal, pieces
+from engiagent.slots import Component, Slot
 from engiagent.text.datafile import DataFile
 from engiagent.text.frontmatter import Node
 from engiagent.units.unit import Unit, convert, parse_unit
@@ -32,7 +30,7 @@ class Part:
     key: Node
     node: Node
     model: str
-    known: Model
+    known: Component
     slots: dict[str, Node]
     align: Node | None = None
     connections: dict[str, Any] = field(default_factory=dict)
@@ -64,7 +62,7 @@ class Filler:
         """Fill one slot; what is wrong with it is recorded."""
         known = part.known.slots[slot]
         try:
-            value = self._value(part, slot, self._in_currency(known), node)
+            value = self._value(part, slot, known.in_currency(self.statement.currency), node)
         except ValueFormError as fault:
             self.source.fault(
                 node, f"{part.name}.{slot}: {fault.message}", fault.expected, at=fault.at
@@ -73,10 +71,6 @@ class Filler:
         if value is not None:
             part.parameters[slot] = value
 
-    def _in_currency(self, slot: Slot) -> Slot:
-        unit = slot.unit.replace("EUR", self.statement.currency)
-        return Slot(unit, slot.required, slot.series, slot.table, slot.low, slot.high, slot.above)
-
     def _reference(self, part: Part, slot: str, node: Node) -> Any:
         return USER if f"{part.name}.{slot}" in self.given else self.source.reference(node)
 
@@ -84,7 +78,7 @@ class Filler:
         if isinstance(node.value, list):
             return self._several(part, slot, known, node)
         if not node.is_text or not node.value.strip():
-            raise ValueFormError("no value", expected=_shown(known))
+            raise ValueFormError("no value", expected=known.wanted)
         text = str(node.value).strip()
         if known.unit == "1" and text.lower() in YES_NO:
             return str(YES_NO[text.lower()]).lower()
@@ -127,17 +121,8 @@ class Filler:
         _refuse_dimension(known, unit)
         if unit.dimension == wanted.dimension:
             number = convert(found.number, unit, wanted)
-            low = -math.inf if known.low is None else known.low
-            high = math.inf if known.high is None else known.high
-            if not low <= number <= high or (known.above and number == low):
-                floor = (
-                    f"{'above' if known.above else 'at least'} {low:g}" if low > -math.inf else ""
-                )
-                top = f"at most {high:g}" if high < math.inf else ""
-                limits = ", ".join(filter(None, (floor, top)))
-                raise ValueFormError(
-                    "the value is out of range", 0, f"{limits} {known.unit}".removesuffix(" 1")
-                )
+            if not known.allows(number):
+                raise ValueFormError("the value is out of range", 0, known.range)
         return unit
 
     def _whole(self, part: Part, slot: str, known: Slot) -> str:
@@ -146,11 +131,9 @@ class Filler:
             there = part.known.slots.get(other)
             if other != slot and there and parse_unit(there.unit).dimension == wanted:
                 if other not in part.slots:
-                    raise ValueFormError(
-                        f"a share of {other}, which is not given", 0, _shown(known)
-                    )
+                    raise ValueFormError(f"a share of {other}, which is not given", 0, known.wanted)
                 return f"{part.name}_{other}_given"
-        raise ValueFormError("a percentage of what?", 0, _shown(known))
+        raise ValueFormError("a percentage of what?", 0, known.wanted)
 
     def _several(self, part: Part, slot: str, known: Slot, node: Node) -> Any:
         """Return a list of quantities: a table, or one for each period."""
@@ -159,7 +142,7 @@ class Filler:
             try:
                 item = pieces(str(child.value).strip(), self.conventions) if child.is_text else []
                 if len(item) != 1 or not isinstance(item[0], Quantity):
-                    raise ValueFormError("no quantity", 0, _shown(known))
+                    raise ValueFormError("no quantity", 0, known.wanted)
                 found.append(Quantity(item[0].number, self._refused(known, item[0])))
             except ValueFormError as fault:
                 self.source.fault(
@@ -224,7 +207,7 @@ class Filler:
         """Add a column as a parameter over the periods, aligned where its step is another."""
         name = about[1]
         if not known.series:
-            raise ValueFormError("a column where one number is needed", column.at, _shown(known))
+            raise ValueFormError("a column where one number is needed", column.at, known.wanted)
         try:
             file = self.files.file(column.file)
             found = file.column(column.name)
@@ -326,13 +309,7 @@ def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
             return  # recorded where the slot is filled
 
 
-def _shown(known: Slot) -> str:
-    return "a number" if known.unit == "1" else f"a value in {known.unit}"
-
-
 def _refuse_dimension(known: Slot, unit: Unit, at: int = 0) -> None:
-    """Refuse a unit of another dimension; fuel is counted in litres, kilograms or kWh."""
-    if "l" in known.unit.replace("/", " ").replace("(", " ").split():
-        return
-    if unit.dimension != parse_unit(known.unit).dimension:
-        raise ValueFormError(f"{unit} is a unit of another dimension", at, _shown(known))
+    """Refuse a unit of another dimension than those of a slot."""
+    if known.counts(str(unit)) is None:
+        raise ValueFormError(f"{unit} is a unit of another dimension", at, known.wanted)

@@ -1,80 +1,24 @@
-"""Physical units as an optimiser sees them: one file for each, one table that names them all."""
+"""Physical units as an optimiser sees them: one file each, found by the name in its slot file."""
 
+from importlib import import_module
 from typing import Final
 
-from engiagent.formulations.components import (
-    air_handler,
-    battery,
-    boiler,
-    chiller,
-    chp,
-    cooler,
-    cooling_tower,
-    curtailable_load,
-    demand_response,
-    emitter,
-    ev,
-    extraction_chp,
-    fan,
-    feeder,
-    generator_profile,
-    genset,
-    grid,
-    heat_pump,
-    heater,
-    hot_water_tank,
-    ice_tank,
-    job,
-    load,
-    pump,
-    pv,
-    rc_network,
-    shiftable_load,
-    tank,
-    thermal_store,
-    thermal_zone,
-    two_zone_tank,
-    vav_box,
-    wind_turbine,
-    zone_5r1c,
-)
-from engiagent.formulations.components.description import Builder, Model
+from engiagent.blueprint.document import ComponentDef
+from engiagent.formulations.components.fragment import Fragment, Surroundings
+from engiagent.formulations.components.reader import Reader
+from engiagent.slots import Catalogue
 
-MODELS: Final[dict[str, Model]] = {
-    "air_handler": air_handler.MODEL,
-    "battery": battery.MODEL,
-    "boiler": boiler.MODEL,
-    "chiller": chiller.MODEL,
-    "chp": chp.MODEL,
-    "cooler": cooler.MODEL,
-    "cooling_tower": cooling_tower.MODEL,
-    "curtailable_load": curtailable_load.MODEL,
-    "demand_response": demand_response.MODEL,
-    "emitter": emitter.MODEL,
-    "ev": ev.MODEL,
-    "extraction_chp": extraction_chp.MODEL,
-    "fan": fan.MODEL,
-    "feeder": feeder.MODEL,
-    "generator_profile": generator_profile.MODEL,
-    "genset": genset.MODEL,
-    "grid": grid.MODEL,
-    "heat_pump": heat_pump.MODEL,
-    "heater": heater.MODEL,
-    "hot_water_tank": hot_water_tank.MODEL,
-    "ice_tank": ice_tank.MODEL,
-    "job": job.MODEL,
-    "load": load.MODEL,
-    "pump": pump.MODEL,
-    "pv": pv.MODEL,
-    "rc_network": rc_network.MODEL,
-    "shiftable_load": shiftable_load.MODEL,
-    "tank": tank.MODEL,
-    "thermal_store": thermal_store.MODEL,
-    "thermal_zone": thermal_zone.MODEL,
-    "two_zone_tank": two_zone_tank.MODEL,
-    "vav_box": vav_box.MODEL,
-    "wind_turbine": wind_turbine.MODEL,
-    "zone_5r1c": zone_5r1c.MODEL,
-}
+MODELS: Final = Catalogue(lambda component: component.algebra != "none")
 
-BUILDERS: Final[dict[str, Builder]] = {name: model.fragment for name, model in MODELS.items()}
+
+def build(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a component.
+
+    Raises
+    ------
+    InputError
+        When its slots, options or connections do not fit together.
+    """
+    module = import_module(f"{__name__}.{MODELS[component.model].algebra}")
+    fragment: Fragment = module.fragment(Reader(component, around))
+    return fragment

@@ -18,50 +18,22 @@ the return air their mixture,
 Products of decisions make it a nonlinear programme.
 """
 
-from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components import converters
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import (
-    Fragment,
-    Reader,
-    Slot,
-    Surroundings,
-    connection_of,
-    wrong,
-)
-from engiagent.formulations.components.parts import PHYSICS, expression, row, variable
+from engiagent.formulations.components.fragment import PHYSICS, Fragment, connection_of
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.vav_box import boxes_of
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 
-SLOTS = {
-    "rated_flow": Slot("kg/s", required=True, low=0, above=True, meaning="of the supply air"),
-    "rated_power": Slot("kW", low=0, default="0", meaning="of the fans, at the rated flow"),
-    "minimum_flow": Slot("1", low=0, high=1, default="0", meaning="least share of the flow"),
-    "outdoor_temperature": Slot("degC", required=True, series=True, meaning="of the outdoor air"),
-    "outdoor_share_min": Slot(
-        "1", series=True, low=0, high=1, default="0", meaning="of outdoor air"
-    ),
-    "outdoor_share_max": Slot(
-        "1", series=True, low=0, high=1, default="1", meaning="of outdoor air"
-    ),
-    "supply_temperature_min": Slot("degC", required=True, series=True, meaning="of the supply air"),
-    "supply_temperature_max": Slot("degC", required=True, series=True, meaning="of the supply air"),
-    "heating_power_max": Slot("kW", series=True, low=0, default="0", meaning="of its coil"),
-    "cooling_power_max": Slot("kW", series=True, low=0, default="0", meaning="of its coil"),
-}
-CONNECTIONS = ("bus", "heat_bus", "cooling_bus", "zone")
 
-
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of an air handler."""
-    reader = read(component, around)
     served = _served(reader)
     name = reader.name
     rated = reader.text("rated_flow")
     least = reader.optional("minimum_flow")
     flow, share = f"{name}_flow[t]", f"{name}_outdoor_share[t]"
     supply, outdoor = f"{name}_supply_temperature[t]", reader.text("outdoor_temperature")
-    power = reader.optional("rated_power") or "0[kW]"
+    power = reader.text("rated_power")
     heat, cold = f"{name}_heating_coil[t]", f"{name}_cooling_coil[t]"
     streams = [(f"{part}*{DRY_AIR_HEAT}[kJ/(kg*K)]", zone) for part, zone in served]
     taken = [f"{s}*({supply} - {z} - {share}*({outdoor} - {z}))" for s, z in streams]
@@ -69,71 +41,51 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     use = " + ".join(f"{stream}*({zone} - {supply})" for stream, zone in streams)
     tops = {way: reader.optional(f"{way}_power_max") or 0 for way in ("heating", "cooling")}
     result = (
-        variable(
-            reader,
+        reader.variable(
             "flow",
-            "kg/s",
             "supply air",
             lower=f"{least}*{rated}" if least else 0,
             upper=rated,
-            slots=("rated_flow", "minimum_flow"),
+            of="rated_flow minimum_flow",
         )
-        + variable(
-            reader,
+        + reader.variable(
             "outdoor_share",
-            "1",
             "share of outdoor air",
             lower=reader.optional("outdoor_share_min") or 0,
             upper=reader.optional("outdoor_share_max") or 1,
-            slots=("outdoor_share_min",),
+            of="outdoor_share_min",
         )
-        + variable(
-            reader,
+        + reader.variable(
             "supply_temperature",
-            "degC",
             "temperature of the supply air",
             lower=reader.text("supply_temperature_min"),
             upper=reader.text("supply_temperature_max"),
-            slots=("supply_temperature_min", "supply_temperature_max"),
+            of="supply_temperature_min supply_temperature_max",
         )
-        + variable(
-            reader,
-            "heating_coil",
-            "kW",
-            "heat of its coil",
-            upper=tops["heating"],
-            slots=("heating_power_max",),
+        + reader.variable(
+            "heating_coil", "heat of its coil", upper=tops["heating"], of="heating_power_max"
         )
-        + variable(
-            reader,
-            "cooling_coil",
-            "kW",
-            "cold of its coil",
-            upper=tops["cooling"],
-            slots=("cooling_power_max",),
+        + reader.variable(
+            "cooling_coil", "cold of its coil", upper=tops["cooling"], of="cooling_power_max"
         )
-        + row(reader, "coils", coils, "heat balance", PHYSICS)
-        + expression(reader, "cooling", "kW", use, "use")
-        + expression(reader, "electric_power", "kW", f"{power}*({flow}/{rated})**3", "fan power")
+        + reader.row("coils", coils, "heat balance", PHYSICS)
+        + reader.expression("cooling", use, "use")
+        + reader.expression("electric_power", f"{power}*({flow}/{rated})**3", "fan power")
     )
     if reader.connection("zone") is None:
         total = " + ".join(part for part, _ in served)
-        result += row(reader, "flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
+        result += reader.row("flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
     else:
         zone = served[0][1]
-        result += expression(
-            reader,
-            "mixed_temperature",
-            "degC",
-            f"{zone} + {share}*({outdoor} - {zone})",
-            "mixed air",
+        result += reader.expression(
+            "mixed_temperature", f"{zone} + {share}*({outdoor} - {zone})", "mixed air"
         )
     terminals = reader.terminal(f"{name}_electric_power[t]", power, supplies=False)
     for way, term in (("heating", heat), ("cooling", cold)):
         bus = "heat_bus" if way == "heating" else "cooling_bus"
         limit = str(tops[way]) if tops[way] else "0[kW]"
         terminals += reader.terminal(term, limit, supplies=False, port=bus)
-    return result + Fragment(terminals=terminals)
+    return result + terminals
 
 
 def _served(reader: Reader) -> list[tuple[str, str]]:
@@ -142,8 +94,7 @@ def _served(reader: Reader) -> list[tuple[str, str]]:
     if (zone is None) != bool(boxes):
         core = reader.around.core
         known = [c.name for c in core.components if c.model == "thermal_zone"]
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             "it serves no zone" if zone is None else "it serves a zone and boxes",
             found=None if zone is None else ", ".join([str(zone), *(box.name for box in boxes)]),
             expected=f"a zone ({', '.join(known) or 'a component of model thermal_zone'}) or boxes "
@@ -155,29 +106,3 @@ def _served(reader: Reader) -> list[tuple[str, str]]:
     return [
         (f"{box.name}_flow[t]", f"{connection_of(box, 'zone')}_temperature[t]") for box in boxes
     ]
-
-
-def read(component: ComponentDef, around: Surroundings) -> Reader:
-    """Return the reader of an air handler's slots."""
-    return Reader(component, around, SLOTS, (), CONNECTIONS)
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    (),
-    CONNECTIONS,
-    summary="air handler with economiser, supply-air reset and fan, for sensible heat",
-    quantities={
-        "flow": "kg/s",
-        "outdoor_share": "1",
-        "supply_temperature": "degC",
-        "heating_coil": "kW",
-        "cooling_coil": "kW",
-        "cooling": "kW",
-        "mixed_temperature": "degC",
-        "electric_power": "kW",
-    },
-    problem_class="NLP",
-    leaves_out="moisture; heat of the fans; the zone's temperature within a period",
-)

@@ -8,50 +8,18 @@ even steps from the least load to 1 and straight in between; at the steps they a
 row in the table the unit runs at full load or stands.
 """
 
-from engiagent.blueprint.document import ComponentDef, SetDef
-from engiagent.formulations.components.commitment import running, switching
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
-from engiagent.formulations.components.parts import (
-    CAPACITY,
-    OPERATION,
-    currency,
-    derived,
-    expression,
-    row,
-    variable,
-)
+from engiagent.blueprint.document import SetDef
+from engiagent.formulations.components.commitment import running
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION, Fragment
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import Tables, tables
 
 SEGMENTS = 4
-SLOTS = {
-    "rated_power": Slot("kW", required=True, low=0, above=True, meaning="largest electric power"),
-    "load": Slot(
-        "1",
-        required=True,
-        table=True,
-        low=0,
-        high=1,
-        above=True,
-        meaning="rising loads from the least to 1",
-    ),
-    "electric_efficiency": Slot(
-        "1", required=True, table=True, low=0, high=1, above=True, meaning="at these loads"
-    ),
-    "thermal_efficiency": Slot(
-        "1", required=True, table=True, low=0, high=1, meaning="at these loads"
-    ),
-    **{name: slot for name, slot in switching("EUR").items() if name != "count"},
-}
-OPTIONS = ("segments", "dump")
-CONNECTIONS = ("bus", "heat_bus", "fuel_bus")
 COLUMNS = ("load", "electric_efficiency", "thermal_efficiency")
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a unit whose power fixes its heat."""
-    cost = switching(currency(around))["start_cost"]
-    reader = Reader(component, around, {**SLOTS, "start_cost": cost}, OPTIONS, CONNECTIONS)
     name, rated = reader.name, reader.text("rated_power")
     found = tables(reader, "load", COLUMNS, fewest=1)
     run = running(reader, (), always=True)
@@ -60,38 +28,36 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result = (
         found.fragment
         + helper
-        + variable(reader, "power", "kW", "electric power", upper=rated, slots=("rated_power",))
+        + reader.variable("power", "electric power", upper=rated, of="rated_power")
         + run.fragment
-        + row(
-            reader,
+        + reader.row(
             "power_max",
             f"{power} <= {run.times(rated)}",
             "power of what runs",
             CAPACITY,
-            slots=("rated_power",),
+            of="rated_power",
         )
-        + row(
-            reader,
+        + reader.row(
             "power_min",
             f"{power} >= {run.times(f'{found.first(0)}*{rated}')}",
             "least power of what runs",
             OPERATION,
-            slots=("load",),
+            of="load",
         )
     )
     for series, text in outputs.items():
-        result += expression(reader, series, "kW", text, series)
+        result += reader.expression(series, text, series)
     heat = f"{name}_heat[t]"
     if reader.option("dump", False) is True:
-        result += variable(reader, "dumped", "kW", "heat that is thrown away", upper=tops["heat"])
-        result += row(reader, "dump", f"{name}_dumped[t] <= {heat}", "heat thrown away", CAPACITY)
+        result += reader.variable("dumped", "heat that is thrown away", upper=tops["heat"])
+        result += reader.row("dump", f"{name}_dumped[t] <= {heat}", "heat thrown away", CAPACITY)
         heat = f"({heat} - {name}_dumped[t])"
     terminals = (
         reader.terminal(power, rated, supplies=True)
         + reader.terminal(heat, tops["heat"], supplies=True, port="heat_bus")
         + reader.terminal(f"{name}_fuel[t]", tops["fuel"], supplies=False, port="fuel_bus")
     )
-    return result + Fragment(terminals=terminals)
+    return result + terminals
 
 
 def _outputs(
@@ -104,14 +70,7 @@ def _outputs(
         fuel = f"{power}/{found.first(1)}"
         texts = {"fuel": fuel, "heat": f"{fuel}*{found.first(2)}"}
         return Fragment(), texts, {key: text.replace(power, rated) for key, text in texts.items()}
-    segments = reader.option("segments", SEGMENTS)
-    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
-        raise wrong(
-            reader.component,
-            "cannot read segments",
-            found=repr(segments),
-            expected="a whole number from 1 to 200",
-        )
+    segments = reader.segments(SEGMENTS)
     over, xs = f"{name}_steps", f"{name}_step_power"
     index, at = (f"k in {over}",), f"{xs}[k]/{rated}"
     first = f"{found.first(0)}*{rated}"
@@ -121,26 +80,14 @@ def _outputs(
     }
     helper = Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
     even = f"{first} + ({rated} - {first})*k/(len({over}) - 1)"
-    helper += derived(
-        reader,
-        "step_power",
-        "kW",
-        even,
-        "powers at the steps",
-        index=index,
-        slots=("rated_power", "load"),
+    helper += reader.derived(
+        "step_power", "kW", even, "powers at the steps", index=index, of="rated_power load"
     )
     texts, tops = {}, {}
     for series, value in efficiency.items():
         ys = f"{name}_step_{series}"
-        helper += derived(
-            reader,
-            f"step_{series}",
-            "kW",
-            value,
-            f"{series} at the steps",
-            index=index,
-            slots=COLUMNS,
+        helper += reader.derived(
+            f"step_{series}", "kW", value, f"{series} at the steps", index=index, of=COLUMNS
         )
         low, least = f"{xs}[first({over})]", f"{ys}[first({over})]"
         texts[series] = f"piecewise({power} + {low}*{off}, {xs}, {ys}) - {least}*{off}"
@@ -152,25 +99,3 @@ def known_single(reader: Reader) -> bool:
     """Whether the table has a single row, so that there is nothing between."""
     value = reader.component.parameters["load"]
     return not isinstance(value, str) or (value.startswith("(") and "," not in value.rstrip(",) "))
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="engine or back-pressure unit: the power fixes fuel and heat",
-    quantities={
-        "power": "kW",
-        "heat": "kW",
-        "fuel": "kW",
-        "dumped": "kW",
-        "on": "1",
-        "start": "1",
-        "stop": "1",
-        "start_cost": "EUR",
-    },
-    problem_class="MILP",
-    leaves_out="ramps; the temperature of the heat; between the steps the efficiencies bend less",
-    exact_against="chp.PartLoadChp",
-)

@@ -11,32 +11,14 @@ into single units by letting the one stop that has run the longest.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Literal
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, wrong
-from engiagent.formulations.components.parts import (
-    OPERATION,
-    currency,
-    derived,
-    expression,
-    row,
-    variable,
-)
-from engiagent.formulations.components.thermal_coupling import number, step_hours
+from engiagent.formulations.components.fragment import OPERATION, Fragment
+from engiagent.formulations.components.reader import Reader
 
 ROUNDING = 1e-9
-SWITCHING: Final = {
-    "count": Slot("1", low=1, default="1", meaning="units alike"),
-    "initially_on": Slot("1", low=0, default="0", meaning="how many run before the horizon"),
-    "initial_hours": Slot(
-        "h", low=0, default="long", meaning="time in that state, of a single unit"
-    ),
-    "minimum_up_hours": Slot("h", low=0, default="0", meaning="least time up"),
-    "minimum_down_hours": Slot("h", low=0, default="0", meaning="least time down"),
-}
-"""The slots of every unit that can switch; :func:`switching` adds the cost of a start."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +59,6 @@ class Running:
         return f"{factor}*{self.count}" if self.count else factor
 
 
-def switching(cost: str) -> dict[str, Slot]:
-    """Return the slots of a unit that switches, the cost of a start in a currency."""
-    return {**SWITCHING, "start_cost": Slot(cost, low=0, default="0", meaning="cost of a start")}
-
-
 def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -> Running:
     """Return how a unit switches; it does when one of some slots or of the above is filled.
 
@@ -99,44 +76,37 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
         return Running(Fragment(), "", count)
     on = f"{reader.name}_on"
     many = count or "1"
-    whole = "integer" if count else "continuous"
+    whole: Literal["integer", "continuous"] = "integer" if count else "continuous"
     before = reader.optional("initially_on") or "0"
     states = (
-        variable(
-            reader,
+        reader.variable(
             "on",
-            "1",
             "units that run" if count else "1 while it runs, state",
             upper=count or 1,
             kind="integer" if count else "binary",
-            slots=("count",),
+            of="count",
         )
-        + variable(reader, "start", "1", "starts", upper=count or 1, kind=whole, role="auxiliary")
-        + variable(reader, "stop", "1", "stops", upper=count or 1, kind=whole, role="auxiliary")
+        + reader.variable("start", "starts", upper=count or 1, kind=whole, role="auxiliary")
+        + reader.variable("stop", "stops", upper=count or 1, kind=whole, role="auxiliary")
     )
     name = reader.name
     rows = (
-        row(
-            reader,
+        reader.row(
             "switch",
             f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]",
             "states, starts and stops",
             OPERATION,
-            slots=("initially_on",),
+            of="initially_on",
         )
-        + row(reader, "start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
-        + row(
-            reader,
-            "stop_stands",
-            f"{name}_stop[t] <= {many} - {on}[t]",
-            "what stops stands",
-            OPERATION,
+        + reader.row("start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
+        + reader.row(
+            "stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands", OPERATION
         )
     )
     cost = Fragment()
     if reader.given("start_cost"):
         text = f"{reader.text('start_cost')}*{name}_start[t]"
-        cost = expression(reader, "start_cost", currency(reader.around), text, "cost of starts")
+        cost = reader.expression("start_cost", text, "cost of starts")
     result = states + rows + cost
     result += _least(reader, "up", f"{name}_start", f"{on}[t]")
     result += _least(reader, "down", f"{name}_stop", f"{many} - {on}[t]")
@@ -148,8 +118,8 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     slot = f"minimum_{way}_hours"
     if not reader.given(slot):
         return Fragment()
-    least = number(reader, reader.text(slot), "h")
-    hours = step_hours(reader)
+    least = reader.number(slot)
+    hours = reader.hours()
     starts = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
     first = np.searchsorted(starts, starts - least + ROUNDING, side="right")
     first = np.minimum(first, np.arange(len(starts)))
@@ -159,20 +129,12 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     name, place = f"{way}_from", Fragment()
     window = _lately(reader.text(slot), least / hours[0])
     if not np.all(hours == hours[0]):
-        place = derived(
-            reader,
-            name,
-            "1",
-            tuple(map(float, first)),
-            f"first period whose events still bind, least time {way}",
-            index=(reader.time,),
-            slots=(slot,),
+        place = reader.derived(
+            name, "1", first, f"first period whose events still bind, least time {way}", of=slot
         )
         window = f"{reader.name}_{name}[t] <= pos(s)"
     text = f"sum({events}[s] for s in {reader.time} if {window} and pos(s) <= pos(t)) <= {state}"
-    return place + row(
-        reader, f"minimum_{way}", text, f"least time {way}", OPERATION, slots=(slot,)
-    )
+    return place + reader.row(f"minimum_{way}", text, f"least time {way}", OPERATION, of=slot)
 
 
 def _lately(least: str, periods: float) -> str:
@@ -190,27 +152,22 @@ def _begun(reader: Reader) -> Fragment:
     """Return the rows of a state that began before the horizon and has to last into it."""
     if not reader.given("initial_hours"):
         return Fragment()
-    if reader.given("count") and number(reader, reader.text("count"), "1") != 1:
-        raise wrong(
-            reader.component, "initial_hours is for a single unit", expected="no count, or 1"
-        )
-    was = number(reader, reader.optional("initially_on") or "0", "1") > 0
+    if reader.given("count") and reader.number("count") != 1:
+        raise reader.wrong("initial_hours is for a single unit", expected="no count, or 1")
+    was = reader.evaluated(reader.text("initially_on"), "1") > 0
     slot = f"minimum_{'up' if was else 'down'}_hours"
     if not reader.given(slot):
         return Fragment()
-    left = number(reader, reader.text(slot), "h") - number(
-        reader, reader.text("initial_hours"), "h"
-    )
-    starts = np.concatenate(([0.0], np.cumsum(step_hours(reader))))[:-1]
+    left = reader.number(slot) - reader.number("initial_hours")
+    starts = np.concatenate(([0.0], np.cumsum(reader.hours())))[:-1]
     bound = int((starts < left - ROUNDING).sum())
     if bound == 0:
         return Fragment()
-    return row(
-        reader,
+    return reader.row(
         "begun",
         f"{reader.name}_on[t] == {int(was)}",
         "a state that has to last",
         OPERATION,
         where=f"pos(t) < {bound}",
-        slots=(slot, "initial_hours"),
+        of=(slot, "initial_hours"),
     )

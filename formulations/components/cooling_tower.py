@@ -13,81 +13,47 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
+from engiagent.formulations.components.fragment import CAPACITY, Fragment
 from engiagent.formulations.components.known import known_values
-from engiagent.formulations.components.parts import CAPACITY, derived, expression, row, variable
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.temperatures import plain
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.hvac.york_calc import approach
 
 LARGEST_RATIO: Final = 8.0
 LARGEST_RANGE: Final = 22.2
-SLOTS = {
-    "rated_water_flow": Slot("kg/s", required=True, low=0, above=True, meaning="of the water"),
-    "rated_fan_power": Slot("kW", low=0, default="0", meaning="at full speed"),
-    "fan_exponent": Slot("1", low=1, high=4, default="3", meaning="of power by speed, whole"),
-    "wet_bulb_temperature": Slot(
-        "degC", required=True, series=True, low=-34.4, high=29.5, meaning="of the entering air"
-    ),
-    "water_flow": Slot(
-        "kg/s", series=True, low=0, above=True, default="the rated one", meaning="of the water"
-    ),
-    "water_temperature_max": Slot(
-        "degC", series=True, default="no limit", meaning="of the leaving water"
-    ),
-}
-CONNECTIONS = ("bus", "heat_bus")
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a cooling tower."""
-    reader = Reader(component, around, SLOTS, (), CONNECTIONS)
     name, rated = reader.name, reader.text("rated_water_flow")
     flow = reader.optional("water_flow") or rated
     heat, speed = f"{name}_heat_rejected[t]", f"{name}_speed[t]"
     most = f"{LARGEST_RANGE}[K]*{flow}*{SPECIFIC_HEAT}[kJ/(kg*K)]"
-    fan = reader.optional("rated_fan_power") or "0[kW]"
+    fan = reader.text("rated_fan_power")
     wet = reader.text("wet_bulb_temperature")
     cooled = f"({heat}/({flow}*{SPECIFIC_HEAT}[kJ/(kg*K)])/1[K])"
     helper, warmer = _approach(reader, wet, cooled, f"({flow}/{rated}/{speed})")
     result = (
         helper
-        + variable(reader, "heat_rejected", "kW", "heat of the condenser", upper=most)
-        + variable(
-            reader,
-            "speed",
-            "1",
-            "speed of the fan",
-            lower=f"{flow}/{rated}/{LARGEST_RATIO}",
-            upper=1,
+        + reader.variable("heat_rejected", "heat of the condenser", upper=most)
+        + reader.variable(
+            "speed", "speed of the fan", lower=f"{flow}/{rated}/{LARGEST_RATIO}", upper=1
         )
-        + expression(
-            reader,
-            "electric_power",
-            "kW",
-            f"{fan}*{speed}**{_exponent(reader)}",
-            "power of the fan",
+        + reader.expression(
+            "electric_power", f"{fan}*{speed}**{_exponent(reader)}", "power of the fan"
         )
-        + expression(
-            reader, "water_temperature", "degC", f"{wet} + 1[K]*({warmer})", "leaving water"
-        )
+        + reader.expression("water_temperature", f"{wet} + 1[K]*({warmer})", "leaving water")
     )
     if reader.given("water_temperature_max"):
         text = f"{name}_water_temperature[t] <= {reader.text('water_temperature_max')}"
-        result += row(
-            reader,
-            "water_temperature_max",
-            text,
-            "leaving water",
-            CAPACITY,
-            slots=("water_temperature_max",),
+        result += reader.row(
+            "water_temperature_max", text, "leaving water", CAPACITY, of="water_temperature_max"
         )
     terminals = reader.terminal(f"{name}_electric_power[t]", fan, supplies=False) + reader.terminal(
         heat, most, supplies=False, port="heat_bus"
     )
-    return result + Fragment(terminals=terminals)
+    return result + terminals
 
 
 def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> tuple[Fragment, str]:
@@ -100,13 +66,8 @@ def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> tuple[Fragme
             c = table[:, j, k]
             suffix = f"approach_{j}{k}"
             text = f"{float(c[0])!r} + {float(c[1])!r}*{bulb} + {float(c[2])!r}*{bulb}**2"
-            helper += derived(
-                reader,
-                suffix,
-                "1",
-                text,
-                "coefficient of YorkCalc",
-                slots=("wet_bulb_temperature",),
+            helper += reader.derived(
+                suffix, "1", text, "coefficient of YorkCalc", of="wet_bulb_temperature"
             )
             factors = [f"{reader.name}_{suffix}[t]"]
             factors += [f"{cooled}**{j}" if j > 1 else cooled] * (j > 0)
@@ -129,23 +90,5 @@ def _exponent(reader: Reader) -> int:
     given = reader.component.parameters["fan_exponent"]
     found = known_values(given, "1", reader.around.core)
     if len(found) != 1 or found[0] != int(found[0]):
-        raise wrong(reader.component, f"fan_exponent is {given}", expected="1, 2, 3 or 4")
+        raise reader.wrong(f"fan_exponent is {given}", expected="1, 2, 3 or 4")
     return int(found[0])
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    (),
-    CONNECTIONS,
-    summary="cooling tower by YorkCalc, with the speed of its fan",
-    quantities={
-        "heat_rejected": "kW",
-        "speed": "1",
-        "electric_power": "kW",
-        "water_temperature": "degC",
-    },
-    problem_class="NLP",
-    leaves_out="free convection with the fan off; evaporation and make-up",
-    exact_against="hvac.york_calc.YorkCalcTower",
-)

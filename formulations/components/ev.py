@@ -13,73 +13,32 @@ the energy may fall short by the quantity ``shortfall``, whose price belongs int
 
 import numpy as np
 
-from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import (
-    Fragment,
-    Reader,
-    Slot,
-    Surroundings,
-    Terminal,
-    exclusive,
-    wrong,
-)
-from engiagent.formulations.components.known import known_values
-from engiagent.formulations.components.parts import REQUIREMENT, derived, expression, row, variable
-from engiagent.formulations.components.thermal_coupling import number, step_hours
+from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.reader import Reader
 from engiagent.models.ev import EvFleet, Sessions
 from engiagent.models.ranges import ParameterError
 
-SESSION = {
-    "arrival": Slot(
-        "h",
-        required=True,
-        table=True,
-        meaning="when it is plugged in, from the start of the horizon; one a session",
-    ),
-    "departure": Slot("h", required=True, table=True, meaning="when it leaves; one a session"),
-    "arrival_energy": Slot("kWh", required=True, table=True, low=0, meaning="content on arrival"),
-    "required_energy": Slot(
-        "kWh", table=True, low=0, default="0", meaning="least content on departure"
-    ),
-}
-SLOTS = {
-    "energy_capacity": Slot("kWh", required=True, low=0, above=True, meaning="largest content"),
-    "charge_power_max": Slot("kW", required=True, low=0, meaning="at the plug"),
-    "discharge_power_max": Slot("kW", low=0, default="0", meaning="above 0 when it gives back"),
-    "charge_efficiency": Slot(
-        "1", low=0, above=True, high=1, default="1", meaning="stored over taken"
-    ),
-    "discharge_efficiency": Slot(
-        "1", low=0, above=True, high=1, default="1", meaning="delivered over given up"
-    ),
-    "minimum_energy": Slot("kWh", low=0, default="0", meaning="least content while plugged in"),
-    **SESSION,
-}
-OPTIONS = ("soft", "exclusive_on")
-CONNECTIONS = ("bus",)
+SESSION = ("arrival", "departure", "arrival_energy", "required_energy")
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a vehicle."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
     name = reader.name
     plugged = f"{name}_plugged_in[t]"
     most = {"charge": f"{reader.text('charge_power_max')}*{plugged}"}
     if reader.given("discharge_power_max"):
         most["discharge"] = f"{reader.text('discharge_power_max')}*{plugged}"
     result = _sessions(reader)
-    terminals: tuple[Terminal, ...] = ()
+    terminals = Fragment()
     for way, limit in most.items():
-        result += variable(
-            reader, way, "kW", f"power at the plug, {way}", upper=limit, slots=(f"{way}_power_max",)
+        result += reader.variable(
+            way, f"power at the plug, {way}", upper=limit, of=f"{way}_power_max"
         )
         terminals += reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge")
     over = reader.exclusive_set()
     if over is not None and "discharge" in most:
-        pairs = [(f"{name}_{way}", limit) for way, limit in most.items()]
-        result += exclusive(reader, over, "charging", pairs[0], pairs[1])
-    return result + _energy(reader, "discharge" in most) + Fragment(terminals=terminals)
+        result += reader.exclusive(over, "charging", *most.items())
+    return result + _energy(reader, "discharge" in most) + terminals
 
 
 def _energy(reader: Reader, both: bool) -> Fragment:
@@ -95,79 +54,59 @@ def _energy(reader: Reader, both: bool) -> Fragment:
     lack = f" - {name}_shortfall[t]" if soft else ""
     wanted = f"{name}_wanted[t]"
     result = (
-        variable(
-            reader,
-            "state_of_charge",
-            "kWh",
-            "content",
-            upper=reader.text("energy_capacity"),
-            role="state",
-            instants=True,
-            slots=("energy_capacity",),
+        reader.variable(
+            "state_of_charge", "content", upper=reader.text("energy_capacity"), of="energy_capacity"
         )
-        + expression(
-            reader,
-            "content_after",
-            "kWh",
-            f"{before} + dt(t)*({net})",
-            "content at the end of a period",
+        + reader.expression(
+            "content_after", f"{before} + dt(t)*({net})", "content at the end of a period"
         )
-        + row(
-            reader,
+        + reader.row(
             "initial",
             f"{energy}[first({reader.instants})] == {name}_first",
             "content at the start",
             index=(),
-            slots=("arrival_energy",),
+            of="arrival_energy",
         )
-        + row(
-            reader,
+        + reader.row(
             "dynamics",
             f"{energy}[t+1] == ({name}_next[t] if {comes} else {name}_content_after[t])",
             "energy balance",
-            slots=("charge_efficiency", "discharge_efficiency"),
+            of="charge_efficiency discharge_efficiency",
         )
-        + row(
-            reader,
+        + reader.row(
             "content",
             f"{name}_floor[t] <= {name}_content_after[t] <= {reader.text('energy_capacity')}",
             "limits of the content",
-            slots=("minimum_energy", "energy_capacity"),
+            of="minimum_energy energy_capacity",
         )
-        + row(
-            reader,
+        + reader.row(
             "departure",
             f"{name}_content_after[t] >= {wanted}{lack}",
             "energy on departure",
             REQUIREMENT,
             where=f"{wanted} > 0",
-            slots=("required_energy",),
+            of="required_energy",
         )
     )
     if soft:
-        result += variable(
-            reader,
-            "shortfall",
-            "kWh",
-            "energy that lacks on departure",
-            upper=wanted,
-            slots=("required_energy",),
+        result += reader.variable(
+            "shortfall", "energy that lacks on departure", upper=wanted, of="required_energy"
         )
     return result
 
 
 def _sessions(reader: Reader) -> Fragment:
     """Return the sessions as parameters of the periods."""
-    hours = step_hours(reader)
+    hours = reader.hours()
     if not np.allclose(hours, hours[0], rtol=1e-9):
-        raise wrong(reader.component, "its sessions need periods of one length")
+        raise reader.wrong("its sessions need periods of one length")
     step, count = float(hours[0]), len(hours)
     fleet, sessions = _fleet(reader)
     try:
         owner, begin, end = fleet.periods_of(sessions, count, step)
         plugged = sessions.availability(count, 1, step)[:, 0]
     except ParameterError as error:
-        raise wrong(reader.component, f"its sessions do not fit: {error}") from None
+        raise reader.wrong(f"its sessions do not fit: {error}") from None
     owner = owner[:, 0]
     here = np.flatnonzero((begin < count) & (end > 0))
     arrived, departure = np.asarray(sessions.arrival_energy), np.asarray(sessions.departure)
@@ -188,86 +127,48 @@ def _sessions(reader: Reader) -> Fragment:
     order = here[np.argsort(begin[here])]
     start = float(arrived[order[0]]) if len(order) and begin[order[0]] <= 0 else 0.0
     units = {"arrives": "1", "comes": "1"}
-    result = derived(
-        reader,
+    result = reader.derived(
         "plugged_in",
         "1",
-        tuple(map(float, plugged)),
+        plugged,
         "part of a period in which it is plugged in",
-        index=(reader.time,),
-        slots=("arrival", "departure"),
+        of="arrival departure",
     )
-    result += derived(
-        reader, "first", "kWh", start, "content at the start", index=(), slots=("arrival_energy",)
+    result += reader.derived(
+        "first", "kWh", start, "content at the start", index=(), of="arrival_energy"
     )
     for key, values in series.items():
-        result += derived(
-            reader,
-            key,
-            units.get(key, "kWh"),
-            tuple(map(float, values)),
-            f"{key}, by the sessions",
-            index=(reader.time,),
-            slots=tuple(SESSION),
+        result += reader.derived(
+            key, units.get(key, "kWh"), values, f"{key}, by the sessions", of=SESSION
         )
     return result
 
 
 def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:
-    columns = {}
-    for slot, description in SESSION.items():
-        given = reader.component.parameters.get(slot)
-        if given is None:
-            continue
-        columns[slot] = np.array(known_values(given, description.unit, reader.around.core))
-        if not len(columns[slot]):
-            raise wrong(
-                reader.component,
-                f"{slot} is no table",
-                found=str(given),
-                expected="numbers in brackets, as (7, 31), or a parameter",
-            )
-    sizes = {slot: len(values) for slot, values in columns.items()}
-    if len(set(sizes.values())) > 1:
-        shown = ", ".join(f"{slot}: {size}" for slot, size in sizes.items())
-        raise wrong(reader.component, "sessions differ in number", found=shown)
+    columns = {slot: np.array(reader.values(slot)) for slot in SESSION if reader.given(slot)}
+    for slot, values in columns.items():
+        if not len(values):
+            given = str(reader.component.parameters[slot])
+            wanted = "numbers in brackets, as (7, 31), or a parameter"
+            raise reader.wrong(f"{slot} is no table", given, wanted)
+    counts = {slot: len(values) for slot, values in columns.items()}
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{slot}: {size}" for slot, size in counts.items())
+        raise reader.wrong("sessions differ in number", found=shown)
 
-    def value(slot: str, default: float) -> float:
-        return (
-            number(reader, reader.text(slot), reader.slots[slot].unit)
-            if reader.given(slot)
-            else default
+    sizes = {
+        slot: reader.number(slot)
+        for slot in (
+            "charge_power_max",
+            "discharge_power_max",
+            "charge_efficiency",
+            "discharge_efficiency",
+            "minimum_energy",
         )
-
+    }
     try:
-        fleet = EvFleet(
-            energy_capacity=[value("energy_capacity", 0)],
-            charge_power_max=value("charge_power_max", 0),
-            discharge_power_max=value("discharge_power_max", 0),
-            charge_efficiency=value("charge_efficiency", 1),
-            discharge_efficiency=value("discharge_efficiency", 1),
-            minimum_energy=value("minimum_energy", 0),
-        )
+        fleet = EvFleet(energy_capacity=[reader.number("energy_capacity")], **sizes)
         vehicle = np.zeros(len(columns["arrival"]), dtype=int)
         return fleet, Sessions(vehicle=vehicle, **columns)
     except ParameterError as error:
-        raise wrong(reader.component, str(error)) from None
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="electric vehicle with sessions at a plug",
-    quantities={
-        "charge": "kW",
-        "discharge": "kW",
-        "state_of_charge": "kWh",
-        "shortfall": "kWh",
-        "content_after": "kWh",
-    },
-    problem_class="LP; MILP with `exclusive_on`",
-    leaves_out="a least charging power; what it drives between sessions, but by its arrivals",
-    exact_against="ev.EvFleet",
-)
+        raise reader.wrong(str(error)) from None

@@ -17,44 +17,24 @@ Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from engiagent.blueprint.document import ComponentDef, FrozenMap, Json, SetDef, VariableDef
-from engiagent.formulations.components.description import Model
+from engiagent.blueprint.document import Json, SetDef
 from engiagent.formulations.components.fragment import (
+    CAPACITY,
+    OPERATION,
     Fragment,
-    Reader,
-    Slot,
-    Surroundings,
     Terminal,
     balance,
-    wrong,
 )
-from engiagent.formulations.components.parts import CAPACITY, OPERATION, expression, row
-from engiagent.formulations.components.thermal_coupling import number
+from engiagent.formulations.components.reader import Reader
 from engiagent.models.grids import Bus, Feeder, Line, Transformer
 from engiagent.models.grids.tree import Tree
 from engiagent.models.ranges import ParameterError
+from engiagent.slots import Slot
 
 SIDES = 16
-SLOTS = {
-    "source_voltage": Slot(
-        "1",
-        series=True,
-        low=0.5,
-        high=1.5,
-        default="1",
-        meaning="held at the source, of the nominal one",
-    ),
-    "minimum_voltage": Slot("1", low=0, high=1.5, default="0.9", meaning="at every bus"),
-    "maximum_voltage": Slot("1", low=0.5, high=2, default="1.1", meaning="at every bus"),
-    "maximum_loading": Slot(
-        "1", low=0, above=True, default="1", meaning="of every branch, over its rating"
-    ),
-}
-OPTIONS = ("scheme",)
-CONNECTIONS = ("source", "buses", "lines", "transformers", "reactive")
 LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
 TRANSFORMER = {
     "rated_power": "kVA",
@@ -106,19 +86,14 @@ class Layout:
         return tuple(b for b in self.branches if b.parent == bus)
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a feeder."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
     lossy = reader.scheme(("socp", "linear")) == "socp"
     layout = _layout(reader)
     result = _variables(reader, layout, lossy)
     for branch in layout.branches:
         result += _branch(reader, layout, branch, lossy)
-    return (
-        result
-        + _outputs(reader, layout, lossy)
-        + Fragment(terminals=_terminals(reader, layout, lossy))
-    )
+    return result + _outputs(reader, layout, lossy) + _terminals(reader, layout, lossy)
 
 
 def _at(reader: Reader, series: str, bus: str) -> str:
@@ -145,43 +120,27 @@ def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
         SetDef(name=below, kind="labels", elements=names),
         SetDef(name=nodes, kind="labels", elements=(layout.source, *names)),
     )
-    most = reader.optional("maximum_loading") or "1"
+    most = reader.text("maximum_loading")
     top = max((b.rating for b in layout.branches), default=math.inf)
     bound = f"{most}*{top!r}[kVA]" if math.isfinite(top) else None
     squares = list(layout.factors.values())
-    low = f"({reader.optional('minimum_voltage') or '0.9'})**2*{min(squares)!r}"
-    high = f"({reader.optional('maximum_voltage') or '1.1'})**2*{max(squares)!r}"
-    rows: list[tuple[str, str, str, Any, Any, str]] = [
-        ("flow", below, "kW", f"-{bound}" if bound else None, bound, "power into the branch to"),
-        (
-            "reactive_flow",
-            below,
-            "kvar",
-            f"-{bound}" if bound else None,
-            bound,
-            "reactive power into the branch to",
-        ),
-        ("square_voltage", nodes, "1", low, high, "square of the voltage, referred to the source,"),
+    low = f"({reader.text('minimum_voltage')})**2*{min(squares)!r}"
+    high = f"({reader.text('maximum_voltage')})**2*{max(squares)!r}"
+    least = f"-{bound}" if bound else None
+    referred = "square of the voltage, referred to the source,"
+    rows: list[tuple[str, str, str | int | None, str | None, str]] = [
+        ("flow", below, least, bound, "power into the branch to"),
+        ("reactive_flow", below, least, bound, "reactive power into the branch to"),
+        ("square_voltage", nodes, low, high, referred),
     ]
     if lossy:
-        rows.append(("square_current", below, "1", 0, None, "square of the current to"))
-    return Fragment(
-        sets=sets,
-        variables=tuple(
-            VariableDef(
-                name=f"{name}_{series}",
-                index=(f"b in {over}", *reader.periods),
-                lower=lower,
-                upper=upper,
-                unit=unit,
-                quantity=f"{name}.{series}",
-                role="auxiliary",
-                description=f"{words} a bus of {name}",
-                source_reference=reader.component.source_reference,
-            )
-            for series, over, unit, lower, upper, words in rows
-        ),
-    )
+        rows.append(("square_current", below, 0, None, "square of the current to"))
+    result = Fragment(sets=sets)
+    for series, over, lower, upper, words in rows:
+        index = (f"b in {over}", *reader.periods)
+        text = f"{words} a bus"
+        result += reader.variable(series, text, lower=lower, upper=upper, index=index)
+    return result
 
 
 def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Fragment:
@@ -197,40 +156,38 @@ def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Frag
     drawn += [_at(reader, "reactive_flow", b.bus) for b in layout.below(bus)]
     drawn += [text] if (text := _shunt(reader, layout, bus, "reactive", lossy)) else []
     drawn += [f"{x}[MW]*{current}"] if lossy else []
-    result = row(
-        reader, f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}"
-    ) + row(
-        reader,
+    result = reader.row(
+        f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}"
+    ) + reader.row(
         f"{bus}_reactive",
         f"{reactive} == {balance(drawn) if drawn else '0[kvar]'}",
         f"reactive balance of {bus}",
         "Supply-Demand Balance",
     )
     result += _band(reader, layout, bus)
-    most = reader.optional("maximum_loading") or "1"
+    most = reader.text("maximum_loading")
     if lossy:
         cone = f"{flow}**2 + {reactive}**2 <= 1[MW**2]*{current}*{above}"
-        result += row(reader, f"{bus}_cone", cone, f"current to {bus}")
+        result += reader.row(f"{bus}_cone", cone, f"current to {bus}")
         if math.isfinite(branch.current_square):
             limit = f"{current} <= ({most})**2*{branch.current_square!r}"
-            result += row(reader, f"{bus}_loading", limit, f"loading to {bus}", CAPACITY)
+            result += reader.row(f"{bus}_loading", limit, f"loading to {bus}", CAPACITY)
     elif math.isfinite(branch.rating):
         result += _polygon(reader, branch, flow, reactive, most)
     return result
 
 
 def _band(reader: Reader, layout: Layout, bus: str) -> Fragment:
-    low = reader.optional("minimum_voltage") or "0.9"
-    high = reader.optional("maximum_voltage") or "1.1"
+    low = reader.text("minimum_voltage")
+    high = reader.text("maximum_voltage")
     factor = repr(layout.factors[bus])
     text = f"({low})**2*{factor} <= {_at(reader, 'square_voltage', bus)} <= ({high})**2*{factor}"
-    return row(
-        reader,
+    return reader.row(
         f"{bus}_band",
         text,
         f"voltage band of {bus}",
         OPERATION,
-        slots=("minimum_voltage", "maximum_voltage"),
+        of="minimum_voltage maximum_voltage",
     )
 
 
@@ -241,52 +198,44 @@ def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str
         angle = 2.0 * math.pi * (side + 0.5) / SIDES
         along = f"{math.cos(angle)!r}*{flow} + {math.sin(angle)!r}*{reactive}"
         text = f"{along} <= {most}*{inner!r}[kVA]"
-        result += row(
-            reader,
+        result += reader.row(
             f"{branch.bus}_loading_{side}",
             text,
             f"loading to {branch.bus}",
             CAPACITY,
-            slots=("maximum_loading",),
+            of="maximum_loading",
         )
     return result
 
 
 def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     """Return source voltage, voltages by bus, import and losses."""
-    held = reader.optional("source_voltage") or "1"
+    held = reader.text("source_voltage")
     source = _at(reader, "square_voltage", layout.source)
-    result = row(
-        reader,
-        "source",
-        f"{source} == ({held})**2",
-        "voltage at the source",
-        slots=("source_voltage",),
+    result = reader.row(
+        "source", f"{source} == ({held})**2", "voltage at the source", of="source_voltage"
     )
     for bus, factor in layout.factors.items():
         text = f"sqrt({_at(reader, 'square_voltage', bus)}/{factor!r})"
-        part = expression(reader, f"{bus}_voltage", "1", text, f"voltage at {bus}")
-        (item,) = part.expressions
-        result += Fragment(expressions=(replace(item, quantity=f"{reader.name}.{bus}.voltage"),))
+        own = f"{reader.name}.{bus}.voltage"
+        result += reader.expression(
+            f"{bus}_voltage", text, f"voltage at {bus}", unit="1", quantity=own
+        )
     drawn = [_at(reader, "flow", b.bus) for b in layout.below(layout.source)]
     shunt = _shunt(reader, layout, layout.source, "active", lossy)
-    result += expression(
-        reader,
-        "import",
-        "kW",
-        balance([*drawn, *([shunt] if shunt else [])]),
-        "power from the source",
+    result += reader.expression(
+        "import", balance([*drawn, *([shunt] if shunt else [])]), "power from the source"
     )
     if lossy:
         lost = [
             f"{b.resistance!r}[MW]*{_at(reader, 'square_current', b.bus)}" for b in layout.branches
         ]
         shunts = [s for b in layout.factors if (s := _shunt(reader, layout, b, "active", lossy))]
-        result += expression(reader, "losses", "kW", balance([*lost, *shunts]), "losses")
+        result += reader.expression("losses", balance([*lost, *shunts]), "losses")
     return result
 
 
-def _terminals(reader: Reader, layout: Layout, lossy: bool) -> tuple[Terminal, ...]:
+def _terminals(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     found = []
     for branch in layout.branches:
         flow = _at(reader, "flow", branch.bus)
@@ -299,44 +248,31 @@ def _terminals(reader: Reader, layout: Layout, lossy: bool) -> tuple[Terminal, .
     for bus in layout.factors:
         if shunt := _shunt(reader, layout, bus, "active", lossy):
             found.append(Terminal(bus, shunt, False, None))
-    return tuple(found)
+    return Fragment(terminals=tuple(found))
 
 
 def _reactive(reader: Reader) -> Mapping[str, Json]:
     given = reader.connection("reactive") or {}
     if not isinstance(given, Mapping):
-        raise wrong(
-            reader.component,
-            "cannot read reactive",
-            found=repr(given),
-            expected="reactive demand by bus, in kvar",
-        )
+        raise reader.wrong("cannot read reactive", repr(given), "reactive demand by bus, in kvar")
     return given
 
 
 def _written(reader: Reader, bus: str) -> str:
     """Return a bus's reactive demand as an expression."""
-    slot = Slot("kvar", series=True)
-    part = ComponentDef(
-        name=reader.name,
-        model="feeder",
-        index=reader.component.index,
-        parameters=FrozenMap({bus: _reactive(reader)[bus]}),
-    )
-    return Reader(part, reader.around, {bus: slot}).text(bus)
+    return reader.part({bus: _reactive(reader)[bus]}, {bus: Slot("kvar", "series")}).text(bus)
 
 
 def _layout(reader: Reader) -> Layout:
     feeder = _feeder(reader)
     if not feeder.radial:
-        raise wrong(reader.component, "it is meshed", expected="a tree; open the tie lines")
+        raise reader.wrong("it is meshed", expected="a tree; open the tie lines")
     network = feeder.network
     tree = Tree.of(network)
     names = feeder.bus_names
     for bus in (*names, *_reactive(reader)):
         if not bus.isidentifier() or bus not in names:
-            raise wrong(
-                reader.component,
+            raise reader.wrong(
                 f"{bus!r} is no bus of it that can be named",
                 expected="letters, digits and underscores",
             )
@@ -374,7 +310,7 @@ def _feeder(reader: Reader) -> Feeder:
     buses, source = reader.connection("buses"), reader.connection("source")
     if not isinstance(buses, Mapping) or source is None:
         needed = "connections: buses (name: nominal voltage in kV) and source"
-        raise wrong(reader.component, "it has no buses or no source", expected=needed)
+        raise reader.wrong("it has no buses or no source", expected=needed)
     try:
         return Feeder(
             buses=tuple(
@@ -388,14 +324,14 @@ def _feeder(reader: Reader) -> Feeder:
             ),
         )
     except (ParameterError, TypeError) as error:
-        raise wrong(reader.component, f"its parts do not fit: {error}") from None
+        raise reader.wrong(f"its parts do not fit: {error}") from None
 
 
 def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[str, Any]]:
     result = []
     given = reader.connection(group) or {}
     if not isinstance(given, Mapping):
-        raise wrong(reader.component, f"cannot read {group}", expected="parts by their names")
+        raise reader.wrong(f"cannot read {group}", expected="parts by their names")
     for name, part in given.items():
         odd = (
             None
@@ -403,11 +339,8 @@ def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[st
             else next((key for key in part if key not in (*units, "from", "to")), None)
         )
         if not isinstance(part, Mapping) or odd is not None or not {"from", "to"} <= set(part):
-            raise wrong(
-                reader.component,
-                f"cannot read {name} of {group}",
-                found=odd,
-                expected=", ".join(("from", "to", *units)),
+            raise reader.wrong(
+                f"cannot read {name} of {group}", odd, ", ".join(("from", "to", *units))
             )
         numbers = {
             key: _number(reader, part[key], unit, f"{group}.{name}.{key}")
@@ -424,26 +357,5 @@ def _number(reader: Reader, written: Json, unit: str, what: str) -> float:
     if isinstance(written, int | float) and not isinstance(written, bool):
         return float(written)
     if unit == "uS":  # no unit of the language
-        return 1e6 * number(reader, str(written), "A/V", what)
-    return number(reader, str(written), unit, what)
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="radial distribution feeder with voltage bands and line limits",
-    quantities={
-        "flow": "kW",
-        "reactive_flow": "kvar",
-        "square_voltage": "1",
-        "square_current": "1",
-        "<bus>.voltage": "1",
-        "import": "kW",
-        "losses": "kW",
-    },
-    problem_class="SOCP; LP with the scheme `linear` (LinDistFlow)",
-    leaves_out="with `linear` losses; phases that differ; reactive power as a decision",
-    exact_against="grids.Feeder.flow (socp) and grids.lindistflow.lindistflow (linear)",
-)
+        return 1e6 * reader.evaluated(str(written), "A/V", what)
+    return reader.evaluated(str(written), unit, what)

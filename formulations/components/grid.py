@@ -10,41 +10,12 @@ at zero, and the other one then no longer counts in these limits. With prices th
 declares what import costs and what export earns, the latter as a negative cost.
 """
 
-from engiagent.blueprint.document import ComponentDef, VariableDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import (
-    Fragment,
-    Reader,
-    Slot,
-    Surroundings,
-    balance,
-    exclusive,
-    wrong,
-)
-from engiagent.formulations.components.parts import currency, expression
+from engiagent.formulations.components.fragment import Fragment, balance
+from engiagent.formulations.components.reader import Reader
 
 
-def slots_of(cost: str) -> dict[str, Slot]:
-    """Return the slots, with prices in a currency."""
-    return {
-        "import_power_max": Slot("kW", series=True, default="no limit", meaning="drawn from it"),
-        "export_power_max": Slot("kW", series=True, default="no limit", meaning="fed into it"),
-        "import_price": Slot(f"{cost}/kWh", series=True, default="no cost", meaning="of import"),
-        "export_price": Slot(
-            f"{cost}/kWh", series=True, default="no revenue", meaning="paid for export"
-        ),
-    }
-
-
-SLOTS = slots_of("EUR")
-OPTIONS = ("exclusive_on",)
-CONNECTIONS = ("bus",)
-
-
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a grid connection."""
-    slots = slots_of(currency(around))
-    reader = Reader(component, around, slots, OPTIONS, CONNECTIONS)
     over = reader.exclusive_set()
     stated = {way: reader.optional(f"{way}_power_max") for way in ("import", "export")}
     alone = over is not None and over == reader.time
@@ -52,29 +23,15 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         "import": stated["import"] or _implied(reader, stated["export"], alone, supplies=False),
         "export": stated["export"] or _implied(reader, stated["import"], alone, supplies=True),
     }
-    names = {way: f"{reader.name}_{way}" for way in limits}
-    result = Fragment(
-        variables=tuple(
-            VariableDef(
-                name=names[way],
-                index=reader.periods,
-                lower=0,
-                upper=limits[way],
-                unit="kW",
-                quantity=f"{reader.name}.{way}",
-                role="decision",
-                description=f"power {direction} {reader.name}",
-                source_reference=reader.source(f"{way}_power_max"),
-            )
-            for way, direction in (("import", "drawn from"), ("export", "fed into"))
-        ),
-        terminals=reader.terminal(f"{names['import']}[t]", limits["import"], supplies=True)
-        + reader.terminal(f"{names['export']}[t]", limits["export"], supplies=False),
-    )
+    result = Fragment()
+    for way, words in (("import", "power drawn from {}"), ("export", "power fed into {}")):
+        result += reader.variable(way, words, upper=limits[way], of=f"{way}_power_max")
+        power = f"{reader.name}_{way}[t]"
+        result += reader.terminal(power, limits[way], supplies=way == "import")
     for way, sign, meaning in (("import", "", "cost"), ("export", "-", "revenue, negative,")):
         if reader.given(f"{way}_price"):
-            text = f"{sign}{reader.text(f'{way}_price')}*{names[way]}[t]*dt(t)"
-            result += expression(reader, f"{way}_cost", currency(around), text, meaning)
+            text = f"{sign}{reader.text(f'{way}_price')}*{reader.name}_{way}[t]*dt(t)"
+            result += reader.expression(f"{way}_cost", text, meaning)
     if over is None:
         return result
     big = {
@@ -82,13 +39,9 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         "export": stated["export"] or _implied(reader, None, True, supplies=True),
     }
     if big["import"] is None or big["export"] is None:
-        raise wrong(component, "exclusive_on needs import_power_max and export_power_max")
-    return result + exclusive(
-        reader,
-        over,
-        "importing",
-        (names["import"], big["import"]),
-        (names["export"], big["export"]),
+        raise reader.wrong("exclusive_on needs import_power_max and export_power_max")
+    return result + reader.exclusive(
+        over, "importing", ("import", big["import"]), ("export", big["export"])
     )
 
 
@@ -111,16 +64,3 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
     total = balance(limits, [t.floor for t in against if t.floor is not None])
     # Never below 0: where the balance cannot be met at all, the balance is what should say so.
     return f"max({total}, 0[kW])"
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="connection to a grid, or any supply and sink beyond the site",
-    quantities={"import": "kW", "export": "kW", "import_cost": "EUR", "export_cost": "EUR"},
-    problem_class="LP; MILP with `exclusive_on`",
-    leaves_out="voltage and reactive power; `feeder` has them",
-    exact_against="conversion.Grid",
-)

@@ -14,18 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import (
-    ConstraintDef,
-    ExpressionDef,
-    FrozenMap,
-    Json,
-    ParameterDef,
-    SetDef,
-    VariableDef,
-)
-from engiagent.formulations.components.fragment import Fragment, Reader, wrong
-from engiagent.formulations.components.parts import PHYSICS
-from engiagent.formulations.components.thermal_coupling import step_hours
+from engiagent.blueprint.document import FrozenMap, Json, ParameterDef, SetDef
+from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.ranges import ParameterError
 
@@ -69,8 +60,8 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
     heavy = [node.name for node in network.nodes if node.capacity > 0]
     missing = [name for name in heavy if name not in inputs.initial]
     if missing:
-        raise wrong(reader.component, f"the node {missing[0]} has no initial_temperature")
-    name, hours = reader.name, step_hours(reader)
+        raise reader.wrong(f"the node {missing[0]} has no initial_temperature")
+    name, hours = reader.name, reader.hours()
     lengths, kind = np.unique(hours, return_inverse=True)
     result = _declared(reader, nodes, heavy, inputs)
     if len(lengths) > 1:
@@ -86,7 +77,7 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
         try:
             exact = network.discretise(float(length))
         except ParameterError as error:
-            raise wrong(reader.component, f"its network has no step: {error}") from None
+            raise reader.wrong(f"its network has no step: {error}") from None
         parts, step = _linear(
             reader,
             f"after{tail}",
@@ -97,7 +88,13 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
             network,
             inputs,
         )
-        result += parts + Fragment(constraints=(_row(reader, f"dynamics{tail}", step, where),))
+        result += parts + reader.row(
+            f"dynamics{tail}",
+            f"{name}_temperature[k, t+1] == {ZERO} + {step}",
+            "heat balance",
+            where=where or None,
+            index=(f"k in {name}_masses", f"t in {reader.time}"),
+        )
         # Nodes without mass follow the means of the others.
         all_nodes = (
             exact.spread @ exact.mean_transition,
@@ -108,42 +105,31 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
         )
         result += parts
         means.append((where, mean))
-    return result + Fragment(expressions=(_mean(reader, means),))
+    return result + _mean(reader, means)
 
 
 def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs) -> Fragment:
     """Return sets, the temperatures of the nodes with mass and their start."""
     name = reader.name
-    start = tuple(
-        ConstraintDef(
-            constraint_id=f"{name}_initial_{k}",
-            name=f"temperature of {node} of {name} at the start",
-            expression=f"{name}_temperature['{node}', first({reader.instants})] == "
-            f"{inputs.initial[node]}",
-            category=PHYSICS,
-            hard=True,
-            source_reference=reader.component.source_reference,
-        )
-        for k, node in enumerate(heavy)
-    )
-    return Fragment(
+    result = Fragment(
         sets=(
             SetDef(name=f"{name}_nodes", kind="labels", elements=tuple(nodes)),
             SetDef(name=f"{name}_masses", kind="labels", elements=tuple(heavy)),
-        ),
-        variables=(
-            VariableDef(
-                name=f"{name}_temperature",
-                index=(f"k in {name}_masses", f"i in {reader.instants}"),
-                unit="degC",
-                quantity=f"{name}.temperature",
-                role="state",
-                description=f"temperature of the nodes of {name} with mass",
-                source_reference=reader.component.source_reference,
-            ),
-        ),
-        constraints=start,
+        )
     )
+    result += reader.variable(
+        "temperature",
+        "temperature of the nodes of {} with mass",
+        lower=None,
+        role="state",
+        index=(f"k in {name}_masses", f"i in {reader.instants}"),
+    )
+    for k, node in enumerate(heavy):
+        state = f"{name}_temperature['{node}', first({reader.instants})]"
+        words = f"temperature of {node} of {{}} at the start"
+        text = f"{state} == {inputs.initial[node]}"
+        result += reader.row(f"initial_{k}", text, words, index=())
+    return result
 
 
 def _linear(
@@ -198,78 +184,42 @@ def _parameter(
         value=frozen,
         unit=unit,
         description=f"of the exact step of {reader.name}",
-        source_reference=reader.derived("matrix exponential of capacities and conductances"),
+        source_reference=reader.derived_from("matrix exponential of capacities and conductances"),
     )
 
 
-def _row(reader: Reader, suffix: str, terms: str, where: str) -> ConstraintDef:
-    return ConstraintDef(
-        constraint_id=f"{reader.name}_{suffix}",
-        name=f"heat balance of {reader.name}",
-        forall=(f"k in {reader.name}_masses", f"t in {reader.time}"),
-        where=where or None,
-        expression=f"{reader.name}_temperature[k, t+1] == {ZERO} + {terms}",
-        category=PHYSICS,
-        hard=True,
-        source_reference=reader.component.source_reference,
-    )
-
-
-def _mean(reader: Reader, means: list[tuple[str, str]]) -> ExpressionDef:
+def _mean(reader: Reader, means: list[tuple[str, str]]) -> Fragment:
     """Return the means, told apart by the length of the step."""
     texts = [f"({ZERO} + {terms})" for _, terms in means]
     text = texts[-1]
     for (where, _), other in zip(means[-2::-1], texts[-2::-1], strict=True):
         text = f"({other} if {where} else {text})"
-    return ExpressionDef(
-        name=f"{reader.name}_mean_temperature",
-        index=(f"k in {reader.name}_nodes", f"t in {reader.time}"),
-        expression=text,
-        unit="degC",
-        quantity=f"{reader.name}.mean_temperature",
-        description=f"mean temperature over a period of all nodes of {reader.name}",
-    )
+    index = (f"k in {reader.name}_nodes", f"t in {reader.time}")
+    words = "mean temperature over a period of all nodes"
+    return reader.expression("mean_temperature", text, words, index=index)
 
 
 def comfort(
     reader: Reader, mean: str, low: str | None, high: str | None, suffix: str = ""
 ) -> Fragment:
     """Return a band for a mean temperature: hard, or broken by ``discomfort`` when ``soft``."""
-    soft = reader.option("soft", False)
-    if not isinstance(soft, bool):
-        raise wrong(
-            reader.component, "cannot read soft", found=repr(soft), expected="true or false"
-        )
+    soft = reader.flag("soft")
     if low is None and high is None:
         return Fragment()
-    name = f"{reader.name}_discomfort{suffix}"
-    variables: tuple[VariableDef, ...] = ()
-    slack = f"{name}[t]" if soft else ""
+    result, slack = Fragment(), ""
     if soft:
-        variables = (
-            VariableDef(
-                name=name,
-                index=reader.periods,
-                lower=0,
-                unit="K",
-                quantity=f"{reader.name}.discomfort{suffix.replace('_', '.', 1)}",
-                role="auxiliary",
-                description=f"kelvin outside the band of {reader.name}",
-                source_reference=reader.component.source_reference,
-            ),
+        series, quantity = f"discomfort{suffix}", f"discomfort{suffix.replace('_', '.', 1)}"
+        slack = f"{reader.name}_{series}[t]"
+        result = reader.variable(
+            series,
+            "kelvin outside the band",
+            unit="K",
+            quantity=f"{reader.name}.{quantity}",
+            role="auxiliary",
         )
-    sides = (("low", low, ">=", "-"), ("high", high, "<=", "+"))
-    rows = tuple(
-        ConstraintDef(
-            constraint_id=f"{reader.name}_comfort_{side}{suffix}",
-            name=f"comfort of {reader.name}, {side} side",
-            forall=reader.periods,
-            expression=f"{mean} {op} {limit}" + (f" {sign} {slack}" if soft else ""),
-            category="Strategic Requirements",
-            hard=True,
-            source_reference=reader.component.source_reference,
-        )
-        for side, limit, op, sign in sides
-        if limit is not None
-    )
-    return Fragment(variables=variables, constraints=rows)
+    for side, limit, op, sign in (("low", low, ">=", "-"), ("high", high, "<=", "+")):
+        if limit is not None:
+            text = f"{mean} {op} {limit}" + (f" {sign} {slack}" if soft else "")
+            own, words = f"comfort_{side}{suffix}", f"comfort of {{}}, {side} side"
+            result += reader.row(own, text, words, REQUIREMENT)
+    return result

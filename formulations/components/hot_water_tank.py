@@ -15,88 +15,48 @@ With the option ``soft`` the water may be too cold. What is missing is then the 
 whose price belongs into the objective.
 """
 
-from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
-from engiagent.formulations.components.parts import REQUIREMENT, derived, expression, row, variable
-from engiagent.formulations.components.tank import BODY, mixed
+from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.reader import Reader
+from engiagent.formulations.components.tank import mixed
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 
-SLOTS = {
-    **BODY,
-    "use": Slot("kg/s", required=True, series=True, low=0, meaning="warm water that is drawn"),
-    "use_temperature": Slot(
-        "degC", required=True, low=0, high=100, meaning="at which it is wanted"
-    ),
-    "cold_temperature": Slot("degC", series=True, low=0, default="10", meaning="of cold water"),
-    "charge_power_max": Slot("kW", series=True, low=0, default="no limit", meaning="into it"),
-}
-OPTIONS = ("soft",)
-CONNECTIONS = ("heat_bus",)
 
-
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a tank of hot water."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
     name, use = reader.name, reader.text("use")
     wanted = reader.text("use_temperature")
-    cold = reader.optional("cold_temperature") or "10[degC]"
+    cold = reader.text("cold_temperature")
     limit = reader.optional("charge_power_max")
-    soft = reader.option("soft", False)
-    if not isinstance(soft, bool):
-        raise wrong(component, "cannot read soft", found=repr(soft), expected="true or false")
+    soft = reader.flag("soft")
     heat = f"{use}*{SPECIFIC_HEAT}[kJ/(kg*K)]*({wanted} - {cold})"
     taken = f"{name}_draw[t] - {name}_unmet[t]" if soft else f"{name}_draw[t]"
     result = (
-        derived(
-            reader,
+        reader.derived(
             "draw_heat",
             "kW",
             heat,
             "heat of the warm water that is wanted",
-            slots=("use", "use_temperature", "cold_temperature"),
+            of="use use_temperature cold_temperature",
         )
-        + variable(reader, "charge", "kW", "heat into", upper=limit, slots=("charge_power_max",))
-        + expression(reader, "draw", "kW", f"{name}_draw_heat[t]", "heat of the warm water")
+        + reader.variable("charge", "heat into", upper=limit, of="charge_power_max")
+        + reader.expression("draw", f"{name}_draw_heat[t]", "heat of the warm water")
         + mixed(reader, f"({name}_charge[t] - ({taken}))")
-        + Fragment(
-            terminals=reader.terminal(f"{name}_charge[t]", limit, supplies=False, port="heat_bus")
-        )
+        + reader.terminal(f"{name}_charge[t]", limit, supplies=False, port="heat_bus")
     )
     if soft:
-        result += variable(
-            reader, "unmet", "kW", "heat that is missing", upper=f"{name}_draw_heat[t]"
-        )
+        most = f"{name}_draw_heat[t]"
+        result += reader.variable("unmet", "heat that is missing", upper=most, role="decision")
     flow = f"{use}*{SPECIFIC_HEAT}[kJ/(kg*K)]"
     for end, suffix in (("t", "before"), ("t+1", "after")):
         text = f"{name}_temperature[{end}] >= {wanted}"
         if soft:
             text = f"{name}_unmet[t] >= {flow}*({wanted} - {name}_temperature[{end}])"
-        result += row(
-            reader,
+        result += reader.row(
             f"warm_{suffix}",
             text,
             "water warm enough",
             REQUIREMENT,
             where=f"{use} > 0",
-            slots=("use_temperature",),
+            of="use_temperature",
         )
     return result
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="mixed tank of domestic hot water with draws that a valve tempers",
-    quantities={
-        "charge": "kW",
-        "draw": "kW",
-        "temperature": "degC",
-        "energy": "kWh",
-        "unmet": "kW",
-    },
-    leaves_out="layers, circulation, and with `soft` by how much the water is too cold",
-    exact_against="storage.mixed_tank.MixedTank",
-)

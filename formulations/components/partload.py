@@ -22,32 +22,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from engiagent.blueprint.document import SetDef, VariableDef
+from engiagent.blueprint.document import SetDef
 from engiagent.formulations.components.commitment import Running, running
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, wrong
-from engiagent.formulations.components.known import known_values
-from engiagent.formulations.components.parts import (
-    CAPACITY,
-    OPERATION,
-    PHYSICS,
-    derived,
-    expression,
-    row,
-    variable,
-)
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS, Fragment
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients, tables
-from engiagent.formulations.components.thermal_coupling import number
 
 MOST_ALIKE: Final = 20
-LIMITS: Final = {
-    "minimum_part_load": Slot("1", low=0, high=1, default="0", meaning="least ratio while it runs"),
-    "maximum_part_load": Slot("1", low=0, above=True, default="1", meaning="largest ratio"),
-}
-TABLE: Final = {
-    "part_load": Slot("1", table=True, low=0, meaning="ratios of a table of part load"),
-    "part_load_power": Slot("1", table=True, low=0, meaning="input over that of full load there"),
-}
-OPTIONS: Final = ("segments", "switching")
 
 
 @dataclass(frozen=True)
@@ -81,7 +62,7 @@ class Machine:
 
     Attributes
     ----------
-    output, output_unit, input
+    output, input
         Its two series; the input is in kW.
     capacity, full_input
         The output and the input at full load in period ``t``, as expressions.
@@ -92,7 +73,6 @@ class Machine:
     """
 
     output: str
-    output_unit: str
     input: str
     capacity: str
     full_input: str
@@ -120,13 +100,8 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
     limit = run.all(largest)
     result = (
         shape.fragment
-        + variable(
-            reader,
-            kind.output,
-            kind.output_unit,
-            kind.words,
-            upper=limit,
-            slots=(kind.capacity_slot, "maximum_part_load"),
+        + reader.variable(
+            kind.output, kind.words, upper=limit, of=(kind.capacity_slot, "maximum_part_load")
         )
         + run.fragment
     )
@@ -139,7 +114,7 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
         # Straight curves add up: the ratio is then that of all together, over one capacity.
         total = f"{kind.full_input}*({shape.at(f'{name}[t]/({kind.capacity})', run.on or '1')})"
     text = f"{total} + {standing}" if standing else total
-    result += expression(reader, kind.input, "kW", text, kind.input.replace("_", " "))
+    result += reader.expression(kind.input, text, kind.input.replace("_", " "))
     input_limit = None if shape.top is None else run.all(f"{kind.full_input}*{shape.top}")
     if input_limit is not None and standing:
         input_limit = f"{input_limit} + {standing}"
@@ -149,43 +124,43 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
 def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> Fragment:
     """Return the rows that keep the output of what runs between its limits."""
     name, slot = f"{reader.name}_{kind.output}", kind.least_slot
-    result = row(
-        reader,
+    result = reader.row(
         f"{kind.output}_max",
         f"{name}[t] <= {run.times(largest)}",
         "output of what runs",
         CAPACITY,
-        slots=(kind.capacity_slot,),
+        of=(kind.capacity_slot,),
     )
     if reader.given(slot):
         least = f"{reader.text(slot)}*{kind.capacity}"
-        result += row(
-            reader,
+        result += reader.row(
             f"{kind.output}_min",
             f"{name}[t] >= {run.times(least)}",
             "least output of what runs",
             OPERATION,
-            slots=(slot,),
+            of=slot,
         )
     return result
 
 
+def most_load(reader: Reader) -> str:
+    """Return the largest ratio, 1 for a machine that has no slot for it."""
+    return reader.optional("maximum_part_load") or "1"
+
+
 def straight(reader: Reader) -> Shape:
     """Return the input in proportion to the output."""
-    return Shape(lambda ratio, on: ratio, top=reader.optional("maximum_part_load") or "1")
+    return Shape(lambda ratio, on: ratio, top=most_load(reader))
 
 
 def by_table(reader: Reader) -> Shape | None:
-    """Return the input by the slots of :data:`TABLE`, None when they are empty."""
+    """Return the input by a table of ``part_load_power``, None when there is none."""
     if not reader.given("part_load") and not reader.given("part_load_power"):
         return None
     found = tables(reader, "part_load", ("part_load", "part_load_power"))
     xs, ys = found.names
     at = _interpolated(xs, ys, found.first(0), found.first(1))
-    starts = [
-        known_values(reader.component.parameters[slot], "1", reader.around.core)[:1]
-        for slot in TABLE
-    ]
+    starts = [reader.values(slot)[:1] for slot in ("part_load", "part_load_power")]
     idle = starts != [(0.0,), (0.0,)]
     return Shape(at, True, found.fragment, f"({found.greatest(1)})", idle)
 
@@ -196,7 +171,7 @@ def by_polynomial(reader: Reader, slot: str, least: str = "minimum_part_load") -
         return None
     terms = coefficients(reader, slot, 2, 6)
     idle = terms[0] not in ("(0)", "(0.0)")
-    most = reader.optional("maximum_part_load") or "1"
+    most = most_load(reader)
     if len(terms) > 2 and reader.option("segments") is not None:
         return chords(
             reader, lambda ratio: polynomial(terms, ratio), (slot,), least=least, idle=idle
@@ -256,39 +231,30 @@ def chords(
     They reach from the ratio of the slot ``least`` to the largest one. ``by_period`` says that the
     curve depends on ``t``, ``idle`` that it takes something at no output.
     """
-    segments = reader.option("segments")
-    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
-        raise wrong(
-            reader.component,
-            "cannot read segments",
-            found=repr(segments),
-            expected="a whole number from 1 to 200",
-        )
+    segments = reader.segments()
     over, xs = f"{reader.name}_part_load_points", f"{reader.name}_part_load_ratio"
     ys = f"{reader.name}_part_load_input"
     low = reader.optional(least) or "0"
-    most = reader.optional("maximum_part_load") or "1"
+    most = most_load(reader)
     index = (*reader.periods, f"k in {over}") if by_period else (f"k in {over}",)
     here = "t, " if by_period else ""
     helper = (
         Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
-        + derived(
-            reader,
+        + reader.derived(
             "part_load_ratio",
             "1",
             f"{low} + ({most} - {low})*k/{segments}",
             "ratios of the chords",
             index=(f"k in {over}",),
-            slots=slots,
+            of=slots,
         )
-        + derived(
-            reader,
+        + reader.derived(
             "part_load_input",
             "1",
             value(f"{xs}[k]"),
             "curve at these ratios",
             index=index,
-            slots=slots,
+            of=slots,
         )
     )
     at = _interpolated(
@@ -302,50 +268,31 @@ def _alike(
 ) -> tuple[Fragment, str]:
     """Return machines alike of a curve that bends, by how many of them run."""
     name, output = reader.name, f"{reader.name}_{kind.output}"
-    count = number(reader, run.count, "1")
+    count = reader.evaluated(run.count, "1")
     if count != int(count) or count > MOST_ALIKE:
         most = f"a whole number up to {MOST_ALIKE} for a curve that bends"
-        raise wrong(reader.component, f"count is {count:g}", expected=most)
+        raise reader.wrong(f"count is {count:g}", expected=most)
     if not run.on:
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             "machines alike of a curve that bends have to switch",
             expected="the option switching: true, or a minimum_part_load",
         )
     over = f"{name}_numbers"
     index = (f"k in {over}", *reader.periods)
     which, share = f"{name}_this_many", f"{name}_{kind.output}_of"
-    columns = tuple(
-        VariableDef(
-            name=own,
-            index=index,
-            type=of,  # type: ignore[arg-type]
-            lower=0,
-            upper=upper,
-            unit=unit,
-            quantity=f"{own.replace(f'{name}_', f'{name}.', 1)}",
-            role="auxiliary",
-            description=words,
-            source_reference=reader.source("count"),
-        )
-        for own, of, upper, unit, words in (
-            (which, "binary", 1, "1", f"1 when k of {name} run"),
-            (share, "continuous", f"k*{largest}", kind.output_unit, f"output of k of {name}"),
-        )
+    columns = reader.variable(
+        "this_many", "1 when k of {} run", upper=1, kind="binary", index=index, of="count"
+    ) + reader.variable(
+        f"{kind.output}_of", "output of k", upper=f"k*{largest}", index=index, of="count"
     )
     chosen, given = f"{which}[k, t]", f"{share}[k, t]"
     rows = (
-        row(
-            reader,
-            "number",
-            f"{run.on} == sum(k*{chosen} for k in {over})",
-            "how many run",
-            OPERATION,
+        reader.row(
+            "number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run", OPERATION
         )
-        + row(reader, "one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
-        + row(reader, "shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
-        + row(
-            reader,
+        + reader.row("one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
+        + reader.row("shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
+        + reader.row(
             "share_max",
             f"{given} <= k*{largest}*{chosen}",
             "output of the number",
@@ -355,8 +302,7 @@ def _alike(
     )
     if reader.given(kind.least_slot):
         least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
-        rows += row(
-            reader,
+        rows += reader.row(
             "share_min",
             f"{given} >= k*{least}*{chosen}",
             "least output of the number",
@@ -366,4 +312,4 @@ def _alike(
     each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
     numbers = SetDef(name=over, kind="range", start=1, stop=int(count))
     total = f"{kind.full_input}*sum(k*({each}) for k in {over})"
-    return Fragment(sets=(numbers,), variables=columns) + rows, total
+    return Fragment(sets=(numbers,)) + columns + rows, total

@@ -12,40 +12,19 @@ taken from there. ``comfort`` holds the mean temperature of nodes in a band; wit
 from collections.abc import Mapping
 from typing import Any
 
-from engiagent.blueprint.document import ComponentDef, FrozenMap, Json
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import (
-    Fragment,
-    Reader,
-    Slot,
-    Surroundings,
-    balance,
-    wrong,
-)
+from engiagent.blueprint.document import Json
+from engiagent.formulations.components.fragment import Fragment, balance
 from engiagent.formulations.components.heat_network import Inputs, comfort, network_of
-from engiagent.formulations.components.parts import expression, variable
-from engiagent.formulations.components.thermal_coupling import number
+from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.ranges import ParameterError
+from engiagent.slots import Slot
 
-OPTIONS = ("soft",)
-CONNECTIONS = (
-    "nodes",
-    "links",
-    "boundaries",
-    "heat",
-    "heated",
-    "cooled",
-    "comfort",
-    "heat_bus",
-    "cooling_bus",
-)
 WAYS = (("heating", "heated", "heat_bus"), ("cooling", "cooled", "cooling_bus"))
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a network of rooms and walls."""
-    reader = Reader(component, around, {}, OPTIONS, CONNECTIONS)
     network, initial = _network(reader)
     names = tuple(network.index)
     heats: dict[str, list[str]] = {}
@@ -69,11 +48,8 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     result += network_of(reader, network, Inputs(boundary, heat, initial))
     for node, band in _mapping(reader, "comfort", names).items():
         if not isinstance(band, Mapping) or not set(band) <= {"low", "high"}:
-            raise wrong(
-                reader.component,
-                f"cannot read the comfort of {node}",
-                found=repr(band),
-                expected="low and high, in degC",
+            raise reader.wrong(
+                f"cannot read the comfort of {node}", repr(band), "low and high, in degC"
             )
         limits = {side: _text(reader, f"{side} of {node}", band[side], "degC") for side in band}
         mean = f"{reader.name}_mean_temperature['{node}', t]"
@@ -89,23 +65,23 @@ def _power(
     for node, written in limits.items():
         most = None if written is None else _text(reader, f"{series} of {node}", written, "kW")
         own = f"{series}_{node}"
-        result += variable(reader, own, "kW", f"{series} into {node}", upper=most)
+        result += reader.variable(own, f"{series} into {node}", unit="kW", upper=most)
         names.append(f"{reader.name}_{own}[t]")
         tops.append(most)
         into.setdefault(node, []).append(names[-1])
     if not names:
         return result
-    result += expression(reader, series, "kW", balance(names), series)
+    result += reader.expression(series, balance(names), series)
     limit = None if any(top is None for top in tops) else balance(t for t in tops if t is not None)
     total = f"{reader.name}_{series}[t]"
-    return result + Fragment(terminals=reader.terminal(total, limit, supplies=False, port=port))
+    return result + reader.terminal(total, limit, supplies=False, port=port)
 
 
 def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:
     nodes, initial = [], {}
     given = _mapping(reader, "nodes")
     if not given:
-        raise wrong(reader.component, "it has no nodes", expected="connections: nodes and links")
+        raise reader.wrong("it has no nodes", expected="connections: nodes and links")
     for name, part in given.items():
         part = _known(reader, name, part, ("capacity", "initial_temperature"))
         size = _number(reader, f"capacity of {name}", part.get("capacity", 0), "kWh/K")
@@ -117,20 +93,16 @@ def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:
     for name, part in _mapping(reader, "links").items():
         part = _known(reader, name, part, ("one", "other", "conductance", "resistance", "one_way"))
         if ("conductance" in part) == ("resistance" in part) or not {"one", "other"} <= set(part):
-            raise wrong(
-                reader.component,
-                f"cannot read the link {name}",
-                expected="one, other, and conductance or resistance",
+            raise reader.wrong(
+                f"cannot read the link {name}", expected="one, other, and conductance or resistance"
             )
         if "conductance" in part:
             size = _number(reader, f"conductance of {name}", part["conductance"], "kW/K")
         else:
             ohm = _number(reader, f"resistance of {name}", part["resistance"], "K/kW")
             if not ohm > 0:
-                raise wrong(
-                    reader.component,
-                    f"the resistance of {name} is {ohm:g} K/kW",
-                    expected="above 0 K/kW",
+                raise reader.wrong(
+                    f"the resistance of {name} is {ohm:g} K/kW", expected="above 0 K/kW"
                 )
             size = 1.0 / ohm
         links.append((str(part["one"]), str(part["other"]), size, part.get("one_way") is True))
@@ -141,7 +113,7 @@ def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:
             boundaries=tuple(map(str, _mapping(reader, "boundaries"))),
         ), initial
     except ParameterError as error:
-        raise wrong(reader.component, f"its network does not fit: {error}") from None
+        raise reader.wrong(f"its network does not fit: {error}") from None
 
 
 def _mapping(
@@ -149,57 +121,24 @@ def _mapping(
 ) -> Mapping[str, Any]:
     given = reader.connection(connection) or {}
     if not isinstance(given, Mapping):
-        raise wrong(
-            reader.component,
-            f"cannot read {connection}",
-            found=repr(given),
-            expected="parts by their names",
-        )
+        raise reader.wrong(f"cannot read {connection}", repr(given), "parts by their names")
     for name in given:
         if (nodes is not None and name not in nodes) or not name.isidentifier():
             known = ", ".join(nodes or ()) or "letters, digits and underscores"
-            raise wrong(reader.component, f"{connection} names {name!r}", expected=known)
+            raise reader.wrong(f"{connection} names {name!r}", expected=known)
     return given
 
 
 def _known(reader: Reader, name: str, part: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(part, Mapping) or not set(part) <= set(known):
-        raise wrong(
-            reader.component, f"cannot read {name}", found=repr(part), expected=", ".join(known)
-        )
+        raise reader.wrong(f"cannot read {name}", repr(part), ", ".join(known))
     return part
 
 
 def _text(reader: Reader, what: str, written: Json, unit: str) -> str:
     """Return a value of a part as an expression in ``t``."""
-    part = ComponentDef(
-        name=reader.name,
-        model=reader.component.model,
-        index=reader.component.index,
-        parameters=FrozenMap({what: written}),
-    )
-    return Reader(part, reader.around, {what: Slot(unit, series=True)}).text(what)
+    return reader.part({what: written}, {what: Slot(unit, "series")}).text(what)
 
 
 def _number(reader: Reader, what: str, written: Json, unit: str) -> float:
-    return number(reader, _text(reader, what, written, unit), unit)
-
-
-MODEL = Model(
-    fragment,
-    {},
-    OPTIONS,
-    CONNECTIONS,
-    summary="building as any network of heat capacities, conductances and given temperatures",
-    quantities={
-        "temperature": "degC",
-        "mean_temperature": "degC",
-        "heating": "kW",
-        "cooling": "kW",
-        "heating_<node>": "kW",
-        "cooling_<node>": "kW",
-        "discomfort.<node>": "K",
-    },
-    leaves_out="conductances that change, as with wind or blinds",
-    exact_against="buildings.network.HeatNetwork",
-)
+    return reader.evaluated(_text(reader, what, written, unit), unit)

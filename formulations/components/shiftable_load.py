@@ -10,59 +10,31 @@ within that time: :math:`S^\pm` then cannot stay away from zero longer.
 
 import numpy as np
 
-from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings
-from engiagent.formulations.components.parts import REQUIREMENT, derived, expression, row, variable
-from engiagent.formulations.components.thermal_coupling import number, step_hours
-
-SLOTS = {
-    "power": Slot("kW", required=True, series=True, low=0, meaning="the demand as it would be"),
-    "shift_up_max": Slot("kW", required=True, series=True, low=0, meaning="largest rise"),
-    "shift_down_max": Slot("kW", required=True, series=True, low=0, meaning="largest fall"),
-    "ahead_energy_max": Slot("kWh", low=0, default="no limit", meaning="done ahead of its time"),
-    "delayed_energy_max": Slot("kWh", low=0, default="no limit", meaning="done after its time"),
-    "shift_hours": Slot(
-        "h", low=0, above=True, default="the horizon", meaning="within which a fall is made up for"
-    ),
-}
-CONNECTIONS = ("bus",)
+from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.reader import Reader
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a load that may be shifted."""
-    reader = Reader(component, around, SLOTS, (), CONNECTIONS)
     name, demand = reader.name, reader.text("power")
     up, down = reader.text("shift_up_max"), reader.text("shift_down_max")
     low = reader.optional("delayed_energy_max")
     shifted = f"{name}_shifted_energy"
     net = f"({name}_shift_up[t] - {name}_shift_down[t])"
     result = (
-        variable(reader, "shift_up", "kW", "rise", upper=up, slots=("shift_up_max",))
-        + variable(
-            reader,
-            "shift_down",
-            "kW",
-            "fall",
-            upper=f"min({down}, {demand})",
-            slots=("shift_down_max",),
-        )
-        + variable(
-            reader,
+        reader.variable("shift_up", "rise", upper=up, of="shift_up_max")
+        + reader.variable("shift_down", "fall", upper=f"min({down}, {demand})", of="shift_down_max")
+        + reader.variable(
             "shifted_energy",
-            "kWh",
             "energy ahead of its time",
             lower=f"-{low}" if low else None,
             upper=reader.optional("ahead_energy_max"),
-            role="state",
-            instants=True,
-            slots=("ahead_energy_max", "delayed_energy_max"),
+            of="ahead_energy_max delayed_energy_max",
         )
-        + expression(reader, "power", "kW", f"{demand} + {net}", "demand that is served")
-        + row(reader, "dynamics", f"{shifted}[t+1] == {shifted}[t] + {net}*dt(t)", "energy balance")
-        + row(reader, "initial", f"{shifted}[first({reader.instants})] == 0", "start", index=())
-        + row(
-            reader,
+        + reader.expression("power", f"{demand} + {net}", "demand that is served")
+        + reader.row("dynamics", f"{shifted}[t+1] == {shifted}[t] + {net}*dt(t)", "energy balance")
+        + reader.row("initial", f"{shifted}[first({reader.instants})] == 0", "start", index=())
+        + reader.row(
             "all_served",
             f"{shifted}[last({reader.instants})] == 0",
             "all is served",
@@ -72,15 +44,15 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         + _recovery(reader)
     )
     most = f"{demand} + {up}"
-    return result + Fragment(terminals=reader.terminal(f"{name}_power[t]", most, supplies=False))
+    return result + reader.terminal(f"{name}_power[t]", most, supplies=False)
 
 
 def _recovery(reader: Reader) -> Fragment:
     """Return the rows by which a fall is made up for by rises within the hours around it."""
     if not reader.given("shift_hours"):
         return Fragment()
-    within = number(reader, reader.text("shift_hours"), "h")
-    ends = np.cumsum(step_hours(reader))
+    within = reader.number("shift_hours")
+    ends = np.cumsum(reader.hours())
     starts = np.concatenate(([0.0], ends[:-1]))
     # A delay: all falls up to a time are made up for by rises that end within the hours after it.
     last = np.searchsorted(ends, ends + within + 1e-9, side="right") - 1
@@ -90,47 +62,18 @@ def _recovery(reader: Reader) -> Fragment:
     until = f"sum({rises} for s in {time} if pos(s) <= {name}_until[t])"
     since = f"sum({rises} for s in {time} if pos(s) >= {name}_since[t])"
     return (
-        derived(
-            reader,
-            "until",
-            "1",
-            tuple(map(float, last)),
-            "last period in time",
-            index=(time,),
-            slots=("shift_hours",),
-        )
-        + derived(
-            reader,
-            "since",
-            "1",
-            tuple(map(float, first)),
-            "first period in time",
-            index=(time,),
-            slots=("shift_hours",),
-        )
-        + row(
-            reader,
+        reader.derived("until", "1", last, "last period in time", of="shift_hours")
+        + reader.derived("since", "1", first, "first period in time", of="shift_hours")
+        + reader.row(
             "caught_up",
             f"{until} >= sum({falls} for s in {time} if pos(s) <= pos(t))",
             "falls are made up for in time",
             REQUIREMENT,
         )
-        + row(
-            reader,
+        + reader.row(
             "not_early",
             f"{since} >= sum({falls} for s in {time} if pos(s) >= pos(t))",
             "rises come in time before falls",
             REQUIREMENT,
         )
     )
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    (),
-    CONNECTIONS,
-    summary="demand that may be served earlier or later",
-    quantities={"power": "kW", "shift_up": "kW", "shift_down": "kW", "shifted_energy": "kWh"},
-    leaves_out="losses of shifting; processes that run as a whole (see `job`)",
-)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engiagent.blueprint.document import ParameterDef, SetDef
-from engiagent.formulations.components.fragment import Fragment, Reader, wrong
+from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.known import bracketed, known_values
+from engiagent.formulations.components.reader import Reader
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,7 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
     given = [_column(reader, slot) for slot in slots]
     inline = [isinstance(column, tuple) for column in given]
     if any(inline) and not all(inline):
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             f"{' and '.join(slots)} are of two kinds",
             expected="all in brackets, or all parameters over one set",
         )
@@ -59,11 +59,8 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
             if isinstance(column, ParameterDef)
         }
         if len(sets) > 1:
-            raise wrong(
-                reader.component,
-                f"{' and '.join(slots)} are over two sets",
-                found=", ".join(sorted(sets)),
-                expected="one",
+            raise reader.wrong(
+                f"{' and '.join(slots)} are over two sets", ", ".join(sorted(sets)), "one"
             )
         names = tuple(c.name for c in given if isinstance(c, ParameterDef))
         return Tables(Fragment(), sets.pop(), names)
@@ -72,14 +69,13 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
         found = ", ".join(
             f"{s}: {len(c)}" for s, c in zip(slots, given, strict=True) if isinstance(c, tuple)
         )
-        raise wrong(reader.component, "columns of one table differ in length", found=found)
+        raise reader.wrong("columns of one table differ in length", found=found)
     count = counts.pop()
     if count < fewest:
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             f"{slots[0]} is no table",
-            found=str(reader.component.parameters[slots[0]]),
-            expected=f"at least {fewest} numbers in brackets",
+            str(reader.component.parameters[slots[0]]),
+            f"at least {fewest} numbers in brackets",
         )
     return _written(reader, group, slots, count)
 
@@ -92,9 +88,7 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
         ParameterDef(
             name=name,
             index=(over,),
-            value=known_values(
-                reader.component.parameters[slot], reader.slots[slot].unit, reader.around.core
-            ),
+            value=reader.values(slot),
             unit=reader.slots[slot].unit,
             description=f"{reader.slots[slot].meaning or slot} of {reader.name}",
             source_reference=reader.source(slot),
@@ -103,10 +97,8 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
     )
     for slot, parameter in zip(slots, parameters, strict=True):
         if not isinstance(parameter.value, tuple) or len(parameter.value) != count:
-            raise wrong(
-                reader.component,
-                f"{slot} holds more than numbers",
-                found=str(reader.component.parameters[slot]),
+            raise reader.wrong(
+                f"{slot} holds more than numbers", found=str(reader.component.parameters[slot])
             )
     points = SetDef(name=over, kind="range", start=0, stop=count - 1)
     return Tables(Fragment(sets=(points,), parameters=parameters), over, names)
@@ -115,8 +107,7 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
 def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:
     value = reader.component.parameters.get(slot)
     if value is None:
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             f"the parameter {slot} is not given",
             expected="numbers in brackets, or a parameter over one set",
         )
@@ -125,11 +116,10 @@ def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:
         return items
     parameter = reader.around.parameter(value) if isinstance(value, str) else None
     if parameter is None or len(parameter.index) != 1:
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             f"{slot} is no table",
-            found=str(value),
-            expected="numbers in brackets, as (0, 50, 100), or a parameter over one set",
+            str(value),
+            "numbers in brackets, as (0, 50, 100), or a parameter over one set",
         )
     return parameter
 
@@ -139,7 +129,7 @@ def _refuse_falling(reader: Reader, slot: str) -> None:
     xs = known_values(value, reader.slots[slot].unit, reader.around.core)
     if any(b <= a for a, b in pairwise(xs)):
         shown = ", ".join(f"{x:g}" for x in xs)
-        raise wrong(reader.component, f"{slot} does not rise", found=shown)
+        raise reader.wrong(f"{slot} does not rise", found=shown)
 
 
 def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str, ...]:
@@ -154,10 +144,9 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
     items = bracketed(value) if isinstance(value, str) else None
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise wrong(
-            reader.component,
+        raise reader.wrong(
             f"{slot} is no curve",
-            found=str(value),
-            expected=f"{count} coefficients in brackets, the constant first",
+            str(value),
+            f"{count} coefficients in brackets, the constant first",
         )
     return tuple(f"({item})" for item in items)

@@ -10,39 +10,19 @@ which is the exact solution for inputs held over a step; without a loss the fact
 temperature hold at every instant.
 """
 
-from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings
-from engiagent.formulations.components.parts import derived, expression, initial, row, variable
+from engiagent.formulations.components.fragment import Fragment
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.thermal_store import port
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 
-BODY = {
-    "mass": Slot("kg", required=True, low=0, above=True, meaning="water in the tank"),
-    "loss_conductance": Slot("kW/K", low=0, default="0", meaning="to the surroundings"),
-    "ambient_temperature": Slot("degC", series=True, default="20", meaning="around the tank"),
-    "initial_temperature": Slot("degC", required=True, low=0, high=100, meaning="at the start"),
-    "temperature_min": Slot("degC", low=0, high=100, default="0", meaning="at every instant"),
-    "temperature_max": Slot("degC", low=0, high=100, default="100", meaning="at every instant"),
-}
-SLOTS = {
-    **BODY,
-    "charge_power_max": Slot("kW", series=True, low=0, default="no limit", meaning="into it"),
-    "discharge_power_max": Slot("kW", series=True, low=0, default="no limit", meaning="out of it"),
-}
-CONNECTIONS = ("heat_bus", "cooling_bus")
 
-
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a mixed tank."""
-    reader = Reader(component, around, SLOTS, (), CONNECTIONS)
     name, bus = reader.name, port(reader)
     result = Fragment()
     for way, words in (("charge", "power into"), ("discharge", "power out")):
-        limit = reader.optional(f"{way}_power_max")
-        result += variable(reader, way, "kW", words, upper=limit, slots=(f"{way}_power_max",))
-        terminal = reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge", port=bus)
-        result += Fragment(terminals=terminal)
+        slot, out = f"{way}_power_max", way == "discharge"
+        result += reader.exchange(way, words, slot, supplies=out, port=bus)
     net = f"({name}_charge[t] - {name}_discharge[t])"
     cold = bus == "cooling_bus"
     return result + mixed(reader, f"-{net}" if cold else net, cold=cold)
@@ -57,35 +37,17 @@ def mixed(reader: Reader, heat: str, *, cold: bool = False) -> Fragment:
     above = f"{high} - {temperature}[i]" if cold else f"{temperature}[i] - {low}"
     limits = ("temperature_min", "temperature_max")
     return (
-        derived(
-            reader,
-            "heat_capacity",
-            "kWh/K",
-            capacity(reader),
-            "heat capacity",
-            index=(),
-            slots=("mass",),
+        reader.derived(
+            "heat_capacity", "kWh/K", capacity(reader), "heat capacity", index=(), of="mass"
         )
-        + variable(
-            reader,
-            "temperature",
-            "degC",
-            "temperature",
-            lower=low,
-            upper=high,
-            role="state",
-            instants=True,
-            slots=limits,
-        )
-        + expression(
-            reader,
+        + reader.variable("temperature", "temperature", lower=low, upper=high, of=limits)
+        + reader.expression(
             "energy",
-            "kWh",
             f"{name}_heat_capacity*({above})",
             "energy",
             index=(f"i in {reader.instants}",),
         )
-        + initial(reader, "temperature", "initial_temperature")
+        + reader.initial("temperature", "initial_temperature")
         + step(reader, heat)
     )
 
@@ -112,9 +74,9 @@ def step(reader: Reader, heat: str) -> Fragment:
     slots = ("mass", "loss_conductance")
     if reader.component.parameters.get("loss_conductance", 0) == 0:
         text = f"{temperature}[t+1] == {temperature}[t] + dt(t)/{water}*{heat}"
-        return row(reader, "dynamics", text, "heat balance", slots=slots)
+        return reader.row("dynamics", text, "heat balance", of=slots)
     loss = reader.text("loss_conductance")
-    ambient = reader.optional("ambient_temperature") or "20[degC]"
+    ambient = reader.text("ambient_temperature")
     keep, gain = f"{name}_decay[t]", f"{name}_response[t]"
     text = (
         f"{temperature}[t+1] - {ambient} == {keep}*({temperature}[t] - {ambient}) + {gain}*{heat}"
@@ -122,26 +84,13 @@ def step(reader: Reader, heat: str) -> Fragment:
     # The response keeps its meaning where a loss that is a parameter turns out to be nothing.
     response = f"{lost(f'{loss}*dt(t)/{water}')}/{loss} if {loss} > 0 else dt(t)/{water}"
     return (
-        derived(
-            reader,
+        reader.derived(
             "decay",
             "1",
             f"exp(-{loss}*dt(t)/{water})",
             "part of a temperature difference left after a step",
-            slots=slots,
+            of=slots,
         )
-        + derived(reader, "response", "K/kW", response, "warming by heat over a step", slots=slots)
-        + row(reader, "dynamics", text, "heat balance", slots=slots)
+        + reader.derived("response", "K/kW", response, "warming by heat over a step", of=slots)
+        + reader.row("dynamics", text, "heat balance", of=slots)
     )
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    (),
-    CONNECTIONS,
-    summary="tank of water of one temperature, for heat or cold",
-    quantities={"charge": "kW", "discharge": "kW", "temperature": "degC", "energy": "kWh"},
-    leaves_out="layers; heat that comes at a temperature below that of the tank",
-    exact_against="storage.mixed_tank.MixedTank",
-)

@@ -9,7 +9,7 @@ or the share of Carnot's coefficient of performance with approaches at both ends
 .. math:: \mathrm{COP} = \eta\,\frac{T_c}{\max(T_c - T_e, \Delta_{\min})}
 """
 
-from engiagent.formulations.components.fragment import Reader, wrong
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients
 
 KELVIN = "273.15"
@@ -25,7 +25,7 @@ def surface(reader: Reader, slot: str, x: str, y: str) -> str:
     """
     c = coefficients(reader, slot, 6, 10)
     if len(c) not in (6, 10):
-        raise wrong(reader.component, f"{slot} has {len(c)} coefficients", expected="6 or 10")
+        raise reader.wrong(f"{slot} has {len(c)} coefficients", expected="6 or 10")
     text = f"{c[0]} + {c[1]}*{x} + {c[2]}*{x}**2 + {c[3]}*{y} + {c[4]}*{y}**2 + {c[5]}*{x}*{y}"
     if len(c) == 10:
         text += f" + {c[6]}*{x}**3 + {c[7]}*{y}**3 + {c[8]}*{x}**2*{y} + {c[9]}*{x}*{y}**2"
@@ -53,7 +53,7 @@ def carnot(reader: Reader, source: str, sink: str, *, cooling: bool = False) -> 
         warm += f" + {reader.text('sink_approach')}/1[K]"
     if reader.given("source_approach"):
         cold += f" - {reader.text('source_approach')}/1[K]"
-    least = reader.optional("minimum_lift") or "10[K]"
+    least = reader.text("minimum_lift")
     lift = f"max({warm}) - {cold}), {least}/1[K])"
     use = f"{cold})" if cooling else f"{warm})"
     return f"{reader.text('carnot_fraction')}*{use}/{lift}"

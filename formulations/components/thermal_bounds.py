@@ -14,7 +14,7 @@ that they are never active.
 from collections.abc import Mapping
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.components.thermal_coupling import Room, number, step_hours
+from engiagent.formulations.components.thermal_coupling import Room
 
 MARGIN = "1[K]"
 MAX_ROOMS = 24
@@ -81,6 +81,6 @@ def _step_is_short(room: Room) -> bool:
     resistances = list(room.walls.values())
     if reader.given("resistance"):
         resistances.append(reader.text("resistance"))
-    conductance = sum(1.0 / number(reader, text, "K/kW") for text in resistances)
-    capacitance = number(reader, reader.text("capacitance"), "kWh/K")
-    return bool(step_hours(reader).max() * conductance <= capacitance)
+    conductance = sum(1.0 / reader.evaluated(text, "K/kW") for text in resistances)
+    capacitance = reader.number("capacitance")
+    return bool(reader.hours().max() * conductance <= capacitance)

@@ -1,16 +1,13 @@
 """The exact step of rooms that exchange heat: numbers of the matrix exponential as parameters."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Core, ParameterDef
-from engiagent.blueprint.elaborate import Elaboration
-from engiagent.errors import EngiagentError
-from engiagent.formulations.components.fragment import Reader, wrong
+from engiagent.blueprint.document import ParameterDef
+from engiagent.formulations.components.reader import Reader
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 
 Floats = npt.NDArray[np.float64]
@@ -82,7 +79,7 @@ def _derived(
         name=name,
         unit=unit,
         description="element of the matrix exponential of the coupled rooms",
-        source_reference=room.reader.derived(
+        source_reference=room.reader.derived_from(
             "matrix exponential of the network of heat capacities and resistances",
             "capacitance",
             "resistance",
@@ -108,79 +105,17 @@ def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
     zones = tuple(
         ThermalZone(
             name=name,
-            capacitance=number(room.reader, room.reader.text("capacitance"), "kWh/K"),
-            resistance=number(room.reader, room.reader.text("resistance"), "K/kW")
+            capacitance=room.reader.number("capacitance"),
+            resistance=room.reader.number("resistance")
             if room.reader.given("resistance")
             else float("inf"),
-            neighbours={o: number(room.reader, r, "K/kW") for o, r in room.walls.items()},
+            neighbours={o: room.reader.evaluated(r, "K/kW") for o, r in room.walls.items()},
         )
         for name, room in rooms.items()
     )
     network = ThermalNetwork(zones)
-    steps = step_hours(next(iter(rooms.values())).reader)
+    steps = next(iter(rooms.values())).reader.hours()
     different, which = np.unique(steps, return_inverse=True)
     pairs = [network.discretise(float(step), "exact") for step in different]
     transition = np.stack([a for a, _ in pairs])[which]
     return transition, np.stack([b[:, 1:] for _, b in pairs])[which]
-
-
-_UNBRACKETED = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
-
-
-def numbers_of(core: Core) -> Core:
-    """Return the sets and parameters alone."""
-    return replace(
-        core,
-        decision_variables=(),
-        components=(),
-        expressions=(),
-        constraints=(),
-        objective_function=None,
-    )
-
-
-def number(reader: Reader, text: str, unit: str, what: str = "") -> float:
-    """Return the value of an expression over parameters in a unit, without any data file.
-
-    Parameters
-    ----------
-    what
-        What it is the value of, for messages: ``buses.house``.
-
-    Raises
-    ------
-    InputError
-        When it cannot be evaluated.
-    """
-    core = numbers_of(reader.around.core)
-    wanted = ParameterDef(name="wanted__", value=text, unit=unit)
-    core = replace(core, parameters=(*core.parameters, wanted))
-    try:
-        return float(Elaboration(core).table("wanted__").values)
-    except EngiagentError as error:
-        unbracketed = _UNBRACKETED.fullmatch(text)
-        if unbracketed is not None:
-            raise wrong(
-                reader.component,
-                f"cannot read {what or 'a number'}",
-                found=repr(text),
-                expected=f"{unbracketed[1]}[{unbracketed[2]}], with the unit in square brackets, "
-                f"or a bare number in {unit}",
-            ) from None
-        raise wrong(
-            reader.component, f"the value of {what or text} [{unit}] has to be known here: {error}"
-        ) from None
-
-
-def step_hours(reader: Reader) -> Floats:
-    """Return the lengths of the periods [h], shape (N,).
-
-    Raises
-    ------
-    InputError
-        When the periods have no length in hours.
-    """
-    axis = Elaboration(numbers_of(reader.around.core)).index_set(reader.time).axis
-    if axis is None or axis.step_unit != "h":
-        raise wrong(reader.component, f"the exact scheme needs a step length for {reader.time}")
-    return axis.steps

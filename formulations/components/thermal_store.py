@@ -8,19 +8,13 @@ with a loss :math:`k E` in proportion to the content, the coldest temperature in
 the surroundings; ``tank`` and ``two_zone_tank`` lose by their temperatures.
 """
 
-from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components import battery
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings, wrong
-
-SLOTS = battery.STORAGE
-OPTIONS = battery.OPTIONS
-CONNECTIONS = ("heat_bus", "cooling_bus")
+from engiagent.formulations.components.fragment import Fragment
+from engiagent.formulations.components.reader import Reader
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a store of heat or cold."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
     return battery.storage(reader, port(reader), "energy")
 
 
@@ -28,17 +22,5 @@ def port(reader: Reader) -> str:
     """Return the port that a store of heat or cold is connected by; heat when it is by none."""
     given = [name for name in ("heat_bus", "cooling_bus") if reader.connection(name) is not None]
     if len(given) > 1:
-        raise wrong(reader.component, "it is on a bus of heat and on one of cold; give one")
+        raise reader.wrong("it is on a bus of heat and on one of cold; give one")
     return given[0] if given else "heat_bus"
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="store of heat or cold by its energy",
-    quantities={"charge": "kW", "discharge": "kW", "energy": "kWh"},
-    problem_class="LP; MILP with `exclusive_on`",
-    leaves_out="temperatures, so any content serves any demand",
-)

@@ -22,65 +22,33 @@ Where ``heating_power_max`` (``cooling_power_max``) is given, or no unit of the 
 any zone, the heating is a decision of its own; a zone that nothing heats has no heating.
 """
 
-from engiagent.blueprint.document import (
-    ComponentDef,
-    ConstraintDef,
-    ExpressionDef,
-    FrozenMap,
-    ParameterDef,
-    VariableDef,
-)
-from engiagent.formulations.components import converters, emitter, thermal_store
-from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import (
-    Fragment,
-    Reader,
-    Slot,
-    Surroundings,
-    balance,
-    connection_of,
-    wrong,
-)
+from engiagent.blueprint.document import ComponentDef, FrozenMap
+from engiagent.formulations.components import thermal_store
+from engiagent.formulations.components.fragment import Fragment, balance, connection_of
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.thermal_bounds import bounds
 from engiagent.formulations.components.thermal_coupling import Room, exact_step
+from engiagent.slots import Slot
 
-SLOTS = {
-    "capacitance": Slot("kWh/K", required=True, meaning="heat that warms it by a kelvin"),
-    "resistance": Slot("K/kW", default="no wall", meaning="to the ambient"),
-    "initial_temperature": Slot("degC", required=True, meaning="at the start"),
-    "ambient_temperature": Slot("degC", series=True, meaning="outside"),
-    "gains": Slot("kW", series=True, default="0", meaning="heat of sun and people"),
-    "heating_power_max": Slot("kW", series=True, meaning="of a zone without units of its own"),
-    "cooling_power_max": Slot("kW", series=True, meaning="of a zone without units of its own"),
-}
-OPTIONS = ("scheme",)
-CONNECTIONS = ("neighbours",)
 SCHEMES = ("exact", "euler", "implicit")
 AIR = ("air_handler", "vav_box")
 """Models that cool a zone by air, and heat it where the cooling is negative."""
 
 
-def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+def fragment(reader: Reader) -> Fragment:
     """Return the algebra of a zone."""
-    reader = read(component, around)
     if reader.given("resistance") != reader.given("ambient_temperature"):
-        raise wrong(
-            component, "resistance and ambient_temperature belong together; give both or neither"
+        raise reader.wrong(
+            "resistance and ambient_temperature belong together; give both or neither"
         )
     rooms = _network(reader)
-    heating, cooling = (_flow(reader, series) for series in ("heating", "cooling"))
     return (
         _temperature(reader, rooms)
-        + Fragment(constraints=(_initial(reader),))
-        + heating
-        + cooling
+        + reader.initial("temperature", "initial_temperature", "temperature of {} at the start")
+        + _flow(reader, "heating")
+        + _flow(reader, "cooling")
         + _dynamics(reader, rooms)
     )
-
-
-def read(component: ComponentDef, around: Surroundings) -> Reader:
-    """Return the reader of a zone's slots."""
-    return Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
 
 
 def neighbours(reader: Reader) -> dict[str, str]:
@@ -96,10 +64,9 @@ def neighbours(reader: Reader) -> dict[str, str]:
     walls = _own_walls(reader)
     for part in reader.around.core.components:
         if part.model == "thermal_zone" and part.name != reader.name:
-            theirs = _own_walls(read(part, reader.around)).get(reader.name)
+            theirs = _own_walls(Reader(part, reader.around)).get(reader.name)
             if theirs is not None and walls.setdefault(part.name, theirs) != theirs:
-                raise wrong(
-                    reader.component,
+                raise reader.wrong(
                     f"the wall to {part.name} has two resistances",
                     found=f"{walls[part.name]} and {theirs}",
                 )
@@ -108,70 +75,35 @@ def neighbours(reader: Reader) -> dict[str, str]:
 
 def _own_walls(reader: Reader) -> dict[str, str]:
     given = FrozenMap(reader.connection("neighbours") or {})
-    slot = Reader(
-        ComponentDef(name=reader.name, model="thermal_zone", parameters=given),
-        reader.around,
-        {name: Slot("K/kW") for name in given},
-    )
+    slot = reader.part(given, {name: Slot("K/kW") for name in given})
     for name in given:
         zone = reader.around.component(name)
         if zone is None or zone.model != "thermal_zone" or name == reader.name:
-            raise wrong(reader.component, "a neighbour is no other zone", found=repr(name))
+            raise reader.wrong("a neighbour is no other zone", found=repr(name))
         if zone.index != reader.component.index:
-            raise wrong(reader.component, f"its neighbour {name} has another time set")
+            raise reader.wrong(f"its neighbour {name} has another time set")
     return {name: slot.text(name) for name in given}
-
-
-def quantity(name: str, series: str) -> str:
-    """Return the quantity of a zone's series; a zone called ``zone`` needs no second name."""
-    return f"zone.{series}" if name == "zone" else f"zone.{name}.{series}"
 
 
 def _temperature(reader: Reader, rooms: dict[str, Room]) -> Fragment:
     """Return the temperature with its bounds; as parameters they are evaluated only once."""
     found = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
-    slots = ("initial_temperature", "ambient_temperature", "resistance")
-    limits = [
-        ParameterDef(
-            name=f"{reader.name}_{word}",
-            value=expression,
-            unit="degC",
-            description=f"temperature that {reader.name} {never}",
-            source_reference=reader.derived("maximum principle of the heat balance", *slots),
-        )
-        if expression is not None
-        else None
-        for word, never, expression in zip(
-            ("coldest", "warmest"), ("never falls to", "never reaches"), found, strict=True
-        )
-    ]
+    words = (("coldest", "never falls to"), ("warmest", "never reaches"))
+    result, limits = Fragment(), []
+    for (word, never), expression in zip(words, found, strict=True):
+        limits.append(None if expression is None else f"{reader.name}_{word}")
+        if expression is not None:
+            result += reader.derived(
+                word,
+                "degC",
+                expression,
+                f"temperature that {{}} {never}",
+                note="maximum principle of the heat balance",
+                of="initial_temperature ambient_temperature resistance",
+                index=(),
+            )
     lower, upper = limits
-    variable = VariableDef(
-        name=f"{reader.name}_temperature",
-        index=(f"i in {reader.instants}",),
-        lower=None if lower is None else lower.name,
-        upper=None if upper is None else upper.name,
-        unit="degC",
-        quantity=quantity(reader.name, "temperature"),
-        role="state",
-        description=f"temperature of {reader.name}",
-        source_reference=reader.component.source_reference,
-    )
-    return Fragment(
-        parameters=tuple(limit for limit in limits if limit is not None), variables=(variable,)
-    )
-
-
-def _initial(reader: Reader) -> ConstraintDef:
-    return ConstraintDef(
-        constraint_id=f"{reader.name}_initial",
-        name=f"temperature of {reader.name} at the start",
-        expression=f"{reader.name}_temperature[first({reader.instants})] == "
-        f"{reader.text('initial_temperature')}",
-        category="Physical Laws",
-        hard=True,
-        source_reference=reader.source("initial_temperature"),
-    )
+    return result + reader.variable("temperature", "temperature", lower=lower, upper=upper)
 
 
 def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[ComponentDef, str]]:
@@ -186,10 +118,7 @@ def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[Compon
         if (
             part.model == model
             or (part.model in AIR and series == "cooling")
-            or (
-                part.model == "emitter"
-                and thermal_store.port(emitter.read(part, reader.around)) == bus
-            )
+            or (part.model == "emitter" and thermal_store.port(Reader(part, reader.around)) == bus)
         ):
             found.append((part, output))
     return found
@@ -216,42 +145,12 @@ def _is_free(reader: Reader, series: str) -> bool:
 
 def _flow(reader: Reader, series: str) -> Fragment:
     """Return the thermal power that heats or cools the zone; nothing when there is none."""
-    name, described = f"{reader.name}_{series}", f"{series} of {reader.name}"
-    units = _units(reader, series)
-    if _is_free(reader, series):
-        if units:
-            raise wrong(
-                reader.component, f"{series}_power_max is given although units serve the zone"
-            )
-        return Fragment(
-            variables=(
-                VariableDef(
-                    name=name,
-                    index=reader.periods,
-                    lower=0,
-                    upper=reader.optional(f"{series}_power_max"),
-                    unit="kW",
-                    quantity=quantity(reader.name, series),
-                    role="decision",
-                    description=described,
-                    source_reference=reader.source(f"{series}_power_max"),
-                ),
-            )
-        )
-    if not units:
-        return Fragment()
-    return Fragment(
-        expressions=(
-            ExpressionDef(
-                name=name,
-                index=reader.periods,
-                expression=balance(units),
-                unit="kW",
-                quantity=quantity(reader.name, series),
-                description=described,
-            ),
-        )
-    )
+    units, slot = _units(reader, series), f"{series}_power_max"
+    if not _is_free(reader, series):
+        return reader.expression(series, balance(units), series) if units else Fragment()
+    if units:
+        raise reader.wrong(f"{slot} is given although units serve the zone")
+    return reader.variable(series, series, upper=reader.optional(slot), of=slot)
 
 
 def heat(reader: Reader) -> str:
@@ -276,12 +175,12 @@ def _limits(reader: Reader, series: str) -> list[str] | None:
         return None
     for part, _ in _serving(reader, series, reader.name):
         if part.model == "emitter":
-            most = emitter.read(part, reader.around).optional("power_max")
+            most = Reader(part, reader.around).optional("power_max")
             if most is None:
                 return None
             limits.append(most)
             continue
-        unit = converters.read(part, reader.around)
+        unit = Reader(part, reader.around)
         if not unit.given("electric_power_max"):
             return None
         power, cop = unit.text("electric_power_max"), unit.optional("cop")
@@ -299,29 +198,16 @@ def _heat_limits(reader: Reader) -> tuple[str | None, str | None]:
 
 
 def _dynamics(reader: Reader, rooms: dict[str, Room]) -> Fragment:
-    scheme = reader.scheme(SCHEMES)
+    scheme, result = reader.scheme(SCHEMES), Fragment()
     walls = dict(rooms[reader.name].walls)
-    parameters: tuple[ParameterDef, ...] = ()
     if scheme == "exact" and walls:
-        parameters, expression = exact_step(rooms, reader.name)
+        parameters, text = exact_step(rooms, reader.name)
+        result = Fragment(parameters=parameters)
     elif scheme == "exact" and reader.given("resistance"):
-        parameters, expression = _exact(reader)
+        result, text = _exact(reader)
     else:
-        expression = _step(reader, walls, "t+1" if scheme == "implicit" else "t")
-    return Fragment(
-        parameters=parameters,
-        constraints=(
-            ConstraintDef(
-                constraint_id=f"{reader.name}_dynamics",
-                name=f"heat balance of {reader.name}",
-                forall=reader.periods,
-                expression=expression,
-                category="Physical Laws",
-                hard=True,
-                source_reference=reader.source("capacitance", "resistance"),
-            ),
-        ),
-    )
+        text = _step(reader, walls, "t+1" if scheme == "implicit" else "t")
+    return result + reader.row("dynamics", text, "heat balance", of="capacitance resistance")
 
 
 def _network(reader: Reader) -> dict[str, Room]:
@@ -329,31 +215,31 @@ def _network(reader: Reader) -> dict[str, Room]:
     rooms: dict[str, Room] = {}
     waiting = [reader.component]
     while waiting:
-        part = read(waiting.pop(), reader.around)
+        part = Reader(waiting.pop(), reader.around)
         walls = neighbours(part)
         rooms[part.name] = Room(part, walls, heat(part))
         found = [reader.around.component(name) for name in walls if name not in rooms]
         waiting += [c for c in found if c is not None]
         if part.scheme(SCHEMES) != reader.scheme(SCHEMES):
-            raise wrong(reader.component, f"its scheme differs from that of {part.name}")
+            raise reader.wrong(f"its scheme differs from that of {part.name}")
     return {c.name: rooms[c.name] for c in reader.around.core.components if c.name in rooms}
 
 
-def _exact(reader: Reader) -> tuple[tuple[ParameterDef, ...], str]:
+def _exact(reader: Reader) -> tuple[Fragment, str]:
     """Return the exact step of a zone alone and what is left of a difference after it."""
     name, ambient = f"{reader.name}_temperature", reader.text("ambient_temperature")
     resistance = reader.text("resistance")
-    keep = ParameterDef(
-        name=f"{reader.name}_decay",
-        index=reader.periods,
-        value=f"exp(-dt(t)/({resistance}*{reader.text('capacitance')}))",
-        unit="1",
-        description=f"part of a temperature difference that {reader.name} keeps over a step",
-        source_reference=reader.derived("exp(-dt/(R*C))", "resistance", "capacitance"),
+    keep = reader.derived(
+        "decay",
+        "1",
+        f"exp(-dt(t)/({resistance}*{reader.text('capacitance')}))",
+        "part of a temperature difference that {} keeps over a step",
+        note="exp(-dt/(R*C))",
+        of="resistance capacitance",
     )
-    factor, flow = f"{keep.name}[t]", heat(reader)
+    factor, flow = f"{reader.name}_decay[t]", heat(reader)
     driven = f" + {resistance}*(1 - {factor})*({flow})" if flow else ""
-    return (keep,), f"{name}[t+1] - {ambient} == {factor}*({name}[t] - {ambient}){driven}"
+    return keep, f"{name}[t+1] - {ambient} == {factor}*({name}[t] - {ambient}){driven}"
 
 
 def _step(reader: Reader, walls: dict[str, str], at: str) -> str:
@@ -367,15 +253,3 @@ def _step(reader: Reader, walls: dict[str, str], at: str) -> str:
         flows.append(flow)
     total = " + ".join(flows) or "0[kW]"
     return f"{name}[t+1] == {name}[t] + dt(t)/{reader.text('capacitance')}*({total})"
-
-
-MODEL = Model(
-    fragment,
-    SLOTS,
-    OPTIONS,
-    CONNECTIONS,
-    summary="room of one capacity, alone or joined to others",
-    quantities={"temperature": "degC", "heating": "kW", "cooling": "kW"},
-    leaves_out="mass of walls beside that of the room; `rc_network` has any number of nodes",
-    exact_against="thermal.ThermalNetwork",
-)

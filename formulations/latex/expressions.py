@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import Compare, Node, Number, Ref, parse, parse_binder
 from engiagent.formulations.formulas import Formulas
 from engiagent.formulations.latex.text import escaped, number, symbol, unit
@@ -16,7 +17,7 @@ from engiagent.formulations.latex.text import escaped, number, symbol, unit
 WIDTH: Final = 78
 """About how many letters of mathematics fit on a line."""
 _BREAK: Final = r" \\ "
-_STANDARD: Final = frozenset(["cos", "exp", "log", "max", "min", "sin", "tanh"])
+_COMMANDS: Final = {"max": r"\max", "min": r"\min"} | {n: f.latex for n, f in ELEMENTARY.items()}
 _REDUCTIONS: Final = {"sum": r"\sum", "min": r"\min", "max": r"\max", "expect": r"\mathbb{E}"}
 _FENCES: Final = {
     "()": (r"\left(", r"\right)"),
@@ -136,7 +137,7 @@ class Printer(Formulas[str]):
         return rf"\{letter}_{{{index}}}"
 
     def _function(self, name: str, inner: str) -> str:
-        shown = f"\\{name}" if name in _STANDARD else rf"\operatorname{{{escaped(name)}}}"
+        shown = _COMMANDS.get(name) or rf"\operatorname{{{escaped(name)}}}"
         return shown + self._fenced("()", inner)
 
     def _big(self, function: str, below: list[str], body: str) -> str:

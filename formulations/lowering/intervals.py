@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.interpolation import interpolated
 from engiagent.formulations.values import Atom, Floats, Form, Rows
 
@@ -94,16 +95,8 @@ def _power(atom: Atom, inner: list[Interval]) -> Interval:
     return np.where(unsafe, -np.inf, least), np.where(unsafe, np.inf, most)
 
 
-def _monotone(function: Callable[[Floats], Floats], least: float) -> Callable[..., Interval]:
-    def rule(atom: Atom, inner: list[Interval]) -> Interval:
-        low, high = inner[0]
-        return np.fmax(function(np.fmax(low, least)), -np.inf), function(high)
-
-    return rule
-
-
-def _wave(atom: Atom, inner: list[Interval]) -> Interval:
-    return np.full(atom.size, -1.0), np.full(atom.size, 1.0)
+def _elementary(atom: Atom, inner: list[Interval]) -> Interval:
+    return ELEMENTARY[atom.function].between(*inner[0])
 
 
 def _absolute(atom: Atom, inner: list[Interval]) -> Interval:
@@ -140,17 +133,12 @@ def _piecewise(atom: Atom, inner: list[Interval]) -> Interval:
 
 
 _RULES: dict[str, Callable[[Atom, list[Interval]], Interval]] = {
+    **dict.fromkeys(ELEMENTARY, _elementary),
     "abs": _absolute,
-    "cos": _wave,
-    "exp": _monotone(np.exp, -np.inf),
-    "log": _monotone(np.log, 0.0),
     "max": _extreme,
     "min": _extreme,
     "piecewise": _piecewise,
     "power": _power,
     "product": _product,
     "quotient": _quotient,
-    "sin": _wave,
-    "sqrt": _monotone(np.sqrt, 0.0),
-    "tanh": _monotone(np.tanh, -np.inf),
 }

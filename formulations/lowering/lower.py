@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.lowering.builder import Builder
 from engiagent.formulations.lowering.intervals import form_bounds
 from engiagent.formulations.lowering.kinks import as_largest, largest
@@ -15,7 +16,7 @@ from engiagent.formulations.lowering.products import with_binaries
 from engiagent.formulations.lowering.tables import interpolated
 from engiagent.formulations.values import Atom, Floats, Form, applied
 
-INCREASING = ("exp", "log", "sqrt", "tanh")
+INCREASING = frozenset(name for name, function in ELEMENTARY.items() if function.increasing)
 
 
 def lowered(builder: Builder, form: Form, sign: int, name: str) -> Form:

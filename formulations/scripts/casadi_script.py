@@ -7,6 +7,7 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify, has_roots
 from engiagent.formulations.compile import compile_blueprint
@@ -33,7 +34,7 @@ CASADI: Final = Dialect(
     matrix="ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))",
     functions={
         "abs": "ca.fabs",
-        **{name: f"ca.{name}" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
+        **{name: f"ca.{function.casadi}" for name, function in ELEMENTARY.items()},
     },
     times="{0} * {1}",
     total="ca.sum1({0})",

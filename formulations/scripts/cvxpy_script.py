@@ -7,6 +7,7 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -37,7 +38,10 @@ CVXPY: Final = Dialect(
     array="np.array",
     nothing="cp.Constant(np.zeros({count}))",
     matrix="sp.csr_array(({data}, {indices}, {starts}), shape={shape})",
-    functions={name: f"cp.{name}" for name in ("exp", "log", "sqrt", "abs")},
+    functions={
+        **{name: f"cp.{f.cvxpy}" for name, f in ELEMENTARY.items() if f.cvxpy is not None},
+        "abs": "cp.abs",
+    },
     times="cp.multiply({0}, {1})",
     total="cp.sum({0})",
     extreme={"max": "cp.maximum({0}, {1})", "min": "cp.minimum({0}, {1})"},

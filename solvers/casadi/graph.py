@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Floats, Form, Ints
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Ints
 
 Symbol = Any
 """A ``casadi.SX`` or ``casadi.MX``; CasADi carries no types."""
@@ -210,16 +210,11 @@ def _plain(name: str) -> Callable[[_Builder, Atom, list[Symbol]], Symbol]:
 
 _EXPRESSIONS: Final[dict[str, Callable[[_Builder, Atom, list[Symbol]], Symbol]]] = {
     "abs": _plain("fabs"),
-    "cos": _plain("cos"),
-    "exp": _plain("exp"),
-    "log": _plain("log"),
     "max": lambda builder, atom, inner: _extreme(atom, inner[0]),
     "min": lambda builder, atom, inner: _extreme(atom, inner[0]),
     "piecewise": lambda builder, atom, inner: _piecewise(builder, atom, inner[0]),
     "power": lambda builder, atom, inner: _power(atom, inner[0]),
     "product": lambda builder, atom, inner: inner[0] * inner[1],
     "quotient": lambda builder, atom, inner: inner[0] / inner[1],
-    "sin": _plain("sin"),
-    "sqrt": _plain("sqrt"),
-    "tanh": _plain("tanh"),
+    **{name: _plain(function.casadi) for name, function in ELEMENTARY.items()},
 }

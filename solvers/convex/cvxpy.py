@@ -23,7 +23,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass, has_convex_products
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Floats, Form, atoms
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
@@ -413,8 +413,7 @@ def _quotient(atom: Atom, x: Any) -> Any:
 
 _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
     "abs": _of("abs"),
-    "exp": _of("exp"),
-    "log": _of("log"),
+    **{name: _of(f.cvxpy) for name, f in ELEMENTARY.items() if f.cvxpy is not None},
     "max": _extreme,
     "min": _extreme,
     "power": _power,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Floats, Form
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Function
 
 Sparse = Any
 """A ``scipy.sparse.csr_array``, which carries no types."""
@@ -136,16 +136,15 @@ def _piecewise_slopes(atom: Atom, u: list[Floats]) -> tuple[Floats, ...]:
     return (rise / (xs[rows, left + 1] - xs[rows, left]),)
 
 
+def _slope(function: Function) -> Callable[[Atom, list[Floats]], tuple[Floats, ...]]:
+    return lambda atom, u: (function.slope(u[0]),)
+
+
 SLOPES: Final[dict[str, Callable[[Atom, list[Floats]], tuple[Floats, ...]]]] = {
     "abs": lambda atom, u: (np.sign(u[0]),),
-    "cos": lambda atom, u: (-np.sin(u[0]),),
-    "exp": lambda atom, u: (np.exp(u[0]),),
-    "log": lambda atom, u: (1.0 / u[0],),
     "piecewise": _piecewise_slopes,
     "power": _power_slopes,
     "product": lambda atom, u: (u[1], u[0]),
     "quotient": lambda atom, u: (1.0 / u[1], -u[0] / u[1] ** 2),
-    "sin": lambda atom, u: (np.cos(u[0]),),
-    "sqrt": lambda atom, u: (0.5 / np.sqrt(u[0]),),
-    "tanh": lambda atom, u: (1.0 - np.tanh(u[0]) ** 2,),
+    **{name: _slope(function) for name, function in ELEMENTARY.items()},
 }

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Atom, Floats, Form
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Function
 from engiagent.solvers.convex.curvature import hessian
 from engiagent.solvers.convex.derivatives import SLOPES, Sparse, extreme_rows, form_jacobian
 
@@ -88,16 +88,15 @@ def _power_bends(atom: Atom, u: list[Floats]) -> _Bends:
     return {(0, 0): np.where(straight, 0.0, p * (p - 1) * np.power(u[0], p - 2))}
 
 
+def _bend(function: Function) -> Callable[[Atom, list[Floats]], _Bends]:
+    return lambda atom, u: {(0, 0): function.bend(u[0])}
+
+
 _BENDS: Final[dict[str, Callable[[Atom, list[Floats]], _Bends]]] = {
     "abs": lambda atom, u: {},
-    "cos": lambda atom, u: {(0, 0): -np.cos(u[0])},
-    "exp": lambda atom, u: {(0, 0): np.exp(u[0])},
-    "log": lambda atom, u: {(0, 0): -1.0 / u[0] ** 2},
     "piecewise": lambda atom, u: {},
     "power": _power_bends,
     "product": lambda atom, u: {(0, 1): np.ones_like(u[0])},
     "quotient": lambda atom, u: {(0, 1): -1.0 / u[1] ** 2, (1, 1): 2.0 * u[0] / u[1] ** 3},
-    "sin": lambda atom, u: {(0, 0): -np.sin(u[0])},
-    "sqrt": lambda atom, u: {(0, 0): -0.25 * u[0] ** -1.5},
-    "tanh": lambda atom, u: {(0, 0): -2.0 * np.tanh(u[0]) * (1.0 - np.tanh(u[0]) ** 2)},
+    **{name: _bend(function) for name, function in ELEMENTARY.items()},
 }

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import Floats
+from engiagent.formulations.values import ELEMENTARY, Floats
 from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 
 ROUNDING: Final = 1e-9
@@ -55,7 +55,8 @@ def _unary(name: str) -> Any:
 
 
 ALGEBRA: Final = Algebra(
-    _total, {name: _unary(name) for name in ("cos", "exp", "log", "sin", "tanh")} | {"abs": abs}
+    _total,  # a root is written as a power
+    {n: _unary(f.pyomo) for n, f in ELEMENTARY.items() if n != "sqrt"} | {"abs": abs},
 )
 
 

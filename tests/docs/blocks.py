@@ -10,7 +10,8 @@ the checkout; the pages for users of the installed package do without it.
 ``console``               ``$ command`` runs; lines below it are found in what it says, with ``…``
                           for what may differ; ``exit code 2`` where it is not 0.
 ``sh``                    is for commands outside the project, as ``pip``; none of engiagent.
-``LANGUAGE FILE.suffix``  makes the file, or where it is there shows a part of it.
+``LANGUAGE FILE.suffix``  makes the file, or where it is there shows a part of it; with a place in
+                          the file behind it, it is for ``test_extending``.
 ``json``, ``yaml``        can be read, but for JSON that leaves out parts with ``…``; fields alone
                           are those of an object.
 ``text``                  is for the eye; what it shows of our commands and options exists.
@@ -110,7 +111,8 @@ class Follower:
             for command, lines in commands(block.text):
                 self._command(block, command, lines)
         elif block.file:
-            _file(block, Path(block.file))
+            if " " not in block.info:
+                _file(block, Path(block.file))
         elif block.language == "text" and block.info == "printed":
             missed = [line for line in block.text.splitlines() if not shown(line, self.printed)]
             assert not missed, (str(block), missed, self.printed)

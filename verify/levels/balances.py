@@ -22,7 +22,7 @@ from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.judgement import largest
 from engiagent.verify.plants.run import Trajectory
 from engiagent.verify.series import Series
-from engiagent.verify.sweeps import triplets
+from engiagent.verify.sweeps import atoms_of, triplets
 from engiagent.verify.values import Bools, Floats, Ints, Value
 from engiagent.verify.vocabulary import is_state
 
@@ -138,13 +138,9 @@ def _rows(value: Value, states: Mapping[int, _State]) -> Iterator[_Row]:
     """Yield the rows of an equation into which states enter, each by itself, in no product."""
     found = triplets(value)
     entering = [order for order in found if order in states]
-    if value.degree > 1:
-        through = triplets(value, through=True)
-        if {o for o in through if o in states} != set(entering):
-            return
-        for order in entering:
-            if len(through[order][0]) != len(found[order][0]):
-                return
+    parents = [parent for node in atoms_of([value]) if node.atom for parent in node.atom.parents]
+    if any(states.keys() & triplets(parent).keys() for parent in parents):
+        return
     rows: dict[int, dict[int, float]] = {}
     for order in entering:
         start = states[order].start

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engiagent.slots import COMPONENTS
 from engiagent.verify.levels.execution import Plant
-from engiagent.verify.plants import MODELS, entry_of
+from engiagent.verify.plants import entry_of
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
@@ -27,7 +28,7 @@ def buses_of(plant: Plant) -> dict[str, list[Dynamics]]:
     }
     buses: dict[str, list[Dynamics]] = {}
     for unit in plant.units:
-        if unit.model not in MODELS:
+        if unit.model not in COMPONENTS:
             continue
         model = entry_of(unit.model)
         for port in dict.fromkeys((*model.supplies, *model.demands)):

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef, VariableDef
+from engiagent.blueprint.document import Blueprint, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Ref, parse, walk
-from engiagent.blueprint.unused import listed_as_unused
 from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
@@ -33,8 +32,9 @@ from engiagent.verify.figures import (
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coefficients import unit_follows
-from engiagent.verify.levels.coverage import uncovered, used_names, written_in
+from engiagent.verify.levels.coverage import uncovered, written_in
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
+from engiagent.verify.levels.rules import RULES, Subject
 from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
@@ -44,7 +44,6 @@ from engiagent.verify.levels.sources import (
     read_sources,
     words_of,
 )
-from engiagent.verify.levels.standing import idle_constraints, idle_objective
 from engiagent.verify.requirements import squeezed
 from engiagent.verify.stampcolumns import text_stamps
 from engiagent.verify.tolerances import TOLERANCES
@@ -83,24 +82,14 @@ def check_data(
         for text in texts:
             check_literals(tracing, name, text, reference, sources)
     tracing.settle(settled)
-    used = used_names(blueprint) | listed_as_unused(blueprint)
-    tracing.open += [
-        f"{p.name} is written down but used nowhere"
-        for p in blueprint.core.parameters
-        if p.name not in used and p.status != "missing"
-    ]
-    tracing.listed += [
-        f"{c.constraint_id}: the constraint names no source in the text"
-        for c in blueprint.core.constraints
-        if c.source_reference is None and c.category != "Physical Laws"
-    ]
-    if blueprint.core.objective_function is not None:
-        _check_sense(tracing, blueprint.core.objective_function)
-    idle = idle_constraints(bench, blueprint.core) if problem.sentences else {}
-    cited = {c.constraint_id for c in blueprint.core.constraints if c.source_reference is not None}
-    tracing.listed += [f"{name}: {idle[name]}" for name in idle if name in cited]
-    tracing.open += idle_objective(problem.text[problem.body_start :], bench, blueprint.core)
-    numbers, sentences, repeated = uncovered(problem, blueprint, idle)
+    subject = Subject(problem, blueprint, bench)
+    for rule in RULES.values():
+        for remark in rule(subject):
+            if remark.kind == "violated":
+                tracing.accuse(remark.name, remark.text)
+            else:
+                (tracing.open if remark.kind == "open" else tracing.listed).append(remark.text)
+    numbers, sentences, repeated = uncovered(problem, blueprint, subject.idle)
     tracing.listed += [
         f"{s!r}: neither reading takes anything from it" for s in sentences if s in settled
     ]
@@ -170,27 +159,6 @@ def _in_unit(bound: Any, variable: VariableDef) -> str:
     unit = variable.unit or "1"
     plain = isinstance(bound, int | float) and bound == 1.0
     return f"1[{unit}] >= 0" if plain and not parse_unit(unit).is_dimensionless else str(bound)
-
-
-_LEAST = re.compile(
-    r"\b(minimi[sz]\w*|cheapest|lowest|least|smallest|as (?:low|small|little|cheap) as)\b", re.I
-)
-_MOST = re.compile(
-    r"\b(maximi[sz]\w*|highest|largest|greatest|most|best|as (?:high|large|much|great) as)\b", re.I
-)
-
-
-def _check_sense(tracing: Tracing, goal: ObjectiveDef) -> None:
-    """Hold the objective's sense against the words that it rests on, where they say one."""
-    words = " ".join(words_of(s, tracing.problem.text) for s in all_leaves(goal.source_reference))
-    asks_least, asks_most = _LEAST.search(words), _MOST.search(words)
-    if asks_least and not asks_most and goal.sense != "minimize":
-        said = asks_least[0]
-    elif asks_most and not asks_least and goal.sense != "maximize":
-        said = asks_most[0]
-    else:
-        return
-    tracing.open.append(f"the objective is to {goal.sense}, but the text says {said!r}")
 
 
 # --- one parameter -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.models.recursion import linear_recursion
+from engiagent.slots import COMPONENTS
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.disturbances import WHERE, Disturbance, Disturbances
@@ -22,7 +23,6 @@ from engiagent.verify.levels.algebra import Rule
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.judgement import Findings
 from engiagent.verify.levels.reaction import judge_limits, judge_rules, reacted
-from engiagent.verify.plants import MODELS, entry_of
 from engiagent.verify.values import Floats
 
 SHOWN = 1000
@@ -138,7 +138,11 @@ class _Target:
         """Return the target of a disturbance: a parameter of the document, or of a unit."""
         owner, _, slot = item.target.rpartition(".")
         unit = next((u for u in plant.units if u.name == owner), None)
-        if unit is not None and unit.model in MODELS and slot in entry_of(unit.model).slots:
+        if (
+            unit is not None
+            and unit.model in COMPONENTS
+            and slot in COMPONENTS[unit.model].executed_slots
+        ):
             written = unit.parameters.get(slot)
             if isinstance(written, str) and written.isidentifier():
                 return cls._parameter(plant, item, written)
@@ -146,7 +150,7 @@ class _Target:
                 base = plant.series(unit, slot)
             except EngiagentError as error:
                 raise InputError(f"{item.target} is not there: {error}", WHERE) from None
-            known = entry_of(unit.model).slots[slot]
+            known = COMPONENTS[unit.model].executed_slots[slot]
             noise = _scaled(item, base, parse_unit(known.unit), si=False)
             # What stays over time is off by the same all the time.
             return cls((owner, slot), base, noise, steady=known.kind == "number")

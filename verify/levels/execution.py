@@ -10,13 +10,14 @@ from engiagent.blueprint.document import ComponentDef, Core
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
+from engiagent.slots import COMPONENTS, Slot
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
-from engiagent.verify.plants import MODELS, entry_of
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.run import Result, Run, Trajectory
+from engiagent.verify.plants.unit import Unit as Executed
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
@@ -39,7 +40,8 @@ def _scheme(component: ComponentDef) -> str:
 def _parameters(component: ComponentDef) -> Mapping[str, Any]:
     """Return the slots of a component, with its options that say what it declares."""
     options: Mapping[str, Any] = component.options or {}
-    slots = entry_of(component.model).slots if component.model in MODELS else {}
+    known = COMPONENTS.get(component.model)
+    slots = {} if known is None else known.executed_slots
     told = {name: value for name, value in options.items() if name in slots}
     return {**component.parameters, **told} if told else component.parameters
 
@@ -96,14 +98,15 @@ class Plant:
         unit_text
             In which it is wanted; the unit of the model's slot when None.
         """
-        slot = entry_of(unit.model).slots[name]
+        slot = _slot(unit, name)
         wanted, written = unit_text or slot.unit, unit.parameters.get(name)
         if written is None and slot.required:
             raise EvaluationError(f"{unit.name} has no {name}")
-        if written is None and slot.default is None:
-            return None
         if written is None:
-            return values.wide(np.array([float(slot.default)]), self.periods(unit).size)  # type: ignore[arg-type]
+            usual = slot.number
+            if usual is None:
+                return None
+            return values.wide(np.array([float(usual)]), self.periods(unit).size)
         numbers = self.number(unit, written, wanted)
         noise = self.noise.get((unit.name, name))
         return numbers if noise is None else numbers + noise
@@ -172,7 +175,7 @@ class Plant:
     ) -> tuple[float, ...] | None:
         """Return a parameter that is a row of numbers, None when it is not given."""
         written = unit.parameters.get(name)
-        wanted = unit_text or entry_of(unit.model).slots[name].unit
+        wanted = unit_text or _slot(unit, name).unit
         if written is None:
             return None
         if isinstance(written, str) and written.isidentifier():
@@ -281,12 +284,16 @@ class Plant:
         """Yield the units that are executed together."""
         done: set[str] = set()
         for unit in self.units:
-            if unit.model not in MODELS:
+            if unit.model not in COMPONENTS:
                 self._unknown(unit)
             elif unit.model not in done:
                 alike = [other for other in self.units if other.model == unit.model]
                 split = entry_of(unit.model).groups
-                yield from ([u] for u in alike) if split is None else split(alike)
+                if split is None:
+                    yield from ([u] for u in alike)
+                else:
+                    parts = split([Executed(self, u) for u in alike])
+                    yield from ([part.declared for part in group] for group in parts)
                 done.add(unit.model)
 
     def _unknown(self, unit: Dynamics) -> None:
@@ -306,7 +313,7 @@ class Plant:
         if known is None:
             group = next(g for g in self.groups() if any(u.name == unit.name for u in g))
             try:
-                known = self._execute(entry_of(unit.model), group)
+                known = self._execute(group)
             except EngiagentError as error:
                 known = error
             self._runs |= dict.fromkeys((u.name for u in group), known)
@@ -314,21 +321,27 @@ class Plant:
             raise known
         return known
 
-    def _execute(self, model: Entry, group: Sequence[Dynamics]) -> Run:
+    def _execute(self, group: Sequence[Dynamics]) -> Run:
+        model, slots = entry_of(group[0].model), COMPONENTS[group[0].model].executed_slots
         for unit in group:
-            odd = next((name for name in unit.parameters if name not in model.slots), None)
+            odd = next((name for name in unit.parameters if name not in slots), None)
             if odd is not None:
                 raise EvaluationError(
                     f"{unit.name} is a {unit.model}, which has no parameter {odd!r}; it has "
-                    f"{', '.join(model.slots)}"
+                    f"{', '.join(slots)}"
                 )
-        return Run() if model.execute is None else model.execute(self, group)
+        units = [Executed(self, unit) for unit in group]
+        if model.together is not None:
+            return model.together(units)
+        return Run() if model.execute is None else model.execute(units[0])
 
     def lacks(self, unit: Dynamics, series: Mapping[str, Series]) -> bool:
         """Whether a schedule lacks a state or a result that executing a unit would give."""
-        if unit.model not in MODELS or entry_of(unit.model).execute is None:
+        if unit.model not in COMPONENTS:
             return False
         model = entry_of(unit.model)
+        if model.execute is None and model.together is None:
+            return False
         return any(
             not any(name in series for name in self.names(unit, word))
             and any(slot in unit.parameters for slot in model.only_with.get(word, unit.parameters))
@@ -344,7 +357,7 @@ class Plant:
             for u in self.units
             if output is not None
             and u.connections.get("zone") == zone.name
-            and u.model in MODELS
+            and u.model in COMPONENTS
             and output in _given(u)
         ]
 
@@ -383,6 +396,10 @@ class Plant:
         claimed = self.claimed(unit, word, text)
         names = tuple(self.names(unit, word))
         return Result(names, text, values_, self.periods(unit), claimed, why)
+
+
+def _slot(unit: Dynamics, name: str) -> Slot:
+    return COMPONENTS[unit.model].executed_slots[name]
 
 
 def _given(unit: Dynamics) -> tuple[str | None, ...]:

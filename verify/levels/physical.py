@@ -8,35 +8,36 @@ from collections.abc import Iterator, Sequence
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
+from engiagent.slots import COMPONENTS
 from engiagent.verify.levels.buses import Side, buses_of, sides_of
 from engiagent.verify.levels.execution import Plant
-from engiagent.verify.plants import MODELS, entry_of
+from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.rows import known, row, written
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.unit import Unit
 
 
 def physical_rows(plant: Plant) -> Iterator[ConstraintDef]:
     """Yield what the declared units demand of their quantities."""
     for unit in plant.units:
-        if unit.model not in MODELS:
+        if unit.model not in COMPONENTS:
             continue
         own = entry_of(unit.model).rows
         for make in (_limits, *(() if own is None else (own,))):
             try:
-                yield from make(plant, unit)
+                yield from make(Unit(plant, unit))
             except EngiagentError:
                 continue  # the physics level says what is wrong with the unit
     yield from _balances(plant)
 
 
-def _limits(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
-    over = plant.periods(unit).name
+def _limits(unit: Unit) -> Iterator[ConstraintDef]:
+    over = unit.periods.name
     for word, slot in entry_of(unit.model).limits:
-        name = known(plant, unit, word)
+        name = known(unit, word)
         if name is None:
             continue
         yield row(f"{name} not negative", f"{name}[t] >= 0", over)
-        most = written(plant, unit, slot)
+        most = written(unit, slot)
         if most is not None:
             yield row(f"{name} limit", f"{name}[t] <= {most}", over)
 
@@ -57,10 +58,10 @@ def _side(plant: Plant, side: Sequence[Side]) -> str | None:
     """Return the sum of one side of a bus, None when a part of it has no quantity."""
     terms = []
     for unit, word in side:
-        name = known(plant, unit, word)
+        name = known(Unit(plant, unit), word)
         text = None if name is None else f"{name}[t]"
         if unit.model == "load":
-            text = written(plant, unit, "power") or text
+            text = written(Unit(plant, unit), "power") or text
         if text is None:
             return None
         terms.append(text)

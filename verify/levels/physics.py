@@ -19,6 +19,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.idle import linked_names
 from engiagent.errors import EngiagentError
+from engiagent.slots import COMPONENTS
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
@@ -38,7 +39,6 @@ from engiagent.verify.levels.judgement import (
     tolerance_of,
 )
 from engiagent.verify.levels.truth import check_truth
-from engiagent.verify.plants import MODELS
 from engiagent.verify.plants.run import Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
@@ -168,7 +168,7 @@ def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
         for trajectory in run.trajectories:
             check_states(trajectory, findings)
     for unit in plant.units:
-        if unit.model not in MODELS:
+        if unit.model not in COMPONENTS:
             continue
         try:
             check_limits(plant, unit, findings)

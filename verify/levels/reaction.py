@@ -11,6 +11,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Compare, GrammarError, Node, Ref, parse, walk
 from engiagent.errors import EngiagentError
+from engiagent.slots import COMPONENTS
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.algebra import Outcome, Rule, check_rules
@@ -23,7 +24,6 @@ from engiagent.verify.levels.judgement import (
     check_limits,
     check_states,
 )
-from engiagent.verify.plants import MODELS
 from engiagent.verify.plants.run import Run
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
@@ -67,7 +67,7 @@ def judge_limits(
     bench = Bench(plant.bench.declarations, {**plant.bench.series, **series})
     after = Plant(bench, plant.units, noise=plant.noise)
     for unit in plant.units:
-        if unit.model in MODELS:
+        if unit.model in COMPONENTS:
             try:
                 check_limits(after if unit.model == "grid" else plant, unit, findings)
             except EngiagentError:

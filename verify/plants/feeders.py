@@ -7,7 +7,7 @@ those of LinDistFlow, with flows at nominal voltage and no losses but of shunts;
 from the power flow is reported.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,12 @@ import numpy as np
 from engiagent.models.grids import Bus, Feeder, Line, Transformer
 from engiagent.models.grids.lindistflow import lindistflow
 from engiagent.models.grids.tree import Tree
+from engiagent.slots import COMPONENTS
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.levels.buses import flow_of
-from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.run import Excess, Result, Run
-from engiagent.verify.plants.slots import SLOTS
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.run import Result, Run
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
 
 LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
@@ -37,11 +36,10 @@ TRANSFORMER = {
 }
 
 
-def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
-    unit = group[0]
-    grid, over = feeder(plant, unit), plant.periods(unit)
-    active, reactive = demand(plant, unit, grid)
-    held = plant.series(unit, "source_voltage")
+def _execute(unit: Unit) -> Run:
+    grid = feeder(unit)
+    active, reactive = demand(unit, grid)
+    held = unit.series("source_voltage")
     flow = grid.flow(active, reactive, source_voltage=held)
     losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
     true = (flow.voltage, flow.loading, losses[:, None], flow.import_active[:, None])
@@ -49,39 +47,26 @@ def _execute(plant: Plant, group: Sequence[Dynamics]) -> Run:
 
     def result(name: str, text: str, of: int, column: int = 0) -> Result:
         plain = None if linear is None else linear[of][:, column]
-        return _result(plant, unit, name, text, true[of][:, column], plain)
+        return _result(unit, name, text, true[of][:, column], plain)
 
     # Powers that no voltage can carry have no solution, which is the worst of all excesses.
-    unsolved = np.where(flow.converged, 0.0, 1.0)
-    excesses = [
-        Excess(
-            f"solution:{unit.name}",
-            f"power flow of {unit.name}",
-            unsolved,
-            "1",
-            1.0,
-            over,
-            "it has no solution, missing",
-        )
-    ]
+    unsolved, words = np.where(flow.converged, 0.0, 1.0), "it has no solution, missing"
+    excesses = [unit.fault("solution", f"power flow of {unit.name}", unsolved, "1", 1.0, words)]
     results: list[Result] = []
-    low, high = (plant.need(unit, f"{end}_voltage") for end in ("minimum", "maximum"))
+    low, high = (unit.need(f"{end}_voltage") for end in ("minimum", "maximum"))
     for k, bus in enumerate(grid.bus_names):
-        name = f"{unit.name}.{bus}.voltage"
         voltage = flow.voltage[:, k]
-        results.append(result(name, "1", 0, k))
+        results.append(result(f"{unit.name}.{bus}.voltage", "1", 0, k))
         for end, amount, words in (
             ("low", low - voltage, "below its band"),
             ("high", voltage - high, "above its band"),
         ):
-            excesses.append(Excess(f"{end}:{name}", name, amount, "1", 1.0, over, words))
-    most = plant.need(unit, "maximum_loading")
+            excesses.append(unit.excess(end, f"{bus}.voltage", amount, 1.0, words))
+    most = unit.need("maximum_loading")
     for k, branch in enumerate(grid.branches):
-        name, loading = f"{unit.name}.{branch.name}.loading", flow.loading[:, k]
-        results.append(result(name, "1", 1, k))
-        excesses.append(
-            Excess(f"limit:{name}", name, loading - most, "1", 1.0, over, "above its limit")
-        )
+        word, over = f"{branch.name}.loading", flow.loading[:, k] - most
+        results.append(result(f"{unit.name}.{word}", "1", 1, k))
+        excesses.append(unit.excess("limit", word, over, 1.0, "above its limit"))
     for k, word in ((2, "losses"), (3, "import")):
         results.append(result(f"{unit.name}.{word}", "kW", k))
     return Run((), tuple(results), tuple(excesses))
@@ -106,42 +91,40 @@ def _linear(grid: Feeder, active: Floats, reactive: Floats, held: Floats) -> tup
     )
 
 
-def _result(
-    plant: Plant, unit: Dynamics, name: str, text: str, values: Floats, declared: Floats | None
-) -> Result:
-    over = plant.periods(unit)
+def _result(unit: Unit, name: str, text: str, values: Floats, declared: Floats | None) -> Result:
+    over = unit.periods
     try:
-        claimed = plant.quantity(name, over, text)
+        claimed = unit.plant.quantity(name, over, text)
     except MissingQuantity:
         claimed = None
     why = "the power flow" if declared is None else "the power flow or LinDistFlow"
     return Result((name,), text, values, over, claimed, why, declared=declared)
 
 
-def demand(plant: Plant, unit: Dynamics, grid: Feeder) -> tuple[Floats, Floats]:
+def demand(unit: Unit, grid: Feeder) -> tuple[Floats, Floats]:
     """Return the net demand behind the source, shape (periods, buses). [kW], [kvar]."""
-    from engiagent.verify.plants import MODELS, entry_of
+    from engiagent.verify.plants import entry_of  # which imports this module
 
-    size = plant.periods(unit).size
+    size = unit.periods.size
     active = np.zeros((size, len(grid.buses)))
-    for other in plant.units:
+    for other in unit.plant.units:
         bus = str(other.connections.get("bus"))
         inside = bus in grid.bus_names and bus != grid.source
-        if not inside or other.model not in MODELS:
+        if not inside or other.model not in COMPONENTS:
             continue
         column, model = grid.bus_names.index(bus), entry_of(other.model)
         for sign, flows in ((1.0, model.demands), (-1.0, model.supplies)):
             if "bus" in flows:
-                active[:, column] += sign * flow_of(plant, other, flows["bus"])
+                active[:, column] += sign * flow_of(unit.plant, other, flows["bus"])
     reactive = np.zeros_like(active)
     for bus, written in (unit.connections.get("reactive") or {}).items():
         if bus not in grid.bus_names:
             raise EvaluationError(f"{unit.name} has no bus {bus!r}, which has reactive power")
-        reactive[:, grid.bus_names.index(bus)] += plant.number(unit, written, "kvar")
+        reactive[:, grid.bus_names.index(bus)] += unit.number(written, "kvar")
     return active, reactive
 
 
-def feeder(plant: Plant, unit: Dynamics) -> Feeder:
+def feeder(unit: Unit) -> Feeder:
     """Return the model of a feeder from its connections."""
     parts = unit.connections
     buses = parts.get("buses")
@@ -150,16 +133,16 @@ def feeder(plant: Plant, unit: Dynamics) -> Feeder:
             f"{unit.name} has no buses (name: nominal voltage) or no source in its connections"
         )
     lines = [
-        Line(**_ends(unit, name, given), **_numbers(plant, unit, name, given, LINE))
+        Line(**_ends(unit, name, given), **_numbers(unit, name, given, LINE))
         for name, given in (parts.get("lines") or {}).items()
     ]
     transformers = [
-        Transformer(**_ends(unit, name, given), **_numbers(plant, unit, name, given, TRANSFORMER))
+        Transformer(**_ends(unit, name, given), **_numbers(unit, name, given, TRANSFORMER))
         for name, given in (parts.get("transformers") or {}).items()
     ]
     return Feeder(
         buses=tuple(
-            Bus(name=str(name), nominal_voltage=_number(plant, unit, written, "kV"))
+            Bus(name=str(name), nominal_voltage=_number(unit, written, "kV"))
             for name, written in buses.items()
         ),
         source=str(parts["source"]),
@@ -168,50 +151,30 @@ def feeder(plant: Plant, unit: Dynamics) -> Feeder:
     )
 
 
-def _ends(unit: Dynamics, name: str, given: Any) -> dict[str, Any]:
+def _ends(unit: Unit, name: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping) or "from" not in given or "to" not in given:
         raise EvaluationError(f"the branch {name} of {unit.name} does not say from and to")
     return {"name": str(name), "from_bus": str(given["from"]), "to_bus": str(given["to"])}
 
 
 def _numbers(
-    plant: Plant, unit: Dynamics, name: str, given: Mapping[str, Any], units: Mapping[str, str]
+    unit: Unit, name: str, given: Mapping[str, Any], units: Mapping[str, str]
 ) -> dict[str, Any]:
     odd = next((key for key in given if key not in (*units, "from", "to")), None)
     if odd is not None:
         raise EvaluationError(
             f"the branch {name} of {unit.name} has {odd!r}; it takes from, to, {', '.join(units)}"
         )
-    return {
-        key: _number(plant, unit, given[key], text) for key, text in units.items() if key in given
-    }
+    return {key: _number(unit, given[key], text) for key, text in units.items() if key in given}
 
 
-def _number(plant: Plant, unit: Dynamics, written: Any, text: str) -> float:
+def _number(unit: Unit, written: Any, text: str) -> float:
     """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float):
         return float(written)
     if text == "uS":  # no unit of the language
-        return 1e6 * float(plant.number(unit, written, "A/V")[0])
-    return float(plant.number(unit, written, text)[0])
+        return 1e6 * unit.constant(written, "A/V")
+    return unit.constant(written, text)
 
 
-ENTRIES = {
-    "feeder": Entry(
-        "feeder",
-        "distribution feeder with its voltages and currents",
-        SLOTS["feeder"],
-        _execute,
-        demands={"source": "import"},
-        connections={
-            "source": "bus whose voltage is held, on which the feeder is a demand",
-            "buses": "their nominal voltages by name, in kV",
-            "lines": "by name `from`, `to`, `resistance` and `reactance` in ohm, `susceptance` in "
-            "uS, `ampacity` in A",
-            "transformers": "by name `from`, `to` and the nameplate: `rated_power` in kVA, "
-            "`from_voltage` and `to_voltage` in kV, `short_circuit_voltage`, `load_loss` in kW, "
-            "`no_load_current`, `no_load_loss` in kW, `tap`",
-            "reactive": "reactive demand by bus, in kvar",
-        },
-    )
-}
+ENTRIES = {"feeder": Entry(_execute, demands={"source": "import"})}

@@ -4,118 +4,93 @@ Curtailment may be explicit, a series of the plan, or implicit in a power below 
 both are right, and where both are given they have to add up.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from engiagent.models.pv import PVWATTS_LOSS, PvArray
 from engiagent.models.wind import WindTurbine
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.run import Excess, Run
-from engiagent.verify.plants.slots import SLOTS
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.run import Run
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
 
-LIMITS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "generator_profile": (("power", "available_power"), ("curtailed", "available_power")),
-    "pv": (),
-    "wind_turbine": (),
-}
-"""What a declared series bounds; where the weather does, executing says so."""
-
-Available = Callable[["Plant", Dynamics], Floats]
+Available = Callable[[Unit], Floats]
 
 
-def _profile(plant: Plant, unit: Dynamics) -> Floats:
-    return plant.series(unit, "available_power")
+def _profile(unit: Unit) -> Floats:
+    return unit.series("available_power")
 
 
-def _pv(plant: Plant, unit: Dynamics) -> Floats:
-    losses = plant.single(unit, "losses")
+def _pv(unit: Unit) -> Floats:
+    losses = unit.single("losses")
     array = PvArray(
-        dc_capacity=plant.need(unit, "dc_capacity"),
-        ac_capacity=plant.largest(unit, "ac_capacity"),
-        temperature_coefficient=plant.need(unit, "temperature_coefficient"),
+        dc_capacity=unit.need("dc_capacity"),
+        ac_capacity=unit.largest("ac_capacity"),
+        temperature_coefficient=unit.need("temperature_coefficient"),
         losses=PVWATTS_LOSS if losses is None else losses,
-        inverter_efficiency=plant.need(unit, "inverter_efficiency"),
-        heat_loss=plant.need(unit, "heat_loss"),
-        heat_loss_by_wind=plant.need(unit, "heat_loss_by_wind"),
+        **unit.numbers("inverter_efficiency", "heat_loss", "heat_loss_by_wind"),
     )
-    weather = (plant.series(unit, name) for name in ("irradiance", "air_temperature", "wind_speed"))
+    weather = (unit.series(name) for name in ("irradiance", "air_temperature", "wind_speed"))
     return array.output(*weather).ac_power
 
 
-def _wind(plant: Plant, unit: Dynamics) -> Floats:
-    speeds, powers = plant.table(unit, "speeds"), plant.table(unit, "powers")
+def _wind(unit: Unit) -> Floats:
+    speeds, powers = unit.table("speeds"), unit.table("powers")
     if speeds is None or powers is None:
         raise EvaluationError(f"{unit.name} has no power curve; give speeds and powers")
     turbine = WindTurbine(
         speeds=speeds,
         powers=powers,
-        restart_speed=plant.single(unit, "restart_speed"),
-        reference_density=plant.need(unit, "reference_density"),
-        losses=plant.need(unit, "losses"),
+        restart_speed=unit.single("restart_speed"),
+        **unit.numbers("reference_density", "losses"),
     )
-    wind = plant.series(unit, "wind_speed")
-    return turbine.power(wind, plant.slot(unit, "air_density"), turbine.running(wind))
+    wind = unit.series("wind_speed")
+    return turbine.power(wind, unit.slot("air_density"), turbine.running(wind))
 
 
-def _execute(available: Available, plant: Plant, group: Sequence[Dynamics]) -> Run:
-    unit = group[0]
-    most, over = available(plant, unit), plant.periods(unit)
-    power, curtailed = plant.claimed(unit, "power"), plant.claimed(unit, "curtailed")
+def _execute(available: Available, unit: Unit) -> Run:
+    most = available(unit)
+    power, curtailed = unit.claimed("power"), unit.claimed("curtailed")
     if power is None:
         power = most if curtailed is None else most - curtailed
     scale = float(abs(most).max(initial=0.0))
     excesses = [
-        Excess(
-            f"{kind}:{unit.name}.{word}", f"{unit.name}.{word}", amount, "kW", scale, over, words
-        )
+        unit.excess(kind, word, amount, scale, words)
         for word, series in (("power", power), ("curtailed", most - power))
-        if not LIMITS[unit.model]
+        if available is not _profile  # whose declared series its limits bound
         for kind, amount, words in (
             ("sign", -series, "negative"),
             ("limit", series - most, "above what is available"),
         )
     ]
-    if plant.need(unit, "curtailable") == 0:
+    if unit.need("curtailable") == 0:
         excesses.append(
-            Excess(
-                f"all:{unit.name}",
+            unit.fault(
+                "all",
                 f"{unit.name}.power",
                 most - power,
                 "kW",
                 scale,
-                over,
                 "less than what has to be taken",
             )
         )
     results = (
-        plant.result(unit, "power", power, "what is available less what is curtailed"),
-        plant.result(unit, "curtailed", most - power, "what is available less the power"),
+        unit.result("power", power, "what is available less what is curtailed"),
+        unit.result("curtailed", most - power, "what is available less the power"),
     )
     return Run((), results, tuple(excesses))
 
 
-def _entry(model: str, summary: str, available: Available) -> Entry:
-    return Entry(
-        model,
-        summary,
-        SLOTS[model],
-        partial(_execute, available),
-        limits=LIMITS[model],
-        connections={"bus": "electric"},
-        supplies={"bus": "power"},
-        answered=("power",),
-    )
+def _entry(available: Available, limits: tuple[tuple[str, str], ...] = ()) -> Entry:
+    execute = partial(_execute, available)
+    return Entry(execute, limits=limits, supplies={"bus": "power"}, answered=("power",))
 
 
 ENTRIES = {
     "generator_profile": _entry(
-        "generator_profile", "source whose available power is a series", _profile
+        _profile, (("power", "available_power"), ("curtailed", "available_power"))
     ),
-    "pv": _entry("pv", "photovoltaic array from irradiance and temperature", _pv),
-    "wind_turbine": _entry("wind_turbine", "wind turbine by its power curve", _wind),
+    "pv": _entry(_pv),
+    "wind_turbine": _entry(_wind),
 }

@@ -12,10 +12,9 @@ import numpy as np
 
 from engiagent.models.parameters import increasing
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.run import Excess
 from engiagent.verify.plants.switching import Switched, switched
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
 
 FLOOR = 1e-6
@@ -58,49 +57,31 @@ class Operated:
     excesses: tuple[Excess, ...]
 
 
-def operated(
-    plant: Plant, unit: Dynamics, machine: Machine, output: Floats, word: str, unit_text: str
-) -> Operated:
-    """Return what machines do for an output of the plan, called ``word`` [unit_text]."""
+def operated(unit: Unit, machine: Machine, output: Floats, word: str) -> Operated:
+    """Return what machines do for an output of the plan, called ``word``."""
     scale = float(np.max(machine.capacity))
-    state = switched(plant, unit, output, FLOOR * scale)
+    state = switched(unit, output, FLOOR * scale)
     ratio = state.each(output) / machine.capacity
     held = np.clip(ratio, 0.0, machine.most)
     exact = state.on * machine.input_at(held) + state.count * machine.standing
-    chords = plant.single(unit, "segments")
+    chords = unit.single("segments")
     declared = exact
     if chords is not None:
         knots = np.linspace(machine.least, machine.most, int(chords) + 1)
         table = [machine.input_at(np.full(held.shape, knot)) for knot in knots]
         own = between(held, knots, table)
         declared = state.on * own + state.count * machine.standing
-    over = plant.periods(unit)
     top = machine.most * machine.capacity
-    name = f"{unit.name}.{word}"
     excesses = [
-        Excess(f"sign:{name}", name, -output, unit_text, scale, over, "negative"),
-        Excess(
-            f"capacity:{name}",
-            name,
-            output - state.on * top,
-            unit_text,
-            scale,
-            over,
-            "above the capacity of what runs",
+        unit.sign(word, output, scale),
+        unit.excess(
+            "capacity", word, output - state.on * top, scale, "above the capacity of what runs"
         ),
     ]
     if machine.least > 0 and (state.stated or not machine.cycles):
         low = state.on * machine.least * machine.capacity - output
         excesses.append(
-            Excess(
-                f"least:{name}",
-                name,
-                low,
-                unit_text,
-                scale,
-                over,
-                "below the least part load of what runs",
-            )
+            unit.excess("least", word, low, scale, "below the least part load of what runs")
         )
     return Operated(state, declared, exact, (*excesses, *state.excesses))
 
@@ -114,7 +95,7 @@ def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:
     return np.asarray(low + (high - low) * (at - knots[left]) / (knots[left + 1] - knots[left]))
 
 
-def by_table(plant: Plant, unit: Dynamics, full: Floats) -> Callable[[Floats], Floats] | None:
+def by_table(unit: Unit, full: Floats) -> Callable[[Floats], Floats] | None:
     """Return the input by a table of part load, None when there is none.
 
     Parameters
@@ -122,7 +103,7 @@ def by_table(plant: Plant, unit: Dynamics, full: Floats) -> Callable[[Floats], F
     full
         Input at full load, by period. [kW]
     """
-    ratios, powers = plant.table(unit, "part_load"), plant.table(unit, "part_load_power")
+    ratios, powers = unit.table("part_load"), unit.table("part_load_power")
     if ratios is None and powers is None:
         return None
     if ratios is None or powers is None or len(ratios) != len(powers):

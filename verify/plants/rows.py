@@ -1,12 +1,8 @@
 """What executing demands, written as rows in the language of requirements."""
 
-from collections.abc import Iterator
-
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
-from engiagent.models import Battery
-from engiagent.verify.levels.execution import Plant
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.unit import Unit
 
 
 def row(name: str, expression: str, over: str | None) -> ConstraintDef:
@@ -15,7 +11,7 @@ def row(name: str, expression: str, over: str | None) -> ConstraintDef:
     return ConstraintDef(constraint_id=name, expression=expression, forall=forall)
 
 
-def written(plant: Plant, unit: Dynamics, slot: str) -> str | None:
+def written(unit: Unit, slot: str) -> str | None:
     """Return a parameter as an expression of the period ``t``, None when it is not given."""
     given = unit.parameters.get(slot)
     if given is None:
@@ -23,48 +19,14 @@ def written(plant: Plant, unit: Dynamics, slot: str) -> str | None:
     text = str(given)
     if text.isidentifier():
         try:
-            dims = plant.bench.evaluator.environment.symbol(text).dims
+            dims = unit.plant.bench.evaluator.environment.symbol(text).dims
         except EngiagentError:
             return None
         return f"{text}[t]" if len(dims) == 1 else text
     return f"({text})"
 
 
-def known(plant: Plant, unit: Dynamics, word: str) -> str | None:
+def known(unit: Unit, word: str) -> str | None:
     """Return the quantity by which the schedule has a series of a unit."""
-    return next((n for n in plant.names(unit, word) if n in plant.bench.series), None)
-
-
-def storage_rows(
-    plant: Plant, unit: Dynamics, battery: Battery, word: str
-) -> Iterator[ConstraintDef]:
-    """Yield dynamics, start and limits of a store of energy whose content is called ``word``."""
-    over = plant.periods(unit)
-    instants = plant.instants(over)
-    names = [known(plant, unit, series) for series in ("charge", "discharge", word)]
-    if instants is None or None in names:
-        return
-    charge, discharge, state = names
-    hours = plant.hours(over)
-    if not (hours == hours[0]).all():
-        return
-    decay, gain = battery.coefficients(hours[:1], "euler" if unit.scheme == "euler" else "exact")
-    flow = (
-        f"{battery.charge_efficiency!r}*{charge}[t] - {discharge}[t]"
-        f"/{battery.discharge_efficiency!r}"
-    )
-    yield row(
-        f"{unit.name} dynamics",
-        f"{state}[t+1] == {float(decay[0])!r}*{state}[t] + {float(gain[0])!r}[h]*({flow})",
-        over.name,
-    )
-    given = plant.slot(unit, "initial_energy")
-    if given is not None:
-        text = f"{state}[first({instants.name})] == {float(given[0])!r}[kWh]"
-        yield row(f"{unit.name} start", text, None)
-    low, high = battery.minimum_energy, battery.upper_energy
-    yield ConstraintDef(
-        constraint_id=f"{unit.name} energy",
-        expression=f"{low!r}[kWh] <= {state}[i] <= {high!r}[kWh]",
-        forall=(f"i in {instants.name}",),
-    )
+    names = unit.plant.names(unit.declared, word)
+    return next((name for name in names if name in unit.plant.bench.series), None)

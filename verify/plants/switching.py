@@ -12,9 +12,8 @@ import numpy as np
 
 from engiagent.models.genset import Genset, GensetState
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.run import Excess, Result
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
@@ -65,7 +64,7 @@ class Switched:
         return np.where(self.on > 0, total / np.where(self.on > 0, self.on, 1.0), 0.0)
 
 
-def switched(plant: Plant, unit: Dynamics, used: Floats, floor: float) -> Switched:
+def switched(unit: Unit, used: Floats, floor: float) -> Switched:
     """Return how a unit runs.
 
     Parameters
@@ -75,9 +74,9 @@ def switched(plant: Plant, unit: Dynamics, used: Floats, floor: float) -> Switch
     floor
         Up to which that is nothing.
     """
-    counted = plant.single(unit, "count")
+    counted = unit.single("count")
     count = 1.0 if counted is None else counted
-    claimed, over = plant.claimed(unit, "on"), plant.periods(unit)
+    claimed = unit.claimed("on")
     excesses = []
     if claimed is None:
         if count > 1:
@@ -86,27 +85,25 @@ def switched(plant: Plant, unit: Dynamics, used: Floats, floor: float) -> Switch
     else:
         on = np.clip(np.round(claimed), 0.0, count)
         excesses.append(
-            Excess(
-                f"whole:{unit.name}.on",
-                f"{unit.name}.on",
+            unit.excess(
+                "whole",
+                "on",
                 np.abs(claimed - on),
-                "1",
                 1.0,
-                over,
                 f"not a whole number from 0 to {count:g},",
                 TOLERANCES["integrality"],
             )
         )
-    was = plant.single(unit, "initially_on") or 0.0
-    lasted = plant.single(unit, "initial_hours")
-    stated = claimed is not None or any(slot in unit.parameters for slot in SWITCHING)
+    was = unit.single("initially_on") or 0.0
+    lasted = unit.single("initial_hours")
+    stated = claimed is not None or unit.given(*SWITCHING)
     state = Switched(on, count, was, np.inf if lasted is None else lasted, stated, (), ())
-    short = _too_short(plant, unit, state)
+    short = _too_short(unit, state)
     before = np.concatenate(([was], on[:-1]))
     results: list[Result] = []
     if stated:
         results = [
-            plant.result(unit, word, series, why)
+            unit.result(word, series, why)
             for word, series, why in (
                 ("on", on, "what the unit gives"),
                 ("start", np.maximum(on - before, 0.0), "its states"),
@@ -116,12 +113,11 @@ def switched(plant: Plant, unit: Dynamics, used: Floats, floor: float) -> Switch
     return Switched(on, count, was, state.lasted, state.stated, tuple(results), (*excesses, *short))
 
 
-def _too_short(plant: Plant, unit: Dynamics, state: Switched) -> tuple[Excess, ...]:
-    up, down = (plant.single(unit, f"minimum_{way}_hours") or 0.0 for way in ("up", "down"))
+def _too_short(unit: Unit, state: Switched) -> tuple[Excess, ...]:
+    up, down = (unit.single(f"minimum_{way}_hours") or 0.0 for way in ("up", "down"))
     if up == 0.0 and down == 0.0:
         return ()
-    over = plant.periods(unit)
-    hours = plant.hours(over)
+    hours = unit.hours
     if state.count == 1:
         clock = Genset(
             rated_power=1.0, fuel_slope=1.0, minimum_up_hours=up, minimum_down_hours=down
@@ -129,7 +125,7 @@ def _too_short(plant: Plant, unit: Dynamics, state: Switched) -> tuple[Excess, .
         begun = GensetState(running=state.was > 0, hours=state.lasted)
         short = clock.excess(0.0 * state.on, state.on, hours, begun).too_short
         name, words = f"times of {unit.name}", "it runs or stands for too short a time, short"
-        return (Excess(f"times:{unit.name}", name, short, "h", 1.0, over, words),)
+        return (unit.fault("times", name, short, "h", 1.0, words),)
     before = np.concatenate(([state.was], state.on[:-1]))
     edges = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
     found = []
@@ -141,15 +137,6 @@ def _too_short(plant: Plant, unit: Dynamics, state: Switched) -> tuple[Excess, .
         # Events whose least time has not gone by when period t begins: those after t - least.
         first = np.searchsorted(edges, edges - least + 1e-9 * max(least, 1.0), side="right")
         recent = total[1:] - total[first]
-        found.append(
-            Excess(
-                f"times:{unit.name}.{way}",
-                f"least time {way} of {unit.name}",
-                recent - room,
-                "1",
-                1.0,
-                over,
-                "fewer units than have to, short",
-            )
-        )
+        name, words = f"least time {way} of {unit.name}", "fewer units than have to, short"
+        found.append(unit.fault("times", name, recent - room, "1", 1.0, words, part=f".{way}"))
     return tuple(found)

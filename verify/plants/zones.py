@@ -8,19 +8,17 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.verify.frames import MissingQuantity
-from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, written
-from engiagent.verify.plants.run import Result, Run, Trajectory
-from engiagent.verify.plants.slots import SLOTS
-from engiagent.verify.plants.starts import first
+from engiagent.verify.plants.run import Run
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
 WAYS = ("heating", "cooling")
 
 
-def groups(zones: Sequence[Dynamics]) -> Iterator[list[Dynamics]]:
+def groups(zones: Sequence[Unit]) -> Iterator[list[Unit]]:
     """Yield zones that exchange heat together, each group once."""
     left = list(zones)
     while left:
@@ -39,48 +37,44 @@ def groups(zones: Sequence[Dynamics]) -> Iterator[list[Dynamics]]:
         yield group
 
 
-def _walls(zone: Dynamics) -> Mapping[str, Any]:
+def _walls(zone: Dynamics | Unit) -> Mapping[str, Any]:
     walls: Mapping[str, Any] = zone.connections.get("neighbours") or {}
     return walls
 
 
-def network(
-    plant: Plant, zones: Sequence[Dynamics]
-) -> tuple[ThermalNetwork, Floats, list[tuple[str, Floats | None]]]:
+def network(zones: Sequence[Unit]) -> tuple[ThermalNetwork, Floats, list[Floats | None]]:
     """Return the model of zones, their first temperatures and those of the schedule. [degC]."""
     names = [zone.name for zone in zones]
-    models, start, claimed = [], [], []
-    for zone in zones:
-        resistance = plant.single(zone, "resistance")
-        models.append(
-            ThermalZone(
-                name=zone.name,
-                capacitance=plant.need(zone, "capacitance"),
-                resistance=np.inf if resistance is None else resistance,
-                neighbours={
-                    other: float(plant.number(zone, text, "K/kW")[0])
-                    for other, text in _walls(zone).items()
-                    if other in names
-                },
-            )
+    models = tuple(
+        ThermalZone(
+            name=zone.name,
+            capacitance=zone.need("capacitance"),
+            resistance=zone.largest("resistance"),
+            neighbours={
+                other: zone.constant(text, "K/kW")
+                for other, text in _walls(zone).items()
+                if other in names
+            },
         )
-        claimed.append(plant.state(zone, "temperature"))
-        start.append(first(plant, zone, "initial_temperature", claimed[-1][1]))
-    return ThermalNetwork(tuple(models)), np.array(start), claimed
+        for zone in zones
+    )
+    claimed = [zone.state("temperature")[1] for zone in zones]
+    pairs = zip(zones, claimed, strict=True)
+    start = [zone.start("initial_temperature", found) for zone, found in pairs]
+    return ThermalNetwork(models), np.array(start), claimed
 
 
-def _execute(plant: Plant, zones: Sequence[Dynamics]) -> Run:
-    model, start, claimed = network(plant, zones)
-    periods = plant.periods(zones[0])
-    hours = plant.hours(periods)
-    heats = [{word: plant.heat(zone, word) for word in WAYS} for zone in zones]
+def _execute(zones: Sequence[Unit]) -> Run:
+    model, start, claimed = network(zones)
+    plant, hours = zones[0].plant, zones[0].hours
+    heats = [{word: plant.heat(zone.declared, word) for word in WAYS} for zone in zones]
     if all(found is None for pair in heats for found in pair.values()):
-        raise MissingQuantity(plant.names(zones[0], "heating")[0])
-    ambient = [plant.slot(zone, "ambient_temperature") for zone in zones]
-    outside = next((a for a in ambient if a is not None), np.zeros(periods.size))
-    heat = np.zeros((periods.size, len(zones)))
+        raise MissingQuantity(plant.names(zones[0].declared, "heating")[0])
+    ambient = [zone.slot("ambient_temperature") for zone in zones]
+    outside = next((a for a in ambient if a is not None), np.zeros(len(hours)))
+    heat = np.zeros((len(hours), len(zones)))
     for column, (zone, pair) in enumerate(zip(zones, heats, strict=True)):
-        gains = plant.slot(zone, "gains")
+        gains = zone.slot("gains")
         for sign, part in ((1.0, pair["heating"]), (-1.0, pair["cooling"]), (1.0, gains)):
             if part is not None:
                 heat[:, column] += sign * part
@@ -94,33 +88,25 @@ def _execute(plant: Plant, zones: Sequence[Dynamics]) -> Run:
     if scheme != "exact":
         exact = model.simulate(outside, hours, heat, initial=start)
     predicted = None
-    if all(found is not None for _, found in claimed):
-        before = np.column_stack([found for _, found in claimed if found is not None])
+    if all(found is not None for found in claimed):
+        before = np.column_stack([found for found in claimed if found is not None])
         predicted = _one_step(model, before, np.column_stack((outside, heat)), hours, scheme)
-    return Run(
-        tuple(
-            _temperature(
-                plant,
-                zone,
-                claimed[k],
-                declared[:, k],
-                exact[:, k],
-                None if predicted is None else predicted[:, k],
-                float(start[k]),
-            )
-            for k, zone in enumerate(zones)
-        ),
-        tuple(_served(plant, zones, heats)),
+    states, why = [], "the sum of the units that serve it"
+    for k, zone in enumerate(zones):
+        defect, found = None, claimed[k]
+        if found is not None and predicted is not None:
+            defect = np.concatenate(([found[0] - start[k]], found[1:] - predicted[:, k]))
+        scale = float(np.max(np.abs(declared[:, k]), initial=1.0))
+        states.append(
+            zone.trajectory("temperature", declared[:, k], scale, exact=exact[:, k], defect=defect)
+        )
+    results = tuple(
+        zone.result(word, found, why)
+        for zone, pair in zip(zones, heats, strict=True)
+        for word, found in pair.items()
+        if found is not None
     )
-
-
-def _served(
-    plant: Plant, zones: Sequence[Dynamics], heats: Sequence[Mapping[str, Floats | None]]
-) -> Iterator[Result]:
-    for zone, pair in zip(zones, heats, strict=True):
-        for word, found in pair.items():
-            if found is not None:
-                yield plant.result(zone, word, found, "the sum of the units that serve it")
+    return Run(tuple(states), results)
 
 
 def _one_step(
@@ -135,34 +121,15 @@ def _one_step(
     return predicted
 
 
-def _temperature(
-    plant: Plant,
-    zone: Dynamics,
-    claimed: tuple[str, Floats | None],
-    declared: Floats,
-    exact: Floats,
-    predicted: Floats | None,
-    start: float,
-) -> Trajectory:
-    name, known = claimed
-    defect = None
-    if known is not None and predicted is not None:
-        defect = np.concatenate(([known[0] - start], known[1:] - predicted))
-    scale = float(np.max(np.abs(declared), initial=1.0))
-    names = tuple(plant.names(zone, "temperature"))
-    over = plant.instants(plant.periods(zone))
-    return Trajectory(names, name, "degC", declared, exact, known, defect, scale, over)
-
-
-def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
+def _rows(unit: Unit) -> Iterator[ConstraintDef]:
     """Yield the dynamics of a zone without neighbours; what several do is left to requirements."""
-    over = plant.periods(unit)
-    instants, state = plant.instants(over), known(plant, unit, "temperature")
+    over = unit.periods
+    instants, state = unit.instants, known(unit, "temperature")
     if unit.connections.get("neighbours") or instants is None or state is None:
         return
-    model, start, _ = network(plant, [unit])
-    hours = plant.hours(over)
-    ambient = written(plant, unit, "ambient_temperature")
+    model, start, _ = network([unit])
+    hours = unit.hours
+    ambient = written(unit, "ambient_temperature")
     if not (hours == hours[0]).all() or ambient is None:
         return
     scheme: Any = unit.scheme or "exact"
@@ -170,9 +137,9 @@ def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
     sources = [
         f"{sign}{name}[t]"
         for sign, word in (("+", "heating"), ("-", "cooling"))
-        if (name := known(plant, unit, word)) is not None
+        if (name := known(unit, word)) is not None
     ]
-    gains = written(plant, unit, "gains")
+    gains = written(unit, "gains")
     heat = " ".join([*sources, *([] if gains is None else [f"+{gains}"])])
     if not sources:
         return
@@ -188,14 +155,4 @@ def _rows(plant: Plant, unit: Dynamics) -> Iterator[ConstraintDef]:
         yield row(f"{unit.name} start", text, None)
 
 
-ENTRIES = {
-    "thermal_zone": Entry(
-        "thermal_zone",
-        "zone of a building with its heat balance",
-        SLOTS["thermal_zone"],
-        _execute,
-        groups=groups,
-        connections={"neighbours": "other zones with the thermal resistance to each, in K/kW"},
-        rows=_rows,
-    )
-}
+ENTRIES = {"thermal_zone": Entry(groups=groups, together=_execute, rows=_rows)}

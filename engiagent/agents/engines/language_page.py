@@ -14,7 +14,7 @@ from typing import Any, Final
 from engiagent.blueprint.document import schema
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.components.description import Model
+from engiagent.slots import Component
 
 MOST_DETAILS: Final = 5
 """Models whose every slot is shown, chosen by the words of the problem."""
@@ -83,7 +83,7 @@ def _fields(definition: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}*" if name in needed else name for name in names)
 
 
-def _line(name: str, model: Model) -> str:
+def _line(name: str, model: Component) -> str:
     """Return what a model is, in short."""
     needed = [slot for slot, said in model.slots.items() if said.required]
     taken = f" ({', '.join(needed)})" if needed else ""
@@ -117,7 +117,7 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def _detail(name: str, model: Model) -> str:
+def _detail(name: str, model: Component) -> str:
     slots = [
         f"{slot} {said.unit}{'!' if said.required else ''}" for slot, said in model.slots.items()
     ]
@@ -130,6 +130,6 @@ def _detail(name: str, model: Model) -> str:
     return f"{name}: {'; '.join(part for part in parts if part)}"
 
 
-def _series(model: Model) -> Iterator[str]:
-    for series, unit in model.quantities.items():
-        yield f"{series} {unit}"
+def _series(model: Component) -> Iterator[str]:
+    for series, quantity in model.quantities.items():
+        yield f"{series} {quantity.unit}"

@@ -273,7 +273,7 @@ def test_importing_the_checker_reads_no_unit_and_a_battery_no_other(tmp_path: Pa
     before, after = (set(line.split()) for line in done.stdout.splitlines())
     assert not before & {"pandas", "scipy", "scipy.sparse", "xarray", "ruamel.yaml"}
     families = {name.rpartition(".")[2] for name in after if ".verify.plants." in name}
-    assert families == {"batteries", "slots", "starts"}
+    assert families == {"batteries"}
     assert not any(word in name for name in after for word in ("hvac", "grids", "storage", "scipy"))
 
 

@@ -1,0 +1,569 @@
+"""Reads the slots of a component and declares its algebra, under the names of its slot file.
+
+In the expressions of a component's parameters ``t`` is a period of the component's time set, so
+that ``"2*people[t]"`` may stand where a series is expected; the name of an indexed parameter is
+given its index by itself. Every variable, expression, row and derived parameter is called
+``<component>_<series>``; a series carries the quantity ``<component>.<series>`` and has the unit
+that the slot file gives it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import (
+    ComponentDef,
+    ConstraintDef,
+    Core,
+    ExpressionDef,
+    FrozenMap,
+    Json,
+    ParameterDef,
+    VariableDef,
+)
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
+from engiagent.blueprint.timeaxis import TimeAxis
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.components.fragment import (
+    OPERATION,
+    PHYSICS,
+    Fragment,
+    Surroundings,
+    Terminal,
+    connection_of,
+    wrong,
+)
+from engiagent.formulations.components.known import known_units, known_values
+from engiagent.slots import COMPONENTS, Component, Slot
+from engiagent.units.unit import UnitError
+
+Role = Literal["decision", "state", "auxiliary"]
+_ROLES: Final[Mapping[str, Role]] = {"decision": "decision", "state": "state"}
+_UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the slots, options and connections of one component, and declares what it adds.
+
+    Attributes
+    ----------
+    own
+        Slots in place of those of its model, for a part of a component that is read alike.
+
+    Raises
+    ------
+    InputError
+        On creation, when a parameter, option or connection is unknown or a required one is absent.
+    """
+
+    component: ComponentDef
+    around: Surroundings
+    own: Mapping[str, Slot] | None = None
+
+    def __post_init__(self) -> None:
+        part, known = self.component, self.known
+        groups: tuple[tuple[str, Mapping[str, Json] | None, tuple[str, ...]], ...] = (
+            ("parameter", part.parameters, tuple(self.slots)),
+            ("option", part.options, known.options),
+            ("connection", part.connections, tuple(known.connections)),
+        )
+        for what, given, names in groups:
+            odd = next((name for name in given or () if name not in names), None)
+            if odd is not None:
+                raise self.wrong(f"unknown {what} {odd!r}", expected=", ".join(names) or "none")
+        for name, slot in self.slots.items():
+            if name in part.parameters:
+                self._refuse_range(name, slot)
+            elif slot.required:
+                raise self.missing(name)
+
+    def _refuse_range(self, name: str, slot: Slot) -> None:
+        """Refuse a number of another dimension or outside the range, as far as it is known here."""
+        value, core = self.component.parameters[name], self.around.core
+        for unit in known_units(value, core):
+            self._refuse_dimension(name, unit)
+        for number in known_values(value, slot.unit, core):
+            if not slot.allows(number):
+                tail = "" if slot.unit == "1" else f" {slot.unit}"
+                raise self.wrong(f"{name} is {number:g}{tail}", expected=slot.range)
+
+    # -- what stands there ------------------------------------------------------------------------
+
+    @property
+    def known(self) -> Component:
+        """What a component of its model takes and gives."""
+        return COMPONENTS[self.component.model]
+
+    @cached_property
+    def slots(self) -> Mapping[str, Slot]:
+        """The slots, with prices in the currency of the objective."""
+        return self.known.slots_in(self.around.currency) if self.own is None else self.own
+
+    @property
+    def name(self) -> str:
+        """The component's name."""
+        return self.component.name
+
+    @property
+    def time(self) -> str:
+        """The time set over which the component lives."""
+        return str(self.component.index)
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """The binder of the periods."""
+        return (f"t in {self.time}",)
+
+    @property
+    def instants(self) -> str:
+        """The instants of the time set."""
+        return self.around.instants[self.time]
+
+    def wrong(
+        self, message: str, found: str | None = None, expected: str | None = None
+    ) -> InputError:
+        """Return the error for a component that cannot be used as it stands."""
+        return wrong(self.component, message, found=found, expected=expected)
+
+    def missing(self, slot: str, why: str = "") -> InputError:
+        """Return the error for a slot that has to be filled, with the reason."""
+        expected = self.slots[slot].wanted + (f", for {why}" if why else "")
+        return self.wrong(f"the parameter {slot} is not given", expected=expected)
+
+    def given(self, slot: str) -> bool:
+        """Whether a slot is filled."""
+        return slot in self.component.parameters
+
+    def optional(self, slot: str) -> str | None:
+        """Return what fills a slot as an expression, None when nothing does."""
+        return self.text(slot) if self.given(slot) else None
+
+    def text(self, slot: str) -> str:
+        """Return what fills a slot or its default as an expression, ready to be multiplied."""
+        unit = self.slots[slot].unit
+        if not self.given(slot):
+            default = self.slots[slot].number
+            if default is None:
+                raise self.missing(slot)
+            return f"{default:g}[{unit}]" if unit != "1" else f"{default:g}"
+        value = self.component.parameters[slot]
+        if isinstance(value, int | float):
+            return f"{value!r}[{unit}]" if unit != "1" else repr(value)
+        try:
+            node = parse(value)
+        except EngiagentError as error:
+            raise self.wrong(f"cannot read {slot}: {error}", found=value) from None
+        if isinstance(node, Number) and node.unit is not None:
+            self._refuse_dimension(slot, node.unit)
+        if isinstance(node, Ref) and not node.indices:
+            return self._indexed(slot, value)
+        if isinstance(node, Number) and node.unit is None and unit != "1":
+            return f"{value.strip()}[{unit}]"
+        return value if isinstance(node, Ref | Number) else f"({value})"
+
+    def _indexed(self, slot: str, name: str) -> str:
+        """Return the name of a parameter with the index that it needs."""
+        parameter = self.around.parameter(name)
+        if parameter is None:
+            return name
+        if len(parameter.index) > 1:
+            raise self.wrong(
+                f"{slot} is the parameter {name} with {len(parameter.index)} indices",
+                expected=f"one element of it, as {name}['A', t]",
+            )
+        if parameter.index and not self.slots[slot].series:
+            over = parameter.index[0]
+            over = parse_binder(over).set if " in " in over else over
+            found = f"{name}, which varies over {over}"
+            raise self.wrong(f"{slot} has to be a single number", found)
+        if isinstance(parameter.unit, str):
+            self._refuse_dimension(slot, parameter.unit)
+        return f"{name}[t]" if parameter.index else name
+
+    def _refuse_dimension(self, slot: str, unit: str) -> None:
+        """Refuse a value of another dimension here, where the slot still has its name."""
+        try:
+            fits = self.slots[slot].counts(unit) is not None
+        except UnitError:
+            return  # found and located where the expression is read
+        if not fits:
+            raise self.wrong(f"{slot} is in {unit}", expected=self.slots[slot].wanted)
+
+    def values(self, slot: str) -> tuple[float, ...]:
+        """Return the numbers of a slot in its unit, as far as they are known without data files."""
+        value = self.component.parameters.get(slot)
+        return known_values(value, self.slots[slot].unit, self.around.core)
+
+    def number(self, slot: str) -> float:
+        """Return the number in a slot, or its default, in the slot's unit.
+
+        Raises
+        ------
+        InputError
+            When it cannot be evaluated without a data file.
+        """
+        return self.evaluated(self.text(slot), self.slots[slot].unit)
+
+    def evaluated(self, text: str, unit: str, what: str = "") -> float:
+        """Return the value of an expression over parameters in a unit, without any data file.
+
+        Parameters
+        ----------
+        what
+            What it is the value of, for messages: ``buses.house``.
+
+        Raises
+        ------
+        InputError
+            When it cannot be evaluated.
+        """
+        core = numbers_of(self.around.core)
+        wanted = ParameterDef(name="wanted__", value=text, unit=unit)
+        core = replace(core, parameters=(*core.parameters, wanted))
+        try:
+            return float(Elaboration(core).table("wanted__").values)
+        except EngiagentError as error:
+            unbracketed = _UNBRACKETED.fullmatch(text)
+            if unbracketed is not None:
+                raise self.wrong(
+                    f"cannot read {what or 'a number'}",
+                    found=repr(text),
+                    expected=f"{unbracketed[1]}[{unbracketed[2]}], with the unit in square "
+                    f"brackets, or a bare number in {unit}",
+                ) from None
+            message = f"the value of {what or text} [{unit}] has to be known here: {error}"
+            raise self.wrong(message) from None
+
+    def axis(self, why: str = "") -> TimeAxis:
+        """Return the time axis of the periods, whose steps have lengths in hours.
+
+        Raises
+        ------
+        InputError
+            With ``why``, when they have none.
+        """
+        axis = Elaboration(numbers_of(self.around.core)).index_set(self.time).axis
+        if axis is None or axis.step_unit != "h":
+            raise self.wrong(why or f"the exact scheme needs a step length for {self.time}")
+        return axis
+
+    def hours(self) -> npt.NDArray[np.float64]:
+        """Return the lengths of the periods [h], shape (N,)."""
+        return self.axis().steps
+
+    def option(self, name: str, default: Json = None) -> Json:
+        """Return an option, or its default."""
+        options = self.component.options
+        return default if options is None else options.get(name, default)
+
+    def flag(self, name: str) -> bool:
+        """Return an option that is yes or no, by default no."""
+        value = self.option(name, False)
+        if not isinstance(value, bool):
+            raise self.wrong(f"cannot read {name}", repr(value), "true or false")
+        return value
+
+    def segments(self, default: int | None = None) -> int:
+        """Return by how many chords a curve is replaced: the option ``segments``."""
+        count = self.option("segments", default)
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 200:
+            raise self.wrong("cannot read segments", repr(count), "a whole number from 1 to 200")
+        return count
+
+    def scheme(self, known: tuple[str, ...]) -> str:
+        """Return the option ``scheme``; the first of the known ones by default."""
+        scheme = self.option("scheme", known[0])
+        if scheme not in known:
+            raise self.wrong("unknown scheme", repr(scheme), " or ".join(known))
+        return str(scheme)
+
+    def exclusive_set(self) -> str | None:
+        """Return the set on which two directions exclude each other, None when they do not."""
+        name = self.option("exclusive_on")
+        sets = {s.name: s for s in self.around.core.sets}
+        if name is not None and name not in sets:
+            raise self.wrong(
+                "the option exclusive_on names no set", repr(name), expected=", ".join(sets)
+            )
+        return None if name is None else str(name)
+
+    def connection(self, name: str) -> Json:
+        """Return a connection, None when there is none."""
+        return connection_of(self.component, name)
+
+    def neighbour(
+        self, connection: str, model: str, message: str, *, timed: bool = False
+    ) -> ComponentDef:
+        """Return the component of a model that a connection names.
+
+        Raises
+        ------
+        InputError
+            With ``message``, when there is none, or when it has to be of the same time set and is
+            not.
+        """
+        name = self.connection(connection)
+        part = None if name is None else self.around.component(str(name))
+        others = [c for c in self.around.core.components if c.model == model]
+        others = [c for c in others if not timed or c.index == self.component.index]
+        if part is None or part not in others:
+            raise self.wrong(
+                message,
+                "nothing" if name is None and timed else repr(name),
+                ", ".join(c.name for c in others) or f"a component of model {model}",
+            )
+        return part
+
+    def part(self, parameters: Mapping[str, Json], slots: Mapping[str, Slot]) -> "Reader":
+        """Return a reader of values that stand in a connection, by slots of their own."""
+        part = ComponentDef(
+            name=self.name,
+            model=self.component.model,
+            index=self.component.index,
+            parameters=FrozenMap(parameters),
+        )
+        return Reader(part, self.around, slots)
+
+    # -- where it comes from ----------------------------------------------------------------------
+
+    def source(self, *slots: str) -> Json:
+        """Return where the values of some slots come from, or else the component itself.
+
+        What is written into a slot as an expression has no source but the component's.
+        """
+        found = []
+        for slot in slots:
+            value = self.component.parameters.get(slot)
+            parameter = self.around.parameter(value) if isinstance(value, str) else None
+            if parameter is not None and parameter.source_reference is not None:
+                found.append(parameter.source_reference)
+        own = self.component.source_reference
+        if not found:
+            return own
+        given = [v for v in self.component.parameters.values() if isinstance(v, str)]
+        if own is not None and any(self.around.parameter(value) is None for value in given):
+            found.append(own)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def derived_from(self, note: str, *slots: str) -> Json:
+        """Return the source of a number that was computed from some slots."""
+        source = self.source(*slots)
+        of = {} if source is None else {"of": source}
+        return FrozenMap({"kind": "derived", **of, "note": note})
+
+    # -- what it adds -----------------------------------------------------------------------------
+
+    def _quantity(self, series: str) -> str:
+        """Return the quantity of a series; a zone called ``zone`` needs no second name."""
+        if self.component.model == "thermal_zone":
+            return f"zone.{series}" if self.name == "zone" else f"zone.{self.name}.{series}"
+        return f"{self.name}.{series}"
+
+    def _named(self, words: str) -> str:
+        """Return words with the component's name, which stands at ``{}`` or else behind ``of``."""
+        return words.replace("{}", self.name) if "{}" in words else f"{words} of {self.name}"
+
+    def _unit(self, series: str) -> str:
+        return self.known.quantities[series].unit.replace("EUR", self.around.currency)
+
+    def variable(
+        self,
+        series: str,
+        description: str,
+        *,
+        of: str | Sequence[str] = "",
+        lower: float | str | None = 0,
+        upper: float | str | None = None,
+        unit: str = "",
+        quantity: str = "",
+        kind: Literal["continuous", "binary", "integer"] = "continuous",
+        role: Role | None = None,
+        index: tuple[str, ...] | None = None,
+    ) -> Fragment:
+        """Return a series as a variable over the periods, or a state at the instants.
+
+        Parameters
+        ----------
+        of
+            The slots that its bounds come from, as words of one text or one by one.
+        unit, quantity, role
+            By default those of the series in the slot file.
+        """
+        known = self.known.quantities.get(series)
+        role = role or (_ROLES.get(known.kind, "auxiliary") if known else "decision")
+        usual = (f"i in {self.instants}",) if role == "state" else self.periods
+        variable = VariableDef(
+            name=f"{self.name}_{series}",
+            index=usual if index is None else index,
+            type=kind,
+            lower=lower,
+            upper=upper,
+            unit=unit or self._unit(series),
+            quantity=quantity or self._quantity(series),
+            role=role,
+            description=self._named(description),
+            source_reference=self.source(*_words(of)),
+        )
+        return Fragment(variables=(variable,))
+
+    def expression(
+        self,
+        series: str,
+        text: str,
+        description: str,
+        *,
+        unit: str = "",
+        quantity: str = "",
+        index: tuple[str, ...] | None = None,
+    ) -> Fragment:
+        """Return a series as a named expression, over the periods unless an index is given."""
+        expression = ExpressionDef(
+            name=f"{self.name}_{series}",
+            index=self.periods if index is None else index,
+            expression=text,
+            unit=unit or self._unit(series),
+            quantity=quantity or self._quantity(series),
+            description=self._named(description),
+        )
+        return Fragment(expressions=(expression,))
+
+    def row(
+        self,
+        suffix: str,
+        text: str,
+        name: str,
+        category: str = PHYSICS,
+        *,
+        of: str | Sequence[str] = "",
+        where: str | None = None,
+        index: tuple[str, ...] | None = None,
+    ) -> Fragment:
+        """Return a constraint, for the periods unless an index is given."""
+        constraint = ConstraintDef(
+            constraint_id=f"{self.name}_{suffix}",
+            name=self._named(name),
+            forall=self.periods if index is None else index,
+            where=where,
+            expression=text,
+            category=category,
+            hard=True,
+            source_reference=self.source(*_words(of)),
+        )
+        return Fragment(constraints=(constraint,))
+
+    def derived(
+        self,
+        suffix: str,
+        unit: str,
+        value: Json,
+        description: str,
+        *,
+        of: str | Sequence[str] = "",
+        note: str = "",
+        index: tuple[str, ...] | None = None,
+    ) -> Fragment:
+        """Return a parameter computed from others, over the periods unless an index is given.
+
+        ``note`` says how it was computed, by default what it is.
+        """
+        if isinstance(value, np.ndarray):
+            value, index = tuple(map(float, value)), (self.time,)
+        parameter = ParameterDef(
+            name=f"{self.name}_{suffix}",
+            index=self.periods if index is None else index,
+            value=value,
+            unit=unit,
+            description=self._named(description),
+            source_reference=self.derived_from(note or description, *_words(of)),
+        )
+        return Fragment(parameters=(parameter,))
+
+    def initial(self, series: str, slot: str, name: str = "state at the start") -> Fragment:
+        """Return the row that fixes a state at the first instant."""
+        state = f"{self.name}_{series}[first({self.instants})]"
+        return self.row("initial", f"{state} == {self.text(slot)}", name, of=slot, index=())
+
+    def terminal(
+        self,
+        power: str,
+        limit: str | None,
+        *,
+        supplies: bool,
+        floor: str | None = None,
+        port: str = "bus",
+    ) -> Fragment:
+        """Return the terminal on the component's bus of a port; nothing when it is on none."""
+        bus = self.connection(port)
+        if bus is None:
+            return Fragment()
+        return Fragment(terminals=(Terminal(str(bus), power, supplies, limit, floor),))
+
+    def exchange(
+        self, series: str, description: str, slot: str, *, supplies: bool, port: str = "bus"
+    ) -> Fragment:
+        """Return a power up to the limit in a slot as a variable, and its terminal."""
+        limit = self.optional(slot)
+        power = f"{self.name}_{series}[t]"
+        return self.variable(series, description, upper=limit, of=slot) + self.terminal(
+            power, limit, supplies=supplies, port=port
+        )
+
+    def exclusive(
+        self, over: str, switch: str, first: tuple[str, str], second: tuple[str, str]
+    ) -> Fragment:
+        r"""Return a binary and two rows that let only one of two powers be positive.
+
+        .. math:: x_t \le M^x_t z_t, \qquad y_t \le M^y_t (1 - z_t)
+
+        ``first`` and ``second`` are a series and its limit, the smallest valid big-M.
+        """
+        name, binder = f"{self.name}_{switch}", (f"t in {over}",)
+        (one, _), (other, _) = ((f"{self.name}_{series}", most) for series, most in (first, second))
+        words = f"1 when {one} may be positive, 0 when {other} may be"
+        variable = VariableDef(
+            name=name,
+            index=binder,
+            type="binary",
+            lower=0,
+            upper=1,
+            quantity=f"{self.name}.{switch}",
+            role="auxiliary",
+            description=words,
+        )
+        result = Fragment(variables=(variable,))
+        for (series, limit), on in ((first, f"{name}[t]"), (second, f"(1 - {name}[t])")):
+            own = f"{self.name}_{series}"
+            constraint = ConstraintDef(
+                constraint_id=f"{own}_exclusive",
+                name=f"{own} only in its direction",
+                forall=binder,
+                expression=f"{own}[t] <= {limit}*{on}",
+                category=OPERATION,
+                hard=True,
+                source_reference=self.component.source_reference,
+            )
+            result += Fragment(constraints=(constraint,))
+        return result
+
+
+def _words(slots: str | Sequence[str]) -> Sequence[str]:
+    return slots.split() if isinstance(slots, str) else slots
+
+
+def numbers_of(core: Core) -> Core:
+    """Return the sets and parameters alone."""
+    return replace(
+        core,
+        decision_variables=(),
+        components=(),
+        expressions=(),
+        constraints=(),
+        objective_function=None,
+    )

@@ -1,0 +1,49 @@
+"""A second route to "Brewery peak under a demand charge"."""
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def numbers(text: str) -> Vector:
+    """Return the numbers of a text."""
+    return np.array(text.split(), dtype=np.float64)
+
+
+def optimum(
+    goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint], solver: str = cp.HIGHS
+) -> float:
+    """Return the optimum of a programme."""
+    problem = cp.Problem(goal, rules)
+    problem.solve(solver=solver)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(problem.status)
+    return float(problem.value)
+
+
+def solve() -> float:
+    """Return the least cost [USD]: what is stored is counted by what was put in and taken out."""
+    load = numbers(
+        "210 205 200 205 220 260 340 430 520 560 590 640 680 720 760 790 770 "
+        "700 610 520 420 330 270 230"
+    )
+    price = np.full(24, 0.14)
+    price[16:21] = 0.31
+    put, taken = cp.Variable(24), cp.Variable(24)
+    content = 300 + cp.cumsum(0.88 * put - taken)
+    meter = load + put - taken
+    return optimum(
+        cp.Minimize(price @ meter + 21.5 * cp.max(meter)),
+        [
+            put >= 0,
+            put <= 200,
+            taken >= 0,
+            taken <= 250,
+            content >= 0,
+            content <= 900,
+            content[23] >= 300,
+            meter >= 0,
+        ],
+    )

@@ -1,0 +1,49 @@
+"""A second route to "Ferry pack that charges slower when full"."""
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def numbers(text: str) -> Vector:
+    """Return the numbers of a text."""
+    return np.array(text.split(), dtype=np.float64)
+
+
+def optimum(goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint]) -> float:
+    """Return the optimum of a programme."""
+    problem = cp.Problem(goal, rules)
+    problem.solve(solver=cp.HIGHS)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(problem.status)
+    return float(problem.value)
+
+
+def solve() -> float:
+    """Return the best trading result [EUR], in MW, MWh and EUR/MWh."""
+    price = 1000 * numbers(
+        "0.19 0.17 0.16 0.15 0.16 0.20 0.27 0.34 0.33 0.25 0.18 0.12 "
+        "0.09 0.08 0.10 0.15 0.26 0.38 0.44 0.43 0.36 0.30 0.25 0.22"
+    )
+    put, taken, content = (
+        cp.Variable(24, nonneg=True),
+        cp.Variable(24, nonneg=True),
+        cp.Variable(25),
+    )
+    before = content[:24]
+    return optimum(
+        cp.Maximize(price @ (taken - put)),
+        [
+            content[0] == 1,
+            content[1:] == before + 0.96 * put - taken / 0.96,
+            content >= 0.4,
+            content <= 4,
+            content[24] >= 3.2,
+            taken <= 2,
+            put <= 1.6,
+            put <= 1.6 - (before - 2.4) * 0.8 / 1.2,
+            put <= 0.8 - (before - 3.6) * 0.7 / 0.4,
+        ],
+    )

@@ -1,0 +1,47 @@
+"""A second route to "Ice for the concert hall"."""
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def numbers(text: str) -> Vector:
+    """Return the numbers of a text."""
+    return np.array(text.split(), dtype=np.float64)
+
+
+def least(cost: cp.Expression, rules: list[cp.Constraint]) -> float:
+    """Return the least cost."""
+    problem = cp.Problem(cp.Minimize(cost), rules)
+    problem.solve(solver=cp.HIGHS)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(problem.status)
+    return float(problem.value)
+
+
+def solve() -> float:
+    """Return the least bill [EUR], the ice as a running sum."""
+    hall = numbers(
+        "150 40 0 0 0 0 0 0 60 110 160 205 250 290 330 350 365 370 420 455 470 430 310 220"
+    )
+    price = numbers(
+        "14.1 12.6 10.9 10.2 9.8 9.9 10.6 12.9 17.4 19.8 20.5 20.1 19.7 20.4 22.3 24.9 27.2 29.8"
+        " 33.1 34.0 31.2 26.5 21.7 17.2"
+    )
+    share, melt = cp.Variable(24, nonneg=True), cp.Variable(24, nonneg=True)  # of the hour, kW
+    ice = cp.hstack([np.array([120.0]), 120 + cp.cumsum(280 * share - melt)])
+    electric = (hall - melt) / 4.4 + 280 * share / 3.2
+    return least(
+        price @ electric / 100 + 0.21 * cp.max(electric[9:]),
+        [
+            melt <= hall,
+            melt <= 400,
+            melt <= 400 / (0.35 * 1800) * ice[:-1],
+            (hall - melt) / 420 + share <= 1,
+            ice >= 0,
+            ice <= 1800,
+            ice[24] >= 120,
+        ],
+    )

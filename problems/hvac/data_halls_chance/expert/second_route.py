@@ -1,0 +1,28 @@
+"""A second route to "How many servers fit under one main"."""
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def numbers(text: str) -> Vector:
+    """Return the numbers of a text."""
+    return np.array(text.split(), dtype=np.float64)
+
+
+def solve() -> float:
+    """Return the largest nominal power [kW] in four halls."""
+    sigma = numbers("0.14 0.06 0.09 0.04")
+    placed = cp.Variable(4, nonneg=True)
+    problem = cp.Problem(
+        cp.Maximize(cp.sum(placed)),
+        [
+            cp.sum(placed) + 2.326 * cp.norm(cp.multiply(sigma, placed)) <= 1790,
+            cp.multiply(1 + 2.326 * sigma, placed) <= numbers("620 480 700 350"),
+            numbers("0.21 0.27 0.24 0.34") @ placed <= 395,
+        ],
+    )
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)
