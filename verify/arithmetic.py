@@ -307,10 +307,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
         absolute = partial(_size_of_sum, value)
         added = 128 + (value.data.size + 1).bit_length() - 1
     else:
-        data = np.bincount(rows, weights=value.data, minlength=size)
-        absolute = np.asarray(
-            np.bincount(rows, weights=value.size, minlength=size), dtype=np.float64
-        )
+        data, absolute = (grouped(part, rows, size) for part in (value.data, value.size))
         added = int(np.bincount(rows, minlength=1).max()) if rows.size else 0
     links = (Link(value, "spread", rows if size > 1 else None),) if value.degree else ()
     return Value(

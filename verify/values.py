@@ -147,7 +147,9 @@ def is_exact(data: Any) -> bool:
 
 def constants_of(number: int, size: int, like: Any) -> Any:
     """Return an array that repeats a whole number, of the kind of another array."""
-    return np.full(size, Fraction(number) if is_exact(like) else float(number), like.dtype)
+    if is_exact(like):
+        return np.full(size, Fraction(number), dtype=object)
+    return np.full(size, float(number))
 
 
 def summed(data: Any) -> Any:
