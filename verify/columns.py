@@ -16,6 +16,7 @@ from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.io.gridfiles import GridVariable, as_table, read_grid
 from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.units.currencies import unit_of_column
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.frames import EvaluationError
@@ -66,7 +67,7 @@ def _parts(dims: Sequence[IndexSet]) -> list[IndexSet]:
 
 def _unit(definition: ParameterDef, text: str, unit: Unit) -> Unit:
     """Return the unit of a file's numbers: its own, unless the blueprint overrides it."""
-    return parse_unit(text) if text and definition.unit_override is None else unit
+    return unit_of_column(text, unit) if text and definition.unit_override is None else unit
 
 
 def _by_label(definition: ParameterDef, text: str) -> bool:

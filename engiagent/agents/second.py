@@ -126,7 +126,8 @@ def claim_of(meeting: Meeting | None) -> Reading | None:
         said = "the second reading says nothing of it"
         silent = tuple(f"{quantity}: {said}" for quantity in meeting.settled.unspoken)
         silent += tuple(f"left out by both readings: {s!r}" for s in meeting.settled.excused)
-    confirmed = (*meeting.settled.numbers, *meeting.settled.sentences)
+    settled = meeting.settled
+    confirmed = (*settled.numbers, *settled.sentences, *settled.taken)
     return Reading("confirmed", "a second reading", what, silent, confirmed)
 
 

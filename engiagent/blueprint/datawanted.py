@@ -9,7 +9,8 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import parse_stamp
 from engiagent.blueprint.values import Array
 from engiagent.io.tabular import TableColumn
-from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
+from engiagent.units.currencies import unit_of_column
+from engiagent.units.unit import Unit, UnitError, conversion
 
 MAX_VALUES: Final = 50_000_000
 
@@ -72,13 +73,15 @@ class Wanted:
 def converted_by(text: str, unit: Unit, where: str) -> tuple[float, float]:
     """Return factor and shift from a file's unit into a parameter's.
 
+    Cents without a currency, or a bare sign, are those of the currency in the parameter's unit.
+
     Raises
     ------
     UnitError
         Where the two measure different things, with the place ``where``.
     """
     try:
-        return conversion(parse_unit(text), unit)
+        return conversion(unit_of_column(text, unit), unit)
     except UnitError as error:
         raise UnitError(f"{where} is in {text}, the parameter in {unit}: {error}") from None
 

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from engiagent.units.unit import CURRENCIES
+from engiagent.units.unit import CURRENCIES, Unit, parse_unit
 
 SYMBOLS: Final = {
     "US$": "USD",
@@ -106,6 +106,22 @@ def with_codes(words: str, text: str) -> str:
     words = re.sub(r"¥(?=\s*\d)", f"{yen_or_yuan(text)} ", words).replace("¥", yen_or_yuan(text))
     currency = only_currency(text)
     return words if currency is None else _CENTS.sub(f" ct_{currency}", words).replace("  ", " ")
+
+
+def unit_of_column(text: str, wanted: Unit) -> Unit:
+    """Return the unit in a column's header; cents or a sign alone are of the wanted currency.
+
+    Raises
+    ------
+    UnitError
+        When it is none.
+
+    Examples
+    --------
+    >>> str(unit_of_column("ct/kWh", parse_unit("EUR/MWh")))
+    'ct_EUR/kWh'
+    """
+    return parse_unit(with_codes(text, str(wanted)).strip())
 
 
 def _of_word(word: str) -> str:

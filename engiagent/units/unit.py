@@ -349,6 +349,7 @@ _DIFFERENCE_NAMES = {"degC": "K", "degF": "degF_diff"}
 # Other spellings of the same unit, as people and spreadsheets write them.
 _ALIASES = {
     "delta_degC": "K",
+    "ton_of_refrigeration": "TR",
     "delta_degF": "degF_diff",
     "": "1",
     "-": "1",

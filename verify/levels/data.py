@@ -14,6 +14,7 @@ from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.units.currencies import unit_of_column
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.alignment import at_periods
@@ -94,7 +95,8 @@ def check_data(
         f"{s!r}: neither reading takes anything from it" for s in sentences if s in settled
     ]
     sentences = [s for s in sentences if s not in settled]
-    tracing.open += numbers
+    tracing.listed += [f"{n}: the second reading accounts for it" for n in numbers if n in settled]
+    tracing.open += [finding for finding in numbers if finding not in settled]
     tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
     body = {
@@ -280,7 +282,7 @@ def _compare_column(
     column = table.column(header)
     unit = symbol.value.unit
     if definition.unit_override is None and column.unit_text:
-        unit = parse_unit(column.unit_text)
+        unit = unit_of_column(column.unit_text, unit)
         if unit.dimension != symbol.value.unit.dimension:
             tracing.accuse(
                 name, f"{file}#{header} is in {unit}, the blueprint reads {symbol.value.unit}"

@@ -38,6 +38,9 @@ class Settled:
     excused
         Requirements of the text that the first reading lists as unused or assumes away, and from
         which the second takes nothing either: an order hidden in a text may be obeyed twice.
+    taken
+        Findings on numbers of the text for which only the second reading accounts, as where the
+        text says an amount twice; the plan keeps what that reading makes of them.
     """
 
     numbers: tuple[str, ...] = ()
@@ -47,6 +50,7 @@ class Settled:
     dynamics: tuple[str, ...] = ()
     unspoken: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return it as JSON."""
@@ -78,10 +82,12 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
     for figure in _figures(first.core, text):
         same = any(_same(figure, other) for other in theirs)
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
-    silent, left, excused = [], [], []
+    silent, left, excused, taken = [], [], [], []
     if problem is not None:
-        mine = uncovered(problem, first.blueprint)[1]
-        also = set(uncovered(problem, second.blueprint)[1])
+        numbers, mine, _ = uncovered(problem, first.blueprint)
+        unused, theirs_too, _ = uncovered(problem, second.blueprint)
+        also = set(theirs_too)
+        taken = [finding for finding in numbers if finding not in unused]
         silent = [words for words in mine if words in also]
         left = [words for words in mine if words not in also]
         bare = [
@@ -97,6 +103,7 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         tuple(_dynamics(second)),
         unspoken(first, second),
         tuple(excused),
+        tuple(taken),
     )
 
 
