@@ -178,6 +178,8 @@ class _Confirming:
         assert self.reading is not None
         meeting = second.met(self.board, self.reading, names)
         while not meeting.confirmed:
+            if meeting.outcome == "not proven":  # a weak bound is nobody's mistake
+                return meeting
             if meeting.outcome == "different":
                 open_ = [d for d in meeting.differences if d.text() not in self.differed]
                 changed = bool(open_) and self.rounds < second.ROUNDS

@@ -1,6 +1,7 @@
 """How a run is held against the expert's answer of a problem."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -58,7 +59,7 @@ def judge(
         unnamed = {
             str(item)
             for item in answer.get("missing") or ()
-            if not {str(item), *names.get(item, ())} & set(missing)
+            if not any(_names(n, m) for n in (str(item), *names.get(item, ())) for m in missing)
         }
         if unnamed:
             return "undecided", f"does not name what is missing: {', '.join(sorted(unnamed))}"
@@ -69,6 +70,12 @@ def judge(
         answer = {**answer, "verdict": verdict}
     differences = list(against_answer(verdict, objective, missing, answer))
     return ("wrong", "; ".join(differences)) if differences else ("right", "")
+
+
+def _names(name: str, words: str) -> bool:
+    """Whether a reader's words for what is missing hold all words of a name, as ``fuel.price``."""
+    found = set(re.findall(r"[a-z0-9]+", words.lower()))
+    return set(re.findall(r"[a-z0-9]+", name.lower())) <= found
 
 
 def _overlap(quote: str, text: str) -> bool:

@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from engiagent.agents.bench.corpus import ANSWER, EXPERT, ILL_POSED, read_answer
 from engiagent.agents.bench.suite import Cell, Measured, Suite, measure
+from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.engines.recording import FOLDER, kept_exchanges
+from engiagent.agents.engines.language_model import LanguageModel
+from engiagent.agents.engines.recording import FOLDER
 from engiagent.errors import InputError
 from engiagent.run.folder import PROBLEM, read_record
 from engiagent.text import Problem, find_problems
@@ -34,7 +36,7 @@ class Replayed:
     expected
         The verdict of the experts' answer.
     requests
-        How often the model was asked.
+        How often the model was asked that the replay needs; a recording may hold more.
     """
 
     name: str
@@ -87,14 +89,16 @@ def replay(recording: Path, root: Path, answers: Mapping[str, str]) -> Replayed:
         raise InputError("the corpus has no problem of this id", str(recording), found=problem.id)
     asking = replace(Asking.of_record(read_record(recording)["asked"]), replay=recording)
     asking.ready()
+    made: list[LanguageModel] = []
+
+    def engine(name: str, folder: Path, budget: Budget, known: Problem) -> LanguageModel:
+        made.append(asking.engine(folder, budget, known))
+        return made[-1]
+
     suite = Suite("recorded", root, (place,), time_limit=60.0)
-    measured = measure(
-        suite,
-        Cell(place, "replay", "full", 1),
-        lambda name, folder, budget, known: asking.engine(folder, budget, known),
-    )
+    measured = measure(suite, Cell(place, "replay", "full", 1), engine)
     expected = str(read_answer(root / place / EXPERT / ANSWER)["verdict"])
-    requests = len(kept_exchanges(recording))
+    requests = sum(one.usage.calls for one in made)
     return Replayed(recording.name, place, expected, requests, measured)
 
 

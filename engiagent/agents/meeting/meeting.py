@@ -168,9 +168,7 @@ def _compared(case: _Case) -> Meeting:
     if "infeasible" in statuses and statuses - {"infeasible"} == {"optimal"}:
         return _one_infeasible(case)
     if statuses != {"optimal"}:
-        return case.ended(
-            "not confirmed", f"no optimum is proven: {first.status} and {side.status}"
-        )
+        return case.ended("not proven", f"no optimum is proven: {first.status} and {side.status}")
     return _optima(case)
 
 

@@ -11,7 +11,9 @@ from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.verify.series import Series
 
-Outcome = Literal["met", "met infeasible", "different", "names do not meet", "not confirmed"]
+Outcome = Literal[
+    "met", "met infeasible", "different", "names do not meet", "not confirmed", "not proven"
+]
 Grade = Literal["recomputed", "agreed", "reported"]
 NOTHING: Final = Settled()
 
