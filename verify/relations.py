@@ -148,12 +148,12 @@ def _parts(node: Node, compared: Compared, frame: Frame, judge: Judge) -> list[P
         assert judge.declared is not None
         return comparison(judge.declared(), node, frame)
 
-    for place, (op, left, right) in enumerate(compared):
+    for op, left, right in compared:
         unit = left.unit
         slack = values.wide(slack_of(op, left, right), frame.size)
         if judge.growth is not None:
             slack = slack - judge.growth(arithmetic.add(left, right, -1.0))
-        declared = None if judge.declared is None else _pair(chain, place)
+        declared = None if judge.declared is None else _widest(chain)
         stated = judge.stated(unit)
         tolerance = values.wide(row_tolerance(left, right, stated, declared), frame.size)
         telling = bool(values.thin(left.data).any() and values.thin(right.data).any())
@@ -163,9 +163,16 @@ def _parts(node: Node, compared: Compared, frame: Frame, judge: Judge) -> list[P
     return found
 
 
-def _pair(chain: Callable[[], Compared], place: int) -> Callable[[], tuple[Value, Value]]:
-    """Return how to get the two sides of one comparison of a chain."""
-    return lambda: chain()[place][1:]
+def _widest(chain: Callable[[], Compared]) -> Callable[[], tuple[Value, Value]]:
+    """Return how to get the comparison of a chain that reaches furthest: it is of one quantity.
+
+    In ``0 <= x <= 4[MWh]`` the scale of x is 4 MWh at either end.
+    """
+
+    def reach(pair: tuple[str, Value, Value]) -> float:
+        return sum(float(np.max(values.thin(side.size), initial=0.0)) for side in pair[1:])
+
+    return lambda: max(chain(), key=reach)[1:]
 
 
 # --- logic -------------------------------------------------------------------------------------

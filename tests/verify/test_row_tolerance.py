@@ -1,12 +1,14 @@
 """The tolerance of a row is made of its own terms and of what is declared for them."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.units.unit import parse_unit
 from engiagent.verify import values
 from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
+from tests.verify.small import document, judged, rule
 
 KILOWATT = parse_unit("kW")
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=0, max_size=6)
@@ -44,3 +46,12 @@ def test_no_row_is_judged_more_mildly_because_of_another(numbers: list[float], r
     )
     others = np.arange(len(numbers)) != row
     assert (after[others] <= before[others]).all()
+
+
+@pytest.mark.parametrize(("below", "holds"), [(4.6e-6, True), (5e-3, False)])
+def test_both_ends_of_a_chain_have_the_scale_of_their_quantity(below: float, holds: bool) -> None:
+    # About 1e-9 of the content, lost to rounding over the steps of a year.
+    energy = {"name": "e", "index": ["t in T"], "unit": "kWh", "quantity": "store.energy"}
+    blueprint = document([energy], [rule("0 <= e[t] <= 4[MWh]")])
+    found = judged(blueprint, {"e": [4000.0, 0.0, -below]})
+    assert (found.violations == ()) == holds
