@@ -42,6 +42,8 @@ _WORDS = {
     "twice": 2.0,
     "double": 2.0,
 }
+_STATES = {"yes": 1.0, "on": 1.0, "running": 1.0, "true": 1.0, "no": 0.0, "off": 0.0, "false": 0.0}
+"""What a cell says of something that is on or off, where it is all that stands there."""
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
@@ -102,6 +104,8 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
     plain = _plain(text, whole)
+    if plain.lower().strip() in _STATES:
+        yield Figure(_STATES[plain.lower().strip()], None)
     clocks = []
     for match in _HALF_DAY.finditer(plain):
         clocks.append(match.span())
@@ -118,9 +122,10 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
             continue
         figure = _figure(plain, match)
         yield figure
-        if one is not None and figure.unit is not None:
-            yield Figure(figure.value, parse_unit(f"({figure.unit})/({one})"))
-        one = figure.unit if figure.value == 1.0 else None
+        amount = None if figure.unit is None or figure.unit.is_point else figure.unit
+        if one is not None and amount is not None:
+            yield Figure(figure.value, amount / one)
+        one = amount if figure.value == 1.0 else None
         rate = _RATE.search(plain) if figure.unit is not None and str(figure.unit) == "%" else None
         if rate is not None:
             yield Figure(figure.value, parse_unit(f"%/{(rate[1] or rate[2]).lower()}"))
@@ -277,6 +282,23 @@ def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
     plain = re.sub(r"\s+per\s+", "/", _plain(text, whole))
     for run in _UNIT_RUN.findall(plain):
         unit = _unit(run.strip(".,;:()-"))
+        if unit is not None and unit.dimension:
+            yield unit
+
+
+_EACH_UNIT = re.compile(r"\b(?:each|every|per)\s+", re.IGNORECASE)
+
+
+def units_of_each(text: str) -> Iterator[Unit]:
+    """Yield the units that follow ``each`` and the like: what stands beside it is per such a unit.
+
+    Examples
+    --------
+    >>> [str(unit) for unit in units_of_each("each °F of cooling takes 10.4 kBTU/h")]
+    ['degF']
+    """
+    for match in _EACH_UNIT.finditer(text):
+        unit = unit_after(text[match.end() :])
         if unit is not None and unit.dimension:
             yield unit
 

@@ -27,6 +27,7 @@ from engiagent.verify.figures import (
     lone_units,
     says_nothing,
     sequences,
+    units_of_each,
     units_said_of_all,
     without_counts,
 )
@@ -474,6 +475,8 @@ def _compare(
         return
     if any(_agrees(value, unit, figure) for figure in found):
         return
+    if any(_agrees(value, unit, figure) for figure in _per_each(tracing.problem, leaves, found)):
+        return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]
     if bare and not without_counts(unit.dimension):
         return
@@ -488,6 +491,20 @@ def _compare(
         return
     said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in found)
     tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
+
+
+def _per_each(
+    problem: ProblemLike, leaves: Sequence[Source], found: Sequence[Figure]
+) -> Iterator[Figure]:
+    """Yield figures as rates where their sentence says per what: "each °F takes 10.4 kBTU/h"."""
+    for leaf in leaves:
+        start = -1 if leaf.span is None else leaf.span[0]
+        around = (s.span for s in problem.sentences if s.span[0] <= start < s.span[1])
+        for unit in units_of_each(squeezed(problem.text[slice(*next(around, (0, 0)))])):
+            below = unit.difference()
+            for figure in found:
+                if figure.unit is not None and not figure.unit.is_point:
+                    yield Figure(figure.value, figure.unit / below)
 
 
 def _is_nothing(leaves: Sequence[Source], text: str, unit: Unit, found: Sequence[Figure]) -> bool:

@@ -22,13 +22,17 @@ from typing import Any, Final
 
 from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 from engiagent.text import Problem
-from engiagent.units.currencies import with_codes
+from engiagent.units.unit import UnitError, parse_unit
+from engiagent.units.words import conventions_of, find_unit
 
 Json = Any
 
 SOURCE: Final = "source_reference"
 UNUSED: Final = "unused"
 UNIT: Final = "unit"
+EXPRESSIONS: Final = frozenset(["expression", "value", "where", "lower", "upper", "weight", "rate"])
+_INLINE: Final = re.compile(r"(?<=[\d.])\[([^\[\]]*)\]")
+"""The unit behind a number in an expression."""
 _CORE: Final = "core_model_elements"
 _EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
@@ -160,11 +164,31 @@ class Placing:
                 full[key] = self.source(part)
             elif key == UNUSED and isinstance(part, list):
                 full[key] = self.all_unused(part)
-            elif key == UNIT and isinstance(part, str):
-                full[key] = with_codes(part, self.problem.text).strip()
+            elif isinstance(part, str):
+                full[key] = self.units(key, part)
             else:
                 full[key] = self.value(part)
         return full
+
+    def units(self, key: str, text: str) -> str:
+        """Return a unit, or an expression with units, with what the problem's text settles.
+
+        Cents are those of the text's one currency, tons are of refrigeration where it says so.
+        """
+        if key == UNIT:
+            return self._settled(text)
+        if key not in EXPRESSIONS:
+            return text
+        return _INLINE.sub(lambda match: f"[{self._settled(match[1])}]", text)
+
+    def _settled(self, unit: str) -> str:
+        try:
+            parse_unit(unit)
+        except UnitError:
+            found = find_unit(unit, 0, conventions_of(self.problem.text))
+            if found is not None and found.end == len(unit) and found.unit is not None:
+                return str(found.unit)
+        return unit
 
     def at(self, path: str, value: Json) -> Json:
         """Return what a patch puts at a path, with the places of its sources."""
@@ -176,8 +200,8 @@ class Placing:
             return found[0] if len(found) == 1 else value
         if steps[-1] == UNUSED and isinstance(value, list):
             return self.all_unused(value)
-        if steps[-1] == UNIT and isinstance(value, str):
-            return with_codes(value, self.problem.text).strip()
+        if isinstance(value, str):
+            return self.units(steps[-1], value)
         return self.value(value)
 
     def source(self, source: Json) -> Json:
