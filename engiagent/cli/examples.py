@@ -114,6 +114,12 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "bench suite": (
         ("the same, with results elsewhere", "engiagent bench suite suite.yaml --out results"),
     ),
+    "bench recorded": (
+        (
+            "replay what a language model answered, and hold it against the experts",
+            "engiagent bench recorded",
+        ),
+    ),
     "bench messages": (
         (
             "over HTTP, against a server that knows the experts' answers",

@@ -66,6 +66,7 @@ PRINTED: Final[Mapping[str, Form]] = {
     "study": Form(listings.study, "study; cases.json of a run"),
     "bench-suite": Form(listings.bench_suite, "bench suite; figures.json"),
     "bench-messages": Form(listings.bench_messages, "bench messages"),
+    "bench-recorded": Form(listings.bench_recorded, "bench recorded"),
 }
 STORED: Final[Mapping[str, Form]] = {
     "blueprint": Form(files.blueprint, "blueprint.json"),

@@ -399,6 +399,25 @@ def bench_messages() -> Json:
     )
 
 
+def bench_recorded() -> Json:
+    """Return the schema of replayed recordings."""
+    return output(
+        "bench-recorded/1",
+        "recorded exchanges with a language model, replayed",
+        {
+            "problems": said(COUNT, "how many recordings"),
+            "well_posed": said(COUNT, "those to which the experts give a plan"),
+            "certified": said(COUNT, "well-posed ones that ended certified"),
+            "right": said(COUNT, "those of them with the experts' optimum"),
+            "wrong": said(COUNT, "claims that contradict the experts"),
+            "refused_rightly": said(COUNT, "ill-posed or infeasible ones, for the experts' reason"),
+            "median_requests": said(NUMBER, "to the model, of a recording"),
+            "median_tokens": said(NUMBER, "as the server counted them"),
+            "runs": said(list_of(OBJECT), "every recording"),
+        },
+    )
+
+
 def accepted() -> Json:
     """Return the schema of what ``accept`` prints."""
     return output("accepted/1", "a reading that was stored", {"stored": said(TEXT, "its file")})
