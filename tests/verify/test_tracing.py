@@ -541,3 +541,50 @@ def test_a_separator_with_another_number_of_cells_hides_no_table(
 def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> None:
     text = "---\nid: fan_plan\ntitle: Fans\n---\n\nA fan.\n\nIt takes 7 kW.\n"
     assert "in line 3 of the text" in traced(tmp_path, text, []).open[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        (
+            "Each °F by which the air is cooled takes 10.4 kBTU/h.\n",
+            number("k", 10.4, "kBTU/(h*degF)", "10.4 kBTU/h"),
+            number("k", 10.4, "kBTU/(h*kW)", "10.4 kBTU/h"),
+        ),
+        (
+            "Take 1 hp as 0.7457 kW.\n",
+            number("k", 0.7457, "kW/hp", "1 hp as 0.7457 kW"),
+            number("k", 0.7457, "hp/kW", "1 hp as 0.7457 kW"),
+        ),
+        (
+            "Its pause is 3 hours.\n",
+            number("k", 3, "1", "3 hours"),
+            number("k", 4, "1", "3 hours"),
+        ),
+        (
+            "The big pump is at rest before 04:00.\n",
+            number("k", 0, "1", "is at rest before 04:00"),
+            number("k", 1, "1", "is at rest before 04:00"),
+        ),
+        (
+            "Fuel is 13 ct/kWh and the bill is in USD.\n",
+            number("k", 13, "ct/kWh", "13 ct/kWh"),
+            number("k", 13, "USD/kWh", "13 ct/kWh"),
+        ),
+        (
+            "Tons are tons of refrigeration: the machine makes 300 tons.\n",
+            number("k", 300, "ton", "300 tons"),
+            number("k", 300, "kW", "300 tons"),
+        ),
+        (
+            "| machine | on |\n|---|---|\n| A | yes |\n",
+            number("k", 1, "1", "table:0:0:on"),
+            number("k", 0, "1", "table:0:0:on"),
+        ),
+    ],
+)
+def test_what_words_say_of_a_number(
+    tmp_path: Path, text: str, right: dict[str, Any], wrong: dict[str, Any]
+) -> None:
+    assert traced(tmp_path, text, [right]) == FINE
+    assert traced(tmp_path, text, [wrong]) != FINE

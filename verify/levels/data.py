@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -51,6 +51,8 @@ from engiagent.verify.stampcolumns import text_stamps
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
+_TIME: Final = parse_unit("s").dimension
+
 
 def check_data(
     problem: ProblemLike,
@@ -71,7 +73,7 @@ def check_data(
     settled
         Names of numbers and sentences that an independent reading takes in the same way.
     """
-    tracing = Tracing(problem)
+    tracing = Tracing(problem, steps=frozenset(_steps(bench.declarations)))
     sources = {p.name: p.source_reference for p in blueprint.core.parameters}
     for definition in blueprint.core.parameters:
         _check_quotes(tracing, definition.name, definition.source_reference)
@@ -263,7 +265,8 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
     file, _, header = str(definition.data).partition("#")
     for source in read_sources(definition.source_reference):
         other = source.fields.get("file"), source.fields.get("column")
-        if source.kind == "file" and other != (file, header):
+        columns = {header, source.fields.get("column")} if header == "*" else {header}
+        if source.kind == "file" and other not in {(file, column) for column in columns}:
             tracing.accuse(name, f"its data are {definition.data}, its source says {other}")
     symbol = declarations.parameter(name)
     if symbol is None or symbol.value is None or declarations.folder is None:
@@ -475,6 +478,8 @@ def _compare(
         return
     if any(_agrees(value, unit, figure) for figure in found):
         return
+    if any(_counts_periods(value, unit, figure, tracing.steps) for figure in found):
+        return
     if any(_agrees(value, unit, figure) for figure in _per_each(tracing.problem, leaves, found)):
         return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]
@@ -491,6 +496,24 @@ def _compare(
         return
     said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in found)
     tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
+
+
+def _steps(declarations: Declarations) -> Iterator[float]:
+    """Yield the lengths of the periods of all time sets of one length throughout, in seconds."""
+    for index_set in declarations.sets.values():
+        axis = index_set.root.axis
+        if index_set.kind == "time" and axis is not None:
+            lengths = np.unique(axis.steps)
+            if lengths.size == 1:
+                yield parse_unit(axis.step_unit).to_si(float(lengths[0]))
+
+
+def _counts_periods(value: float, unit: Unit, figure: Figure, steps: Collection[float]) -> bool:
+    """Whether a bare number is a duration of the text in periods, as 3 periods for 3 hours."""
+    if not unit.is_dimensionless or figure.unit is None or figure.unit.dimension != _TIME:
+        return False
+    seconds = figure.unit.to_si(figure.value)
+    return any(close_to(value * unit.scale * step, seconds) for step in steps)
 
 
 def _per_each(

@@ -39,12 +39,15 @@ class Tracing:
         What could not be verified: it keeps the level from passing.
     listed
         Assumptions and a user's own values: never silent, no obstacle.
+    steps
+        The lengths of periods in seconds: a duration may be told as a number of them.
     """
 
     problem: ProblemLike
     open: list[str] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+    steps: frozenset[float] = frozenset()
 
     def accuse(self, name: str, message: str) -> None:
         """Record that something contradicts the problem."""
