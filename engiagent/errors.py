@@ -40,6 +40,10 @@ class InputError(EngiagentError):
         return text
 
 
+class SolverMissingError(EngiagentError):
+    """No solver that is installed takes the program, and another one would; says how to get it."""
+
+
 class InternalError(EngiagentError):
     """An error that nobody expected; its traceback lies in the run folder."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, SolverMissingError
 from engiagent.formulations.classify import Classification, ProblemClass, classify, has_kinks
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form
@@ -27,6 +27,7 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
         ("osqp", "a first-order method, polished"),
         ("ipopt", "an interior-point method"),
         ("scip", "a branch and bound"),
+        ("highs", "its active-set method, whose answers are recomputed"),
     ),
     "SOCP": (
         ("clarabel", "a robust interior-point method for cones"),
@@ -39,6 +40,7 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
         ("scip", "a branch and bound"),
     ),
 }
+_ABSENT: Final = "which is not installed"
 GLOBAL: Final = ("scip", "a branch and bound that proves the global optimum")
 LOCAL: Final = ("ipopt", "local: no proof that there is nothing better")
 MANY_CURVED: Final = 200
@@ -111,7 +113,9 @@ def select(
             alternatives.append(Alternative(backend, reason, usable=True))
     if chosen is None:
         listed = "; ".join(f"{item.backend}: {item.reason}" for item in alternatives)
-        raise EngiagentError(f"no solver takes this {found.problem_class}: {listed}")
+        absent = any(_ABSENT in item.reason for item in alternatives)
+        kind = SolverMissingError if absent else EngiagentError
+        raise kind(f"no solver takes this {found.problem_class}: {listed}")
     reasons = [chosen[1]]
     # What stood before it in the order and cannot be used has changed the choice.
     order = [backend for backend, _ in _candidates(program, found)]
@@ -170,7 +174,7 @@ def _against(
     """Return why a solver is not chosen, or None."""
     missing = solver.missing()
     if missing:
-        return f"needs {' and '.join(missing)}, which is not installed; {solver.install}"
+        return f"needs {' and '.join(missing)}, {_ABSENT}; {solver.install}"
     ignored = [
         name
         for name in given_options(options)
