@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engiagent.agents.second import read_again
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
@@ -17,7 +16,14 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.plant import read_plant
 from engiagent.run.certify import with_gaps, without_schedule
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, is_run_folder, read_record
+from engiagent.run.folder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    MEETING,
+    PROBLEM,
+    is_run_folder,
+    read_record,
+)
 from engiagent.run.inputs import (
     EXPERT,
     PROBLEM_SUFFIXES,
@@ -31,6 +37,7 @@ from engiagent.run.stored import kept_schedule
 from engiagent.text import Problem, find_problems
 from engiagent.text.problem import PLANT_FILE
 from engiagent.verify.certificate import read_certificate
+from engiagent.verify.claims import Reading
 from engiagent.verify.disturbances import Disturbances, disturbances_of
 
 
@@ -156,7 +163,7 @@ class Examiner(Judge):
             reading=kept.reading,
             proofs=proofs,
             requirements=kept.requirements,
-            text=None if kept.requirements else read_again(path, problem, blueprint, kept.path),
+            text=None if kept.requirements else _read_again(path, problem, blueprint, kept.path),
             overrides=recorded if isinstance(recorded, dict) else {},
         )
         again = again.informed(problem, kept.path, blueprint, folder, name)
@@ -218,6 +225,17 @@ class Examiner(Judge):
             nothing = without_schedule(problem, found.blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
         return self.schedule(path, problem, found.blueprint, found.unclear)
+
+
+def _read_again(
+    run: Path, problem: Problem | None, blueprint: Blueprint | None, schedule: Path
+) -> Reading | None:
+    """Return what a new meeting of a run's two readings shows; None where it had one only."""
+    if not (run / MEETING).exists():
+        return None
+    from engiagent.agents.second import read_again  # here, for it brings the agents and solvers
+
+    return read_again(run, problem, blueprint, schedule)
 
 
 def _disturbances(path: Path) -> Disturbances | None:
