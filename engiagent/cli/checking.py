@@ -1,21 +1,32 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
-from engiagent.cli.checked import CheckResult, of_certificate, without_plan
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.expert_checks import expert_result
-from engiagent.cli.judging import Judge
+from engiagent.cli.experts import (
+    ANSWER,
+    MAPPING,
+    absent_files,
+    against_bound,
+    numbers_astray,
+    quotes_astray,
+    stored_schedules,
+)
+from engiagent.cli.output import item_text, number, summary
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
-from engiagent.run.certify import with_gaps, without_schedule
+from engiagent.run.answers import against_answer, objectives
+from engiagent.run.certify import certify, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
     CERTIFICATE,
@@ -28,17 +39,303 @@ from engiagent.run.inputs import (
     EXPERT,
     PROBLEM_SUFFIXES,
     REQUIREMENTS,
+    name_of,
     problem_beside,
+    problem_folder_of,
+    slots_of,
     stored_problem,
 )
-from engiagent.run.proofs import PLAIN
-from engiagent.run.reverify import compare
-from engiagent.run.stored import kept_schedule
+from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.reverify import Difference, compare
+from engiagent.run.stages import computed, solve_program, static_findings
+from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
+from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.text.problem import PLANT_FILE
-from engiagent.verify.certificate import read_certificate
-from engiagent.verify.claims import Reading
+from engiagent.verify.case import annotated_otherwise
+from engiagent.verify.certificate import Certificate, read_certificate
+from engiagent.verify.claims import Reading as TextReading
+from engiagent.verify.claims import verdict_line
 from engiagent.verify.disturbances import Disturbances, disturbances_of
+from engiagent.verify.foreign import Reading, load_mapping
+from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import Requirements, load_requirements
+from engiagent.verify.verdicts import USABLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """What a check of one path found.
+
+    Attributes
+    ----------
+    disagreements
+        With the stored answer.
+    differences
+        From the stored certificate; None when there was none to compare with.
+    """
+
+    path: str
+    code: ExitCode
+    problem: str | None = None
+    certificate: Mapping[str, Any] | None = None
+    verdict: str | None = None
+    reason: str | None = None
+    lacking: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] | None = None
+    error: str | None = None
+
+    def certified(self, key: str) -> Any:
+        """Return an entry of the certificate; None without one."""
+        return (self.certificate or {}).get(key)
+
+    @property
+    def violations(self) -> list[Any]:
+        """Broken requirements, then what the stored answer and the stored certificate say else."""
+        found = list(self.certified("violations") or ())
+        found += [
+            {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
+        ]
+        if self.differences is not None and not self.verified:
+            worst = next(d for d in self.differences if not d.allowed)
+            text = f"the stored certificate is not what the check gives now: {worst}"
+            found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
+        return found
+
+    @property
+    def objective(self) -> Mapping[str, Any] | None:
+        """Value, unit and sense."""
+        found: Mapping[str, Any] | None = self.certified("objective")
+        return found
+
+    @property
+    def amount(self) -> str:
+        """The objective for people; empty without one."""
+        goal = self.objective or {}
+        return "" if goal.get("value") is None else number(goal["value"], goal.get("unit"))
+
+    @property
+    def bound(self) -> float | None:
+        """The bound of the objective, in its unit."""
+        bound = self.certified("bound")
+        return bound.get("value") if isinstance(bound, Mapping) else None
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """What the problem does not give."""
+        return self.certified("missing") or self.lacking
+
+    @property
+    def not_understood(self) -> Sequence[str]:
+        """Sentences that nothing could judge."""
+        return self.certified("not_understood") or ()
+
+    @property
+    def line(self) -> str | None:
+        """The verdict with the values that the user changed or gave."""
+        return verdict_line(self.certificate) if self.certificate is not None else self.verdict
+
+    @property
+    def open_points(self) -> list[str]:
+        """What is missing, what clashes, and what of the text nobody else has read."""
+        found = [*self.lacking, *(self.certified("missing") or ())]
+        found += self.certified("contradictions") or ()
+        found += (self.certified("reading") or {}).get("open") or ()
+        return list(dict.fromkeys(map(str, found)))
+
+    @property
+    def disturbance(self) -> Mapping[str, Any] | None:
+        """What the runs with disturbances found; None where there were none."""
+        levels = self.certified("levels") or {}
+        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
+        return found
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is a stored certificate that holds."""
+        return self.differences is not None and all(d.allowed for d in self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints for one path."""
+        run = self.path if is_run_folder(Path(self.path)) else None
+        found = summary(self, run=run, error=self.error, schema="engiagent-check/1")
+        if self.differences is not None:
+            found["verified"] = self.verified
+            found["differences"] = [difference.to_dict() for difference in self.differences]
+        return found
+
+
+def of_certificate(path: Path, certificate: Certificate) -> CheckResult:
+    """Return the result that a certificate is."""
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(certificate.verdict),
+        problem=certificate.problem,
+        certificate=certificate.to_dict(),
+        verdict=certificate.verdict,
+    )
+
+
+def without_plan(
+    path: Path, problem: str | None, reason: str, missing: tuple[str, ...] = ()
+) -> CheckResult:
+    """Return the result of a path without a plan: ill-posed where data are missing."""
+    verdict = "ill-posed" if missing else "undecided"
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(verdict),
+        problem=problem,
+        verdict=verdict,
+        reason=reason,
+        lacking=missing,
+    )
+
+
+def read_offline(path: Path, problem: Problem) -> CheckResult:
+    """Return what the plant block of a problem without a blueprint leaves open."""
+    from engiagent.readings.read import read
+
+    found = read(problem)
+    unclear = "undecided" if found.not_understood else None
+    posed = "ill-posed" if found.missing or found.contradictions else None
+    verdict = unclear or posed
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(verdict),
+        problem=problem.id,
+        verdict=verdict,
+        lacking=found.lacking,
+        reason="no blueprint of the experts; read by the offline engine",
+    )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Has plans judged; the settings are the same for all of them.
+
+    Attributes
+    ----------
+    options
+        For problems and blueprints that have to be solved first.
+    solution, reading
+        Somebody's schedule, and how it is to be read.
+    out
+        A new folder in which the check of somebody's schedule is kept.
+    proofs, opinion
+        What is asked beyond the plain check, and what a second solver said when it was asked.
+    disturb
+        What is to turn out another way in runs beside the check.
+    requirements
+        What an engine took from the text of the run that is checked again.
+    text
+        What a new meeting of the two readings of that run shows.
+    overrides
+        The values that the user set in the run that is checked again.
+    """
+
+    options: SolveOptions
+    solution: Path | None = None
+    reading: Reading | None = None
+    out: Path | None = None
+    proofs: Proofs = PLAIN
+    opinion: Opinion | None = None
+    disturb: Disturbances | None = None
+    requirements: Requirements | None = None
+    text: TextReading | None = None
+    overrides: Mapping[str, str] | None = None
+
+    def schedule(
+        self,
+        path: Path,
+        problem: Problem | None,
+        blueprint: Blueprint | None,
+        not_understood: tuple[str, ...] = (),
+        *,
+        folder: Path | None = None,
+        name: str | None = None,
+    ) -> CheckResult:
+        """Check somebody's schedule, and keep what it was checked against if that is asked for."""
+        assert self.solution is not None
+        folder = folder or problem_folder_of(path)
+        name = name or name_of(path)
+        again = self.informed(problem, self.solution, blueprint, folder, name)
+        certificate = with_gaps(
+            again.certificate_of(problem, self.solution, blueprint, folder, name), not_understood
+        )
+        if self.out is not None:
+            exact, solver = self.proofs.exact, self.proofs.second_solver
+            kept = KeptSchedule(
+                self.solution, self.reading, not_understood, exact, solver, again.opinion
+            )
+            keep_check(self.out, certificate, kept, problem, blueprint, folder)
+        return of_certificate(path, certificate)
+
+    def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
+        """Solve a blueprint, or compute what it defines, and have the plan judged."""
+        folder = problem.folder if problem is not None else problem_folder_of(path)
+        if blueprint.kind == "definitions":
+            return self.certified(path, problem, computed(blueprint, folder), blueprint)
+        error = static_findings(expand(blueprint), folder).error
+        if error is not None:
+            raise error
+        program = compile_blueprint(blueprint, folder)
+        solution, account = solve_program(program, self.options)
+        solution = self.proofs.claimed(solution, program)
+        if account.status == "interrupted":
+            raise KeyboardInterrupt
+        result = self.certified(path, problem, solution, blueprint)
+        code = exit_codes.of_verdict(result.verdict, account.status)
+        reason = None if account.status == "optimal" else account.reason
+        return replace(result, code=code, reason=reason)
+
+    def certified(
+        self, path: Path, problem: Problem | None, solution: Any, blueprint: Blueprint | None
+    ) -> CheckResult:
+        """Have a plan judged with the data beside the path."""
+        folder, name = problem_folder_of(path), name_of(path)
+        again = self.informed(problem, solution, blueprint, folder, name)
+        certificate = again.certificate_of(problem, solution, blueprint, folder, name)
+        return of_certificate(path, certificate)
+
+    def informed(
+        self,
+        problem: Problem | None,
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> Self:
+        """Return the examiner with what a second solver says, if one is asked."""
+        data = folder if problem is None else problem.folder
+        said = self.proofs.opinion(
+            problem, solution, blueprint, self.options, folder=data, name=name, mapping=self.reading
+        )
+        return self if said is None else replace(self, opinion=said)
+
+    def certificate_of(
+        self,
+        problem: Problem | None,
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> Certificate:
+        """Return the certificate of a plan."""
+        return certify(
+            problem,
+            solution,
+            blueprint,
+            mapping=self.reading,
+            folder=folder,
+            name=name,
+            exact=self.proofs.exact,
+            opinion=self.opinion,
+            disturb=self.disturb,
+            requirements=self.requirements,
+            reading=self.text,
+            overrides=self.overrides,
+        )
 
 
 @dataclass(frozen=True)
@@ -229,7 +526,7 @@ class Examiner(Judge):
 
 def _read_again(
     run: Path, problem: Problem | None, blueprint: Blueprint | None, schedule: Path
-) -> Reading | None:
+) -> TextReading | None:
     """Return what a new meeting of a run's two readings shows; None where it had one only."""
     if not (run / MEETING).exists():
         return None
@@ -244,3 +541,97 @@ def _disturbances(path: Path) -> Disturbances | None:
         return None
     text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")
     return disturbances_of(read_certificate(text, str(path)))
+
+
+def expert_result(
+    judge: Judge, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
+) -> CheckResult:
+    """Check that blueprint and answer of a corpus problem agree with the certificate."""
+    other = annotated_otherwise(problem)
+    if other is not None:
+        result = _of_another_text(judge, path, problem, other)
+        astray = [f"the expert files are of another text: {other}"]
+        if (expert / BLUEPRINT).is_file():
+            astray += quotes_astray(Blueprint.load(expert / BLUEPRINT), problem.text)
+        return replace(result, code=ExitCode.VIOLATED, disagreements=tuple(astray))
+    disagreements: list[str] = []
+    if (expert / BLUEPRINT).is_file():
+        blueprint = Blueprint.load(expert / BLUEPRINT)
+        disagreements += quotes_astray(blueprint, problem.text)
+        try:
+            result = judge.solved(path, problem, blueprint)
+        except MissingDataError as error:
+            missing = tuple(slots_of(blueprint, error.names))
+            result = without_plan(path, problem.id, str(error), missing)
+    else:
+        result = read_offline(path, problem)
+    disagreements += absent_files(expert)
+    disagreements += taken
+    if (expert / REQUIREMENTS).is_file():
+        stated = load_requirements(expert / REQUIREMENTS)
+        disagreements += numbers_astray(stated, problem)
+    if (expert / ANSWER).is_file():
+        content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
+        answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
+        disagreements += against_answer(
+            result.verdict,
+            result.certified("objective") or {},
+            result.lacking or result.missing,
+            answer,
+        )
+        disagreements += against_bound(result.verdict, result.certified("bound"), answer)
+        disagreements += stored(judge, path, problem, expert, answer)
+    code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
+    return replace(result, code=code, disagreements=tuple(disagreements))
+
+
+def _of_another_text(judge: Judge, path: Path, problem: Problem, reason: str) -> CheckResult:
+    """Check what the stored reading makes of a text that the experts did not annotate.
+
+    Neither their requirements nor their answer belong to it.
+    """
+    from engiagent.readings.stored import reread
+
+    found = reread(problem)
+    assert found is not None  # it says what was annotated
+    if found.blueprint is None or found.not_understood:
+        gap = found.not_understood[0]
+        said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
+        return without_plan(path, problem.id, said)
+    try:
+        result = judge.solved(path, problem, found.blueprint)
+    except MissingDataError as error:
+        missing = tuple(slots_of(found.blueprint, error.names))
+        return without_plan(path, problem.id, f"{reason}; {error}", missing)
+    return replace(result, reason=reason)
+
+
+def stored(judge: Judge, path: Path, problem: Problem, expert: Path, answer: Any) -> Iterator[str]:
+    """Yield what is wrong with the schedules that are kept beside the answer."""
+    files = stored_schedules(expert)
+    if not files:
+        return
+    reading: Reading | None = None
+    if (expert / MAPPING).is_file():
+        reading = load_mapping(expert / MAPPING)
+    blueprint = expert / BLUEPRINT
+    given = Blueprint.load(blueprint) if blueprint.is_file() else None
+    for file in files:
+        again = replace(judge, solution=file, reading=reading, out=None)
+        found = again.schedule(path, problem, given)
+        yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
+
+
+def against_schedule(result: CheckResult, answer: Any) -> Iterator[str]:
+    """Yield a sentence for everything in which a stored schedule differs from the answer.
+
+    A schedule on its own may prove no optimum, so that ``feasible`` is as good as ``certified``.
+    """
+    if result.verdict not in USABLE:
+        reasons = [item_text(item) for item in result.certified("violations") or ()]
+        yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])
+        return
+    expected = answer.get("objective") if isinstance(answer, dict) else None
+    if isinstance(expected, dict) and expected.get("value") is not None:
+        found = result.certified("objective") or {}
+        yield from objectives(found, expected, answer.get("relative_tolerance"))

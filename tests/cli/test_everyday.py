@@ -12,10 +12,8 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from engiagent.cli.app import app
-from engiagent.cli.config import taken
-from engiagent.cli.dressing import tree
-from engiagent.cli.examples import EXAMPLES
-from engiagent.cli.settings import SETTINGS, effective, project_file, strangers
+from engiagent.cli.help import EXAMPLES, tree
+from engiagent.cli.settings import SETTINGS, effective, project_file, strangers, taken
 from engiagent.errors import InputError
 from tests.cli.asking import invoke
 

@@ -1,10 +1,12 @@
-"""What the help of every command teaches: lines to copy, each with what it does.
+"""What every command has in common: examples in its help, and how much it says."""
 
-Whoever adds a command adds its examples here; a test parses each of them.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
+
+import click
+from click.core import ParameterSource
+
+from engiagent.cli.output import LOUDNESS
 
 Example = tuple[str, str]
 
@@ -241,3 +243,60 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ("what can be started from", "engiagent new --list"),
     ),
 }
+
+
+def dress(command: click.Command, path: tuple[str, ...] = ()) -> None:
+    """Give a command, and those below it, examples and the options --quiet and --verbose."""
+    command.epilog = ending(" ".join(path), command.epilog)
+    if not isinstance(command, click.Group) or not path:
+        command.params += [_quiet(), _verbose()]
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            dress(below, (*path, name))
+
+
+def tree(
+    group: click.Group, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield a group and every command below it, with the words that call it."""
+    yield above, group
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from tree(command, (*above, name))
+        else:
+            yield (*above, name), command
+
+
+def ending(path: str, epilog: str | None) -> str | None:
+    """Return what stands below the options of a help page: examples, then what was there."""
+    parts = [] if epilog is None else [epilog]
+    examples = EXAMPLES.get(path, ())
+    if examples:
+        lines = [line for said, shown in examples for line in (f"  # {said}", f"  {shown}")]
+        parts.insert(0, "Examples:\n\n\b\n" + "\n".join(lines))
+    return "\n\n".join(parts) or None
+
+
+def _quiet() -> click.Option:
+    return _loudness(["-q", "--quiet"], "quiet", "Say nothing but errors; results still come.")
+
+
+def _verbose() -> click.Option:
+    return _loudness(["-v", "--verbose"], "verbose", "Tell every stage as it goes.")
+
+
+def _loudness(names: list[str], word: str, said: str) -> click.Option:
+    def choose(context: click.Context, option: click.Parameter, given: bool) -> None:
+        if not given:
+            return
+        before, was_said = context.meta.get(LOUDNESS, (word, False))
+        said = context.get_parameter_source(word) is not ParameterSource.DEFAULT_MAP
+        if before != word and said and was_said:
+            raise click.UsageError("--quiet and --verbose exclude each other", context)
+        if said or not was_said:
+            context.meta[LOUDNESS] = (word, said)
+
+    return click.Option(names, is_flag=True, expose_value=False, callback=choose, help=said)
