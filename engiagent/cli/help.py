@@ -116,6 +116,9 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "bench suite": (
         ("the same, with results elsewhere", "engiagent bench suite suite.yaml --out results"),
     ),
+    "bench recorded": (
+        ("replay every recorded exchange with a language model", "engiagent bench recorded"),
+    ),
     "bench messages": (
         (
             "over HTTP, against a server that knows the experts' answers",

@@ -70,6 +70,7 @@ ELSEWHERE = {
     "sandbox run": "needs a machine that confines scripts; tests/sandbox",
     "bench suite": "takes minutes; tests/bench",
     "bench messages": "takes minutes; tests/bench",
+    "bench recorded": "takes minutes; tests/bench",
 }
 
 
