@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Protocol
 
+from engiagent.text.blocks import read_sentences, read_tables
 from engiagent.text.frontmatter import split_front_matter
 from engiagent.text.markdown import read_layout
 from engiagent.text.parts import Quantity, Sentence, Span, Table
 from engiagent.text.quantities import read_quantities
-from engiagent.text.sentences import read_sentences
-from engiagent.text.tables import read_tables
 from engiagent.units.unit import Unit
 from engiagent.units.words import conventions_of
 
