@@ -25,7 +25,6 @@ from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
-from engiagent.run.answers import against_answer, objectives
 from engiagent.run.certify import certify, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -39,7 +38,9 @@ from engiagent.run.inputs import (
     EXPERT,
     PROBLEM_SUFFIXES,
     REQUIREMENTS,
+    against_answer,
     name_of,
+    objectives,
     problem_beside,
     problem_folder_of,
     slots_of,

@@ -182,7 +182,7 @@ def reading_of(
     None where the checker finds it by itself: annotated requirements beside the problem, or
     nobody but the author.
     """
-    from engiagent.readings.claim import claim_of
+    from engiagent.readings.read import claim_of
 
     if problem is None:
         return formal_reading(blueprint)

@@ -346,7 +346,7 @@ def test_a_token_is_long_and_nobody_else_can_read_it(tmp_path: Path) -> None:
 
 
 def test_a_blocked_call_says_what_to_call(tmp_path: Path) -> None:
-    from engiagent.tools.mcp.offers import answered
+    from engiagent.tools.mcp.server import answered
 
     seen = Observation("x", "blocked", {"advice": "call y", "missing": ["z"], "first": "y"})
     answer = answered(seen)
