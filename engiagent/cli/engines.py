@@ -161,14 +161,11 @@ def engine_of(given: Mapping[str, Any]) -> str:
     click.UsageError
         When the offline engine is given what only a language model has.
     """
-    said = [name for name in _OF_A_MODEL if given[name] is not None]
     engine = str(given["engine"] or ("anthropic" if given["replay"] is not None else "offline"))
+    said = [name for name in _OF_A_MODEL if given[name] is not None]
+    said += [name for name in ("allow_code", "score") if given[name]]
     if engine == "offline" and said:
         option = f"--{said[0].replace('_', '-')}"
-        raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
-    flags = [name for name in ("allow_code", "score") if given[name]]
-    if engine == "offline" and flags:
-        option = f"--{flags[0].replace('_', '-')}"
         raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
     return engine
 
@@ -212,15 +209,8 @@ def _policy(given: Mapping[str, Any], engine: str) -> Policy | None:
         given["score"],
         given["readings"] or 2,
     )
-    changes = (
-        "readings",
-        "coordination",
-        "no_verifier",
-        "no_forced_switching",
-        "allow_code",
-        "score",
-    )
-    said = any(given[name] for name in changes)
+    changes = ("readings", "coordination", "no_verifier", "no_forced_switching")
+    said = any(given[name] for name in (*changes, "allow_code", "score"))
     return policy if said else None
 
 
