@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -25,6 +25,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
+from engiagent.readings import Reading as ProblemReading
 from engiagent.run.certify import certify, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -129,7 +130,7 @@ class CheckResult:
 
     @property
     def not_understood(self) -> Sequence[str]:
-        """Sentences that nothing could judge."""
+        """Sentences that nothing could examiner."""
         return self.certified("not_understood") or ()
 
     @property
@@ -212,8 +213,8 @@ def read_offline(path: Path, problem: Problem) -> CheckResult:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Has plans judged; the settings are the same for all of them.
+class Examiner:
+    """Checks paths of every kind; the settings are the same for all of them.
 
     Attributes
     ----------
@@ -223,16 +224,17 @@ class Judge:
         Somebody's schedule, and how it is to be read.
     out
         A new folder in which the check of somebody's schedule is kept.
-    proofs, opinion
-        What is asked beyond the plain check, and what a second solver said when it was asked.
+    proofs
+        What is asked beyond the plain check.
     disturb
         What is to turn out another way in runs beside the check.
-    requirements
-        What an engine took from the text of the run that is checked again.
-    text
-        What a new meeting of the two readings of that run shows.
-    overrides
-        The values that the user set in the run that is checked again.
+    certificate
+        A stored certificate, which the result then has to be.
+    requirements, text, overrides
+        Of a run that is checked again: what an engine took from its text, what a new meeting of its
+        two readings shows, and the values that the user had set.
+    seen
+        The ids of the corpus problems looked at so far, and where each was.
     """
 
     options: SolveOptions
@@ -240,11 +242,12 @@ class Judge:
     reading: Reading | None = None
     out: Path | None = None
     proofs: Proofs = PLAIN
-    opinion: Opinion | None = None
     disturb: Disturbances | None = None
+    certificate: Path | None = None
     requirements: Requirements | None = None
     text: TextReading | None = None
     overrides: Mapping[str, str] | None = None
+    seen: dict[str, str] = field(default_factory=dict, compare=False)
 
     def schedule(
         self,
@@ -260,23 +263,23 @@ class Judge:
         assert self.solution is not None
         folder = folder or problem_folder_of(path)
         name = name or name_of(path)
-        again = self.informed(problem, self.solution, blueprint, folder, name)
-        certificate = with_gaps(
-            again.certificate_of(problem, self.solution, blueprint, folder, name), not_understood
-        )
+        certificate, said = self._certified(problem, self.solution, blueprint, folder, name)
+        certificate = with_gaps(certificate, not_understood)
         if self.out is not None:
             exact, solver = self.proofs.exact, self.proofs.second_solver
-            kept = KeptSchedule(
-                self.solution, self.reading, not_understood, exact, solver, again.opinion
-            )
+            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, solver, said)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         return of_certificate(path, certificate)
 
     def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
         folder = problem.folder if problem is not None else problem_folder_of(path)
+        beside, name = problem_folder_of(path), name_of(path)
         if blueprint.kind == "definitions":
-            return self.certified(path, problem, computed(blueprint, folder), blueprint)
+            results = computed(blueprint, folder)
+            return of_certificate(
+                path, self._certified(problem, results, blueprint, beside, name)[0]
+            )
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
@@ -285,45 +288,25 @@ class Judge:
         solution = self.proofs.claimed(solution, program)
         if account.status == "interrupted":
             raise KeyboardInterrupt
-        result = self.certified(path, problem, solution, blueprint)
-        code = exit_codes.of_verdict(result.verdict, account.status)
+        certificate = self._certified(problem, solution, blueprint, beside, name)[0]
+        code = exit_codes.of_verdict(certificate.verdict, account.status)
         reason = None if account.status == "optimal" else account.reason
-        return replace(result, code=code, reason=reason)
+        return replace(of_certificate(path, certificate), code=code, reason=reason)
 
-    def certified(
-        self, path: Path, problem: Problem | None, solution: Any, blueprint: Blueprint | None
-    ) -> CheckResult:
-        """Have a plan judged with the data beside the path."""
-        folder, name = problem_folder_of(path), name_of(path)
-        again = self.informed(problem, solution, blueprint, folder, name)
-        certificate = again.certificate_of(problem, solution, blueprint, folder, name)
-        return of_certificate(path, certificate)
-
-    def informed(
+    def _certified(
         self,
         problem: Problem | None,
         solution: Any,
         blueprint: Blueprint | None,
         folder: Path,
         name: str,
-    ) -> Self:
-        """Return the examiner with what a second solver says, if one is asked."""
+    ) -> tuple[Certificate, Opinion | None]:
+        """Return the certificate of a plan, and what a second solver says if one is asked."""
         data = folder if problem is None else problem.folder
         said = self.proofs.opinion(
             problem, solution, blueprint, self.options, folder=data, name=name, mapping=self.reading
         )
-        return self if said is None else replace(self, opinion=said)
-
-    def certificate_of(
-        self,
-        problem: Problem | None,
-        solution: Any,
-        blueprint: Blueprint | None,
-        folder: Path,
-        name: str,
-    ) -> Certificate:
-        """Return the certificate of a plan."""
-        return certify(
+        certificate = certify(
             problem,
             solution,
             blueprint,
@@ -331,28 +314,13 @@ class Judge:
             folder=folder,
             name=name,
             exact=self.proofs.exact,
-            opinion=self.opinion,
+            opinion=said,
             disturb=self.disturb,
             requirements=self.requirements,
             reading=self.text,
             overrides=self.overrides,
         )
-
-
-@dataclass(frozen=True)
-class Examiner(Judge):
-    """Checks paths of every kind; the settings are the same for all of them.
-
-    Attributes
-    ----------
-    certificate
-        A stored certificate, which the result then has to be.
-    seen
-        The ids of the corpus problems looked at so far, and where each was.
-    """
-
-    certificate: Path | None = None
-    seen: dict[str, str] = field(default_factory=dict, compare=False)
+        return certificate, said
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
@@ -463,10 +431,9 @@ class Examiner(Judge):
             requirements=kept.requirements,
             text=None if kept.requirements else _read_again(path, problem, blueprint, kept.path),
             overrides=recorded if isinstance(recorded, dict) else {},
+            disturb=self.disturb or _disturbances(path / CERTIFICATE),
         )
-        again = again.informed(problem, kept.path, blueprint, folder, name)
-        again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
-        certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)
+        certificate, _ = again._certified(problem, kept.path, blueprint, folder, name)
         return of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
@@ -511,18 +478,29 @@ class Examiner(Judge):
 
     def _foreign(self, path: Path, problem: Problem) -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
-        from engiagent.readings.read import read
-
-        expert = problem.expert
-        if expert is not None and (expert / BLUEPRINT).is_file():
-            return self.schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
-        if expert is not None and (expert / REQUIREMENTS).is_file():
-            return self.schedule(path, problem, None)
-        found = read(problem)
-        if found.blueprint is None or found.missing:
-            nothing = without_schedule(problem, found.blueprint, found.lacking, found.unclear)
+        blueprint, found = against(problem)
+        if found is None:
+            return self.schedule(path, problem, blueprint)
+        if blueprint is None or found.missing:
+            nothing = without_schedule(problem, blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
-        return self.schedule(path, problem, found.blueprint, found.unclear)
+        return self.schedule(path, problem, blueprint, found.unclear)
+
+
+def against(problem: Problem) -> tuple[Blueprint | None, ProblemReading | None]:
+    """Return the blueprint that a schedule from elsewhere is held to, beside annotations.
+
+    It is the experts', or that of the plant block or the stored reading, which comes with it.
+    """
+    from engiagent.readings.read import read
+
+    expert = problem.expert
+    if expert is not None and (expert / BLUEPRINT).is_file():
+        return Blueprint.load(expert / BLUEPRINT), None
+    if expert is not None and (expert / REQUIREMENTS).is_file():
+        return None, None
+    found = read(problem)
+    return found.blueprint, found
 
 
 def _read_again(
@@ -545,12 +523,12 @@ def _disturbances(path: Path) -> Disturbances | None:
 
 
 def expert_result(
-    judge: Judge, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
+    examiner: Examiner, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
 ) -> CheckResult:
     """Check that blueprint and answer of a corpus problem agree with the certificate."""
     other = annotated_otherwise(problem)
     if other is not None:
-        result = _of_another_text(judge, path, problem, other)
+        result = _of_another_text(examiner, path, problem, other)
         astray = [f"the expert files are of another text: {other}"]
         if (expert / BLUEPRINT).is_file():
             astray += quotes_astray(Blueprint.load(expert / BLUEPRINT), problem.text)
@@ -560,7 +538,7 @@ def expert_result(
         blueprint = Blueprint.load(expert / BLUEPRINT)
         disagreements += quotes_astray(blueprint, problem.text)
         try:
-            result = judge.solved(path, problem, blueprint)
+            result = examiner.solved(path, problem, blueprint)
         except MissingDataError as error:
             missing = tuple(slots_of(blueprint, error.names))
             result = without_plan(path, problem.id, str(error), missing)
@@ -581,12 +559,12 @@ def expert_result(
             answer,
         )
         disagreements += against_bound(result.verdict, result.certified("bound"), answer)
-        disagreements += stored(judge, path, problem, expert, answer)
+        disagreements += stored(examiner, path, problem, expert, answer)
     code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
     return replace(result, code=code, disagreements=tuple(disagreements))
 
 
-def _of_another_text(judge: Judge, path: Path, problem: Problem, reason: str) -> CheckResult:
+def _of_another_text(examiner: Examiner, path: Path, problem: Problem, reason: str) -> CheckResult:
     """Check what the stored reading makes of a text that the experts did not annotate.
 
     Neither their requirements nor their answer belong to it.
@@ -600,14 +578,16 @@ def _of_another_text(judge: Judge, path: Path, problem: Problem, reason: str) ->
         said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
         return without_plan(path, problem.id, said)
     try:
-        result = judge.solved(path, problem, found.blueprint)
+        result = examiner.solved(path, problem, found.blueprint)
     except MissingDataError as error:
         missing = tuple(slots_of(found.blueprint, error.names))
         return without_plan(path, problem.id, f"{reason}; {error}", missing)
     return replace(result, reason=reason)
 
 
-def stored(judge: Judge, path: Path, problem: Problem, expert: Path, answer: Any) -> Iterator[str]:
+def stored(
+    examiner: Examiner, path: Path, problem: Problem, expert: Path, answer: Any
+) -> Iterator[str]:
     """Yield what is wrong with the schedules that are kept beside the answer."""
     files = stored_schedules(expert)
     if not files:
@@ -618,7 +598,7 @@ def stored(judge: Judge, path: Path, problem: Problem, expert: Path, answer: Any
     blueprint = expert / BLUEPRINT
     given = Blueprint.load(blueprint) if blueprint.is_file() else None
     for file in files:
-        again = replace(judge, solution=file, reading=reading, out=None)
+        again = replace(examiner, solution=file, reading=reading, out=None)
         found = again.schedule(path, problem, given)
         yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
 

@@ -8,13 +8,12 @@ import click
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import CheckResult, of_certificate
+from engiagent.cli.checking import CheckResult, against, of_certificate
 from engiagent.cli.options import PROBLEM
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.verdicts import say_verdict
 from engiagent.io.files import open_inside
 from engiagent.run.certify import with_gaps
-from engiagent.run.folder import BLUEPRINT, REQUIREMENTS
 from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.running import layers
 from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
@@ -119,19 +118,11 @@ def run(
 
 
 def _against(problem: Problem) -> tuple[Blueprint | None, tuple[str, ...]]:
-    """Return what a schedule is held to beside annotations, and what of the text is open.
-
-    It is the expert's blueprint, or that of the plant block or of the stored reading.
-    """
-    expert = problem.expert
-    if expert is not None and (expert / BLUEPRINT).is_file():
-        return Blueprint.load(expert / BLUEPRINT), ()
-    if expert is not None and (expert / REQUIREMENTS).is_file():
-        return None, ()
-    from engiagent.readings.read import read
-
-    found = read(problem)
-    return (None if found.missing else found.blueprint), (*found.lacking, *found.unclear)
+    """Return what a schedule is held to beside annotations, and what of the text is open."""
+    blueprint, found = against(problem)
+    if found is None:
+        return blueprint, ()
+    return (None if found.missing else blueprint), (*found.lacking, *found.unclear)
 
 
 def _keep(
