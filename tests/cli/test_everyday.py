@@ -83,6 +83,21 @@ def test_help_loads_nothing_heavy_and_is_quick() -> None:
     assert done.stderr.strip() == ""
 
 
+def test_a_run_and_its_check_need_neither_xarray_nor_pandas(tmp_path: Path) -> None:
+    assert invoke("new", "battery", tmp_path / "depot").exit_code == 0
+    for words in (
+        ["run", str(tmp_path / "depot"), "--out", str(tmp_path / "run")],
+        ["check", str(tmp_path / "run")],
+    ):
+        code = (
+            "import sys\nfrom engiagent.cli.app import app\n"
+            f"try:\n    app.main({words!r})\nexcept SystemExit as end:\n    assert not end.code\n"
+            "print(*sorted({'xarray', 'pandas', 'pyarrow'} & set(sys.modules)))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_commands_options_problems_and_runs(
     shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
