@@ -7,24 +7,34 @@ the solve went. An attribute that has no value is left out.
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import Block, Program
-from engiagent.solvers.arrays import NamedArray, SolutionArrays
+from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.solvers.result import Floats, SolverResult
 
 if TYPE_CHECKING:
     import xarray
 
-ENGINE: Literal["netcdf4"] = "netcdf4"
 MOST_UNPACKED: Final = 10_000_000
 MOST_TIMES: Final = 20
 """Bytes that any file may unpack to, and how many times its own size beyond them."""
+_UNITS: Final = {
+    "days": 86_400 * 10**9,
+    "hours": 3_600 * 10**9,
+    "minutes": 60 * 10**9,
+    "seconds": 10**9,
+    "milliseconds": 10**6,
+    "microseconds": 10**3,
+    "nanoseconds": 1,
+}
+"""Lengths of the units in which netCDF counts instants. [ns]"""
+_OF_THE_FILE: Final = ("_FillValue", "coordinates")
 _DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
 
 
@@ -161,70 +171,128 @@ def _account(program: Program, result: SolverResult) -> dict[str, Any]:
     return {key: item for key, item in account.items() if item is not None}
 
 
-def stored_arrays(dataset: "xarray.Dataset") -> "Iterator[tuple[str, xarray.Variable]]":
+def stored_arrays(solution: AnySolution) -> Iterator[tuple[str, Any]]:
     """Yield name and array of everything stored, without coordinates.
 
     Looking one up as ``dataset[name]`` makes its coordinates anew from all variables, which is
     quadratic where there are thousands of scalars.
     """
-    for name, array in dataset.variables.items():
-        if name not in dataset.coords:
+    for name, array in solution.variables.items():
+        if name not in solution.coords:
             yield str(name), array
 
 
-def save_solution(dataset: "xarray.Dataset", path: str | Path) -> None:
-    """Write a solution as netCDF; the file is whole or absent."""
-    from xarray.backends import NetCDF4DataStore
-    from xarray.backends.common import ArrayWriter
+def save_solution(solution: AnySolution, path: str | Path) -> None:
+    """Write a solution as netCDF, as xarray writes it; the file is whole or absent."""
+    import netCDF4
 
-    class Deferred(ArrayWriter):
-        """Collects what is to be written: to define and to write in turns is quadratic."""
-
-        def __init__(self) -> None:
-            super().__init__()  # type: ignore[no-untyped-call]
-            self.waiting: list[tuple[Any, Any]] = []
-
-        def add(self, source: Any, target: Any, region: Any = None) -> None:
-            self.waiting.append((source, target))
-
-    target, writer = Path(path), Deferred()
+    arrays, target = SolutionArrays.of(solution), Path(path)
     part = target.with_name(f".{target.name}.part")
     try:
-        opened = NetCDF4DataStore.open(part, mode="w", format="NETCDF4")  # type: ignore[no-untyped-call]
-        with closing(opened) as store:
-            dataset.dump_to_store(store, writer=writer)
-            for values, place in writer.waiting:
-                place[...] = values
+        with netCDF4.Dataset(part, "w", format="NETCDF4") as file:
+            stored = [_encoded(array) for array in arrays.variables.values()]
+            apart = [name for name in arrays.coords if name not in arrays.dims]
+            listed = {"coordinates": " ".join(apart)} if apart else {}
+            file.setncatts({**arrays.attrs, **listed})
+            for array in stored:
+                for dim, size in array.sizes.items():
+                    if dim not in file.dimensions:
+                        file.createDimension(dim, size)
+            written = []
+            for array in stored:
+                kind: Any = str if array.dtype.kind in "UO" else array.dtype
+                empty = np.nan if array.dtype.kind == "f" else None
+                variable = file.createVariable(array.name, kind, array.dims, fill_value=empty)
+                variable.setncatts(dict(array.attrs))
+                written.append(variable)
+            # After all definitions: to define and to write in turns is quadratic.
+            for array, variable in zip(stored, written, strict=True):
+                texts = array.dtype.kind in "UO"
+                variable[...] = array.values.astype(object) if texts else array.values
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def load_solution(path: str | Path) -> "xarray.Dataset":
-    """Return a solution that :func:`save_solution` wrote, in memory.
+def _encoded(array: NamedArray) -> NamedArray:
+    """Return an array as netCDF can hold it: instants as whole counts, flags as numbers."""
+    if array.dtype.kind == "b":
+        return replace(
+            array, values=array.values.astype("i1"), attrs={**array.attrs, "dtype": "bool"}
+        )
+    if array.dtype.kind != "M":
+        return array
+    moments = array.values.astype("datetime64[ns]").astype(np.int64)
+    first = int(moments.flat[0]) // 10**9 * 10**9 if moments.size else 0
+    passed = moments - first
+    unit = next(name for name, length in _UNITS.items() if not (passed % length).any())
+    start = str(np.datetime64(first, "ns").astype("datetime64[s]")).replace("T", " ")
+    attrs = {"units": f"{unit} since {start}", "calendar": "proleptic_gregorian"}
+    return replace(array, values=passed // _UNITS[unit], attrs={**array.attrs, **attrs})
+
+
+def load_arrays(path: str | Path) -> SolutionArrays:
+    """Return a solution that :func:`save_solution` wrote, in memory, without importing xarray.
 
     Raises
     ------
     InputError
         When the file cannot be read as netCDF, or declares far more than it holds.
     """
-    import xarray
+    import netCDF4
 
     if not Path(path).is_file():
         raise InputError("no such file", str(path))
     try:
-        with xarray.open_dataset(path, engine=ENGINE) as dataset:
-            _check_size(dataset, Path(path))
-            return dataset.load()
+        with netCDF4.Dataset(path) as file:
+            _check_size(file, Path(path))
+            attrs = {name: file.getncattr(name) for name in file.ncattrs()}
+            apart = str(attrs.pop("coordinates", "")).split()
+            arrays = {name: _decoded(name, item) for name, item in file.variables.items()}
+            labels = {name for name in arrays if name in file.dimensions or name in apart}
+            series = {name: array for name, array in arrays.items() if name not in labels}
+            coords = {name: array for name, array in arrays.items() if name in labels}
+            return SolutionArrays(series, coords, attrs)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         raise InputError("cannot read the solution", str(path), found=str(error)) from None
 
 
-def _check_size(dataset: "xarray.Dataset", path: Path) -> None:
+def _decoded(name: str, variable: Any) -> NamedArray:
+    attrs = {key: variable.getncattr(key) for key in variable.ncattrs() if key not in _OF_THE_FILE}
+    values = variable[...]
+    if np.ma.is_masked(values) and values.dtype.kind in "iuf":
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    values = np.asarray(np.ma.getdata(values))
+    unit, _, start = str(attrs.get("units", "")).partition(" since ")
+    if start and values.dtype.kind in "iuf":
+        passed = np.rint(values.astype(np.float64) * _UNITS[unit]).astype("timedelta64[ns]")
+        values = np.datetime64(start, "ns") + passed
+        attrs = {key: text for key, text in attrs.items() if key not in ("units", "calendar")}
+    elif attrs.pop("dtype", None) == "bool":
+        values = values.astype(bool)
+    return NamedArray(name, tuple(variable.dimensions), values, attrs)
+
+
+def load_solution(path: str | Path) -> "xarray.Dataset":
+    """Return a solution as a dataset: :func:`load_arrays` for whoever uses xarray.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read as netCDF, or declares far more than it holds.
+    """
+    return load_arrays(path).to_xarray()
+
+
+def _check_size(file: Any, path: Path) -> None:
     """Raise before anything is read: a small file can declare, or be packed from, any size."""
-    declared = sum(array.nbytes for array in dataset.variables.values())
+    declared = sum(
+        int(np.prod(array.shape, dtype=np.float64))
+        * (8 if array.dtype is str else array.dtype.itemsize)
+        for array in file.variables.values()
+    )
     if declared > MOST_UNPACKED + MOST_TIMES * path.stat().st_size:
         raise InputError(
             "the solution declares more than its file holds",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from engiagent.agents.extraction import Extraction
 from engiagent.agents.meeting import Meeting
@@ -20,11 +20,9 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.run.sandbox.running import ScriptResult
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.text import Problem
-
-if TYPE_CHECKING:
-    import xarray
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
@@ -209,7 +207,7 @@ class Board:
     requirements: Extraction | None = None
     demanded: bool = False
     program: Program | None = None
-    solution: "xarray.Dataset | None" = None
+    solution: SolutionArrays | None = None
     result: SolverResult | None = None
     certificate: Mapping[str, Any] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)

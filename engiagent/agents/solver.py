@@ -2,20 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.agents.protocol import AgentName, Board, Outcome
 from engiagent.agents.scripting import executed
 from engiagent.formulations.program import Program
 from engiagent.run.stages import computed, solve_program
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import OnProgress
 from engiagent.solvers.selection import select
 
-if TYPE_CHECKING:
-    import xarray
-
-
-Claim = Callable[["xarray.Dataset", "Program"], "xarray.Dataset"]
+Claim = Callable[[SolutionArrays, "Program"], SolutionArrays]
 """Adds to a solution what a claim of infeasibility needs for its proof."""
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
+from engiagent.cli.options import ProblemPath
 from engiagent.cli.output import print_json, say
-from engiagent.cli.places import ProblemPath
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
@@ -33,7 +33,7 @@ REFUSED: Final = ("violated", None)
     help="Store it in this folder instead of beside the problem.",
 )
 @click.option("--force", is_flag=True, help="Replace a reading that is stored there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int:
     """Store the reading of a run beside its problem.
 

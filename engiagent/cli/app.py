@@ -15,10 +15,10 @@ import click
 
 from engiagent import __version__
 from engiagent.cli import exit_codes
-from engiagent.cli.config import defaults
-from engiagent.cli.dressing import dress
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.help import dress
 from engiagent.cli.output import print_json, say_error, summary
+from engiagent.cli.settings import defaults
 from engiagent.errors import EngiagentError
 
 DEBUG = "ENGIAGENT_DEBUG"
@@ -34,10 +34,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."),
-    "emit": ("emit", "Write BLUEPRINT in a form that other tools read."),
+    "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),
     "runs": ("runs", "Look at runs, go on with them, compare them, and clean up."),
-    "import": ("importing", "Read MODEL, an LP or MPS file, into a blueprint."),
-    "report": ("emit", "Write the report of a run, or of a folder of runs, again."),
+    "import": ("exchange", "Read MODEL, an LP or MPS file, into a blueprint."),
+    "report": ("exchange", "Write the report of a run, or of a folder of runs, again."),
     "problems": ("problems", "Look at the problems that come with engiagent."),
     "lint": ("lint", "Analyse blueprints without solving them."),
     "memory": ("memory", "Show or clear what runs have learnt about repairs."),
@@ -48,7 +48,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "sandbox": ("sandbox", "Run a script where it can touch nothing but its own folder."),
     "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
     "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
-    "config": ("config", "Show the settings in force, and where each comes from."),
+    "config": ("settings", "Show the settings in force, and where each comes from."),
     "completion": ("completion", "Print the script for completion in SHELL."),
     "view": ("view", "Show the runs in DIR, by default runs/, in a browser."),
 }

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import PROBLEM, parse_settings
 from engiagent.cli.output import WORST, clean, print_json, say, say_items
-from engiagent.cli.places import PROBLEM
-from engiagent.cli.run import parse_settings
 from engiagent.explain.audit import Audit, Finding, audit_path
 
 _STYLES = {
@@ -22,20 +21,11 @@ _STYLES = {
 
 @click.command(epilog=exit_codes.table())
 @click.argument("problem", type=PROBLEM)
-@click.option(
-    "--blueprint",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Audit this blueprint of the problem instead of the one that it states.",
+@options.file_option(
+    "--blueprint", "Audit this blueprint of the problem instead of the one that it states."
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Give a missing value or replace one, as battery.charge_efficiency=0.95; repeatable.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.settings()
+@options.as_json
 @click.option(
     "--fail-on",
     type=click.Choice(["suspicious", "missing"]),

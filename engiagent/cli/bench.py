@@ -11,7 +11,7 @@ from engiagent.agents.bench.machine import machine, versions
 from engiagent.agents.bench.messages.runs import Row, bench_budgets, bench_messages, places, plan
 from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
 from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.output import clean, print_json, say
 from engiagent.io.files import write_atomic
 from engiagent.text import corpus_root
@@ -47,7 +47,7 @@ def bench() -> None:
     metavar="FOLDER",
     help="Where results and checkpoints go; by default beside the suite.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def suite(path: Path, out: Path | None, as_json: bool) -> int:
     """Run problems × engines × coordination × repetitions as SUITE has them.
 
@@ -88,7 +88,7 @@ def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:
 @bench.command("messages")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @click.option("--quick", is_flag=True, help="Only the two smallest problems of each domain.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 @click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
 @click.option(
     "--time-limit",
@@ -130,7 +130,7 @@ def messages(
     default=RECORDINGS,
     metavar="[FOLDER]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 @click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
 def recorded(folder: Path, as_json: bool, store: bool) -> int:
     """Replay the recorded exchanges with a language model in FOLDER, by default tests/recorded.

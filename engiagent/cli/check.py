@@ -1,43 +1,107 @@
 """``engiagent check``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from engiagent.cli import exit_codes
-from engiagent.cli.checked import CheckResult
-from engiagent.cli.checking import Examiner
-from engiagent.cli.complaints import annotations, append_summary, markdown
-from engiagent.cli.junit import write_junit
+from engiagent.cli import exit_codes, options
+from engiagent.cli.checking import CheckResult, Examiner
+from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
+from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_error
-from engiagent.cli.places import PROBLEM
-from engiagent.cli.run import further_proofs, limits, solve_options
 from engiagent.cli.sarif import checks_to_sarif
-from engiagent.cli.schedules import READING, reading_of, schedule_options
 from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
+from engiagent.verify.foreign import Reading, load_mapping
+
+READING = ("mappings", "units", "labels", "hold", "zone", "time_format", "decimal")
+"""The names under which the options come to the command."""
+_FILES = (".yaml", ".yml", ".json")
+
+
+def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about columns, units and clocks of a schedule."""
+    for option in reversed(
+        [
+            click.option(
+                "--map",
+                "mappings",
+                multiple=True,
+                metavar="QUANTITY=COLUMN",
+                help="Which column is which quantity, or a mapping file (.yaml); repeatable.",
+            ),
+            click.option(
+                "--unit",
+                "units",
+                multiple=True,
+                metavar="COLUMN=UNIT",
+                help="The unit of a column that names none; repeatable.",
+            ),
+            click.option(
+                "--labels",
+                type=click.Choice(["start", "end"]),
+                help="Whether time stamps name the starts of periods (the default) or the ends.",
+            ),
+            click.option(
+                "--hold",
+                is_flag=True,
+                default=False,
+                help="Take powers that are given for longer periods as constant over them.",
+            ),
+            click.option("--zone", metavar="ZONE", help="The zone of stamps without an offset."),
+            click.option(
+                "--time-format",
+                metavar="FORMAT",
+                help="How stamps are written that are not ISO 8601, as '%d.%m.%Y %H:%M'.",
+            ),
+            click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> Reading | None:
+    """Return how a schedule is to be read; None without any option.
+
+    What stands on the command line goes before what a mapping file says.
+
+    Raises
+    ------
+    InputError
+        When a mapping file is unreadable or a choice is none.
+    """
+    files = [text for text in mappings if "=" not in text and text.endswith(_FILES)]
+    pairs = tuple(text for text in mappings if text not in files)
+    said = {name: value for name, value in given.items() if value not in (None, False)}
+    if not (files or pairs or units or said):
+        return None
+    asked: dict[str, Any] = {}
+    for file in files:
+        for name, value in load_mapping(Path(file)).to_dict().items():
+            asked[name] = {**asked.get(name, {}), **value} if isinstance(value, Mapping) else value
+    own = {
+        "mapping": parse_settings(pairs, "--map", "battery.charge=P_ch"),
+        "units": parse_settings(units, "--unit", "P_ch=kW"),
+    }
+    for name, value in own.items():
+        asked[name] = {**asked.get(name, {}), **value}
+    return Reading(**{**asked, **said})
 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("paths", nargs=-1, type=PROBLEM, metavar="PATH…")
-@click.option(
-    "--solution",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A schedule made by anybody: CSV, JSON, Parquet or netCDF.",
-)
+@options.file_option("--solution", "A schedule made by anybody: CSV, JSON, Parquet or netCDF.")
 @schedule_options
-@click.option(
+@options.file_option(
     "--certificate",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A certificate to verify against the inputs in PATH, by default in the folder of FILE.",
+    "A certificate to verify against the inputs in PATH, by default in the folder of FILE.",
 )
 @click.option(
     "--out",
@@ -45,29 +109,14 @@ from engiagent.verify.disturbances import parse_disturbances
     metavar="FOLDER",
     help="Keep --solution, what it was checked against and its certificate in a new folder.",
 )
-@click.option(
-    "--junit",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write the results as JUnit XML.",
-)
-@click.option(
-    "--sarif",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write what is wrong as SARIF 2.1.0, with file and line.",
-)
+@options.file_option("--junit", "Also write the results as JUnit XML.")
+@options.file_option("--sarif", "Also write what is wrong as SARIF 2.1.0, with file and line.")
 @click.option(
     "--github",
     is_flag=True,
     help="Also print annotations for GitHub, and a table into $GITHUB_STEP_SUMMARY.",
 )
-@click.option(
-    "--summary",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write a table of all results as Markdown.",
-)
+@options.file_option("--summary", "Also write a table of all results as Markdown.")
 @click.option(
     "--disturb",
     metavar="SPEC",
@@ -175,22 +224,10 @@ def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[s
 
 def tell(result: CheckResult) -> None:
     """Print one result for people."""
-    found = result.to_json()
-    title = result.problem or Path(result.path).name
     if result.error is not None:
         say_error(f"{result.path}: {result.error}")
         return
-    say_verdict(
-        title,
-        result.verdict,
-        reason=result.reason,
-        objective=found["objective"],
-        bound=found["bound"],
-        missing=found["missing"],
-        not_understood=found["not_understood"],
-        violations=found["violations"],
-        certificate=result.certificate,
-    )
+    say_verdict(result, result.problem or Path(result.path).name)
     if result.disturbance is not None:
         tell_disturbance(result.disturbance)
     if result.differences is not None:
@@ -226,10 +263,8 @@ def tell_table(results: Sequence[CheckResult]) -> None:
     say("")
     width = max(len(result.path) for result in results)
     for result in results:
-        goal = result.to_json()["objective"]
-        value = "" if goal["value"] is None else number(goal["value"], goal["unit"])
         state = "ok  " if result.code is exit_codes.ExitCode.FEASIBLE else f"({int(result.code)}) "
         verdict = result.verdict or ("error" if result.error else "no verdict")
-        say(clean(f"{state} {result.path:<{width}}  {verdict:<18} {value}"))
+        say(clean(f"{state} {result.path:<{width}}  {verdict:<18} {result.amount}"))
     good = sum(result.code is exit_codes.ExitCode.FEASIBLE for result in results)
     say(f"{good} of {len(results)} as they should be")

@@ -1,53 +1,326 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engiagent.agents.second import read_again
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
-from engiagent.cli.checked import CheckResult, of_certificate, without_plan
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.expert_checks import expert_result
-from engiagent.cli.judging import Judge
+from engiagent.cli.experts import (
+    ANSWER,
+    MAPPING,
+    absent_files,
+    against_bound,
+    numbers_astray,
+    quotes_astray,
+    stored_schedules,
+)
+from engiagent.cli.output import item_text, number, summary
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
-from engiagent.run.certify import with_gaps, without_schedule
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, is_run_folder, read_record
+from engiagent.readings import Reading as ProblemReading
+from engiagent.run.certify import certify, with_gaps, without_schedule
+from engiagent.run.folder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    MEETING,
+    PROBLEM,
+    is_run_folder,
+    read_record,
+)
 from engiagent.run.inputs import (
     EXPERT,
     PROBLEM_SUFFIXES,
     REQUIREMENTS,
+    against_answer,
+    name_of,
+    objectives,
     problem_beside,
+    problem_folder_of,
+    slots_of,
     stored_problem,
 )
-from engiagent.run.proofs import PLAIN
-from engiagent.run.reverify import compare
-from engiagent.run.stored import kept_schedule
+from engiagent.run.proofs import PLAIN, Proofs
+from engiagent.run.reverify import Difference, compare
+from engiagent.run.stages import computed, solve_program, static_findings
+from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
+from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.text.problem import PLANT_FILE
-from engiagent.verify.certificate import read_certificate
+from engiagent.verify.case import annotated_otherwise
+from engiagent.verify.certificate import Certificate, read_certificate
+from engiagent.verify.claims import Reading as TextReading
+from engiagent.verify.claims import verdict_line
 from engiagent.verify.disturbances import Disturbances, disturbances_of
+from engiagent.verify.foreign import Reading, load_mapping
+from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import Requirements, load_requirements
+from engiagent.verify.verdicts import USABLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """What a check of one path found.
+
+    Attributes
+    ----------
+    disagreements
+        With the stored answer.
+    differences
+        From the stored certificate; None when there was none to compare with.
+    """
+
+    path: str
+    code: ExitCode
+    problem: str | None = None
+    certificate: Mapping[str, Any] | None = None
+    verdict: str | None = None
+    reason: str | None = None
+    lacking: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] | None = None
+    error: str | None = None
+
+    def certified(self, key: str) -> Any:
+        """Return an entry of the certificate; None without one."""
+        return (self.certificate or {}).get(key)
+
+    @property
+    def violations(self) -> list[Any]:
+        """Broken requirements, then what the stored answer and the stored certificate say else."""
+        found = list(self.certified("violations") or ())
+        found += [
+            {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
+        ]
+        if self.differences is not None and not self.verified:
+            worst = next(d for d in self.differences if not d.allowed)
+            text = f"the stored certificate is not what the check gives now: {worst}"
+            found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
+        return found
+
+    @property
+    def objective(self) -> Mapping[str, Any] | None:
+        """Value, unit and sense."""
+        found: Mapping[str, Any] | None = self.certified("objective")
+        return found
+
+    @property
+    def amount(self) -> str:
+        """The objective for people; empty without one."""
+        goal = self.objective or {}
+        return "" if goal.get("value") is None else number(goal["value"], goal.get("unit"))
+
+    @property
+    def bound(self) -> float | None:
+        """The bound of the objective, in its unit."""
+        bound = self.certified("bound")
+        return bound.get("value") if isinstance(bound, Mapping) else None
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """What the problem does not give."""
+        return self.certified("missing") or self.lacking
+
+    @property
+    def not_understood(self) -> Sequence[str]:
+        """Sentences that nothing could examiner."""
+        return self.certified("not_understood") or ()
+
+    @property
+    def line(self) -> str | None:
+        """The verdict with the values that the user changed or gave."""
+        return verdict_line(self.certificate) if self.certificate is not None else self.verdict
+
+    @property
+    def open_points(self) -> list[str]:
+        """What is missing, what clashes, and what of the text nobody else has read."""
+        found = [*self.lacking, *(self.certified("missing") or ())]
+        found += self.certified("contradictions") or ()
+        found += (self.certified("reading") or {}).get("open") or ()
+        return list(dict.fromkeys(map(str, found)))
+
+    @property
+    def disturbance(self) -> Mapping[str, Any] | None:
+        """What the runs with disturbances found; None where there were none."""
+        levels = self.certified("levels") or {}
+        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
+        return found
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is a stored certificate that holds."""
+        return self.differences is not None and all(d.allowed for d in self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints for one path."""
+        run = self.path if is_run_folder(Path(self.path)) else None
+        found = summary(self, run=run, error=self.error, schema="engiagent-check/1")
+        if self.differences is not None:
+            found["verified"] = self.verified
+            found["differences"] = [difference.to_dict() for difference in self.differences]
+        return found
+
+
+def of_certificate(path: Path, certificate: Certificate) -> CheckResult:
+    """Return the result that a certificate is."""
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(certificate.verdict),
+        problem=certificate.problem,
+        certificate=certificate.to_dict(),
+        verdict=certificate.verdict,
+    )
+
+
+def without_plan(
+    path: Path, problem: str | None, reason: str, missing: tuple[str, ...] = ()
+) -> CheckResult:
+    """Return the result of a path without a plan: ill-posed where data are missing."""
+    verdict = "ill-posed" if missing else "undecided"
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(verdict),
+        problem=problem,
+        verdict=verdict,
+        reason=reason,
+        lacking=missing,
+    )
+
+
+def read_offline(path: Path, problem: Problem) -> CheckResult:
+    """Return what the plant block of a problem without a blueprint leaves open."""
+    from engiagent.readings.read import read
+
+    found = read(problem)
+    unclear = "undecided" if found.not_understood else None
+    posed = "ill-posed" if found.missing or found.contradictions else None
+    verdict = unclear or posed
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(verdict),
+        problem=problem.id,
+        verdict=verdict,
+        lacking=found.lacking,
+        reason="no blueprint of the experts; read by the offline engine",
+    )
 
 
 @dataclass(frozen=True)
-class Examiner(Judge):
+class Examiner:
     """Checks paths of every kind; the settings are the same for all of them.
 
     Attributes
     ----------
+    options
+        For problems and blueprints that have to be solved first.
+    solution, reading
+        Somebody's schedule, and how it is to be read.
+    out
+        A new folder in which the check of somebody's schedule is kept.
+    proofs
+        What is asked beyond the plain check.
+    disturb
+        What is to turn out another way in runs beside the check.
     certificate
         A stored certificate, which the result then has to be.
+    requirements, text, overrides
+        Of a run that is checked again: what an engine took from its text, what a new meeting of its
+        two readings shows, and the values that the user had set.
     seen
         The ids of the corpus problems looked at so far, and where each was.
     """
 
+    options: SolveOptions
+    solution: Path | None = None
+    reading: Reading | None = None
+    out: Path | None = None
+    proofs: Proofs = PLAIN
+    disturb: Disturbances | None = None
     certificate: Path | None = None
+    requirements: Requirements | None = None
+    text: TextReading | None = None
+    overrides: Mapping[str, str] | None = None
     seen: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def schedule(
+        self,
+        path: Path,
+        problem: Problem | None,
+        blueprint: Blueprint | None,
+        not_understood: tuple[str, ...] = (),
+        *,
+        folder: Path | None = None,
+        name: str | None = None,
+    ) -> CheckResult:
+        """Check somebody's schedule, and keep what it was checked against if that is asked for."""
+        assert self.solution is not None
+        folder = folder or problem_folder_of(path)
+        name = name or name_of(path)
+        certificate, said = self._certified(problem, self.solution, blueprint, folder, name)
+        certificate = with_gaps(certificate, not_understood)
+        if self.out is not None:
+            exact, solver = self.proofs.exact, self.proofs.second_solver
+            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, solver, said)
+            keep_check(self.out, certificate, kept, problem, blueprint, folder)
+        return of_certificate(path, certificate)
+
+    def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
+        """Solve a blueprint, or compute what it defines, and have the plan judged."""
+        folder = problem.folder if problem is not None else problem_folder_of(path)
+        beside, name = problem_folder_of(path), name_of(path)
+        if blueprint.kind == "definitions":
+            results = computed(blueprint, folder)
+            return of_certificate(
+                path, self._certified(problem, results, blueprint, beside, name)[0]
+            )
+        error = static_findings(expand(blueprint), folder).error
+        if error is not None:
+            raise error
+        program = compile_blueprint(blueprint, folder)
+        solution, account = solve_program(program, self.options)
+        solution = self.proofs.claimed(solution, program)
+        if account.status == "interrupted":
+            raise KeyboardInterrupt
+        certificate = self._certified(problem, solution, blueprint, beside, name)[0]
+        code = exit_codes.of_verdict(certificate.verdict, account.status)
+        reason = None if account.status == "optimal" else account.reason
+        return replace(of_certificate(path, certificate), code=code, reason=reason)
+
+    def _certified(
+        self,
+        problem: Problem | None,
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> tuple[Certificate, Opinion | None]:
+        """Return the certificate of a plan, and what a second solver says if one is asked."""
+        data = folder if problem is None else problem.folder
+        said = self.proofs.opinion(
+            problem, solution, blueprint, self.options, folder=data, name=name, mapping=self.reading
+        )
+        certificate = certify(
+            problem,
+            solution,
+            blueprint,
+            mapping=self.reading,
+            folder=folder,
+            name=name,
+            exact=self.proofs.exact,
+            opinion=said,
+            disturb=self.disturb,
+            requirements=self.requirements,
+            reading=self.text,
+            overrides=self.overrides,
+        )
+        return certificate, said
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
@@ -156,12 +429,11 @@ class Examiner(Judge):
             reading=kept.reading,
             proofs=proofs,
             requirements=kept.requirements,
-            text=None if kept.requirements else read_again(path, problem, blueprint, kept.path),
+            text=None if kept.requirements else _read_again(path, problem, blueprint, kept.path),
             overrides=recorded if isinstance(recorded, dict) else {},
+            disturb=self.disturb or _disturbances(path / CERTIFICATE),
         )
-        again = again.informed(problem, kept.path, blueprint, folder, name)
-        again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
-        certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)
+        certificate, _ = again._certified(problem, kept.path, blueprint, folder, name)
         return of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
@@ -206,18 +478,40 @@ class Examiner(Judge):
 
     def _foreign(self, path: Path, problem: Problem) -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
-        from engiagent.readings.read import read
-
-        expert = problem.expert
-        if expert is not None and (expert / BLUEPRINT).is_file():
-            return self.schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
-        if expert is not None and (expert / REQUIREMENTS).is_file():
-            return self.schedule(path, problem, None)
-        found = read(problem)
-        if found.blueprint is None or found.missing:
-            nothing = without_schedule(problem, found.blueprint, found.lacking, found.unclear)
+        blueprint, found = against(problem)
+        if found is None:
+            return self.schedule(path, problem, blueprint)
+        if blueprint is None or found.missing:
+            nothing = without_schedule(problem, blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
-        return self.schedule(path, problem, found.blueprint, found.unclear)
+        return self.schedule(path, problem, blueprint, found.unclear)
+
+
+def against(problem: Problem) -> tuple[Blueprint | None, ProblemReading | None]:
+    """Return the blueprint that a schedule from elsewhere is held to, beside annotations.
+
+    It is the experts', or that of the plant block or the stored reading, which comes with it.
+    """
+    from engiagent.readings.read import read
+
+    expert = problem.expert
+    if expert is not None and (expert / BLUEPRINT).is_file():
+        return Blueprint.load(expert / BLUEPRINT), None
+    if expert is not None and (expert / REQUIREMENTS).is_file():
+        return None, None
+    found = read(problem)
+    return found.blueprint, found
+
+
+def _read_again(
+    run: Path, problem: Problem | None, blueprint: Blueprint | None, schedule: Path
+) -> TextReading | None:
+    """Return what a new meeting of a run's two readings shows; None where it had one only."""
+    if not (run / MEETING).exists():
+        return None
+    from engiagent.agents.second import read_again  # here, for it brings the agents and solvers
+
+    return read_again(run, problem, blueprint, schedule)
 
 
 def _disturbances(path: Path) -> Disturbances | None:
@@ -226,3 +520,99 @@ def _disturbances(path: Path) -> Disturbances | None:
         return None
     text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")
     return disturbances_of(read_certificate(text, str(path)))
+
+
+def expert_result(
+    examiner: Examiner, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
+) -> CheckResult:
+    """Check that blueprint and answer of a corpus problem agree with the certificate."""
+    other = annotated_otherwise(problem)
+    if other is not None:
+        result = _of_another_text(examiner, path, problem, other)
+        astray = [f"the expert files are of another text: {other}"]
+        if (expert / BLUEPRINT).is_file():
+            astray += quotes_astray(Blueprint.load(expert / BLUEPRINT), problem.text)
+        return replace(result, code=ExitCode.VIOLATED, disagreements=tuple(astray))
+    disagreements: list[str] = []
+    if (expert / BLUEPRINT).is_file():
+        blueprint = Blueprint.load(expert / BLUEPRINT)
+        disagreements += quotes_astray(blueprint, problem.text)
+        try:
+            result = examiner.solved(path, problem, blueprint)
+        except MissingDataError as error:
+            missing = tuple(slots_of(blueprint, error.names))
+            result = without_plan(path, problem.id, str(error), missing)
+    else:
+        result = read_offline(path, problem)
+    disagreements += absent_files(expert)
+    disagreements += taken
+    if (expert / REQUIREMENTS).is_file():
+        stated = load_requirements(expert / REQUIREMENTS)
+        disagreements += numbers_astray(stated, problem)
+    if (expert / ANSWER).is_file():
+        content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
+        answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
+        disagreements += against_answer(
+            result.verdict,
+            result.certified("objective") or {},
+            result.lacking or result.missing,
+            answer,
+        )
+        disagreements += against_bound(result.verdict, result.certified("bound"), answer)
+        disagreements += stored(examiner, path, problem, expert, answer)
+    code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
+    return replace(result, code=code, disagreements=tuple(disagreements))
+
+
+def _of_another_text(examiner: Examiner, path: Path, problem: Problem, reason: str) -> CheckResult:
+    """Check what the stored reading makes of a text that the experts did not annotate.
+
+    Neither their requirements nor their answer belong to it.
+    """
+    from engiagent.readings.stored import reread
+
+    found = reread(problem)
+    assert found is not None  # it says what was annotated
+    if found.blueprint is None or found.not_understood:
+        gap = found.not_understood[0]
+        said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
+        return without_plan(path, problem.id, said)
+    try:
+        result = examiner.solved(path, problem, found.blueprint)
+    except MissingDataError as error:
+        missing = tuple(slots_of(found.blueprint, error.names))
+        return without_plan(path, problem.id, f"{reason}; {error}", missing)
+    return replace(result, reason=reason)
+
+
+def stored(
+    examiner: Examiner, path: Path, problem: Problem, expert: Path, answer: Any
+) -> Iterator[str]:
+    """Yield what is wrong with the schedules that are kept beside the answer."""
+    files = stored_schedules(expert)
+    if not files:
+        return
+    reading: Reading | None = None
+    if (expert / MAPPING).is_file():
+        reading = load_mapping(expert / MAPPING)
+    blueprint = expert / BLUEPRINT
+    given = Blueprint.load(blueprint) if blueprint.is_file() else None
+    for file in files:
+        again = replace(examiner, solution=file, reading=reading, out=None)
+        found = again.schedule(path, problem, given)
+        yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
+
+
+def against_schedule(result: CheckResult, answer: Any) -> Iterator[str]:
+    """Yield a sentence for everything in which a stored schedule differs from the answer.
+
+    A schedule on its own may prove no optimum, so that ``feasible`` is as good as ``certified``.
+    """
+    if result.verdict not in USABLE:
+        reasons = [item_text(item) for item in result.certified("violations") or ()]
+        yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])
+        return
+    expected = answer.get("objective") if isinstance(answer, dict) else None
+    if isinstance(expected, dict) and expected.get("value") is not None:
+        found = result.certified("objective") or {}
+        yield from objectives(found, expected, answer.get("relative_tolerance"))

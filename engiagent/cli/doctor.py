@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from engiagent import __version__
+from engiagent.cli import options
 from engiagent.cli.output import print_json
 from engiagent.solvers.registry import BACKENDS, adapter
 
@@ -17,7 +18,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def doctor(as_json: bool) -> int:
     """Look at the installation and try a solve.
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import click
 
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import PROBLEM, parse_settings
 from engiagent.cli.output import clean, print_json, say
-from engiagent.cli.places import PROBLEM
-from engiagent.cli.run import parse_settings
 from engiagent.explain import Explanation
 from engiagent.explain import explain as explained
 from engiagent.explain.text import lines_of
@@ -26,14 +25,8 @@ _STYLES = {
 
 @click.command(epilog=exit_codes.table())
 @click.argument("source", type=PROBLEM)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Give a missing value of a problem or replace one; repeatable.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.settings("Give a missing value of a problem or replace one")
+@options.as_json
 @click.option("--backend", metavar="NAME", help="The solver, as highs or scip.")
 @click.option("--gap", type=click.FloatRange(min=0), help="Relative gap of a branch and bound.")
 @click.option(

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from engiagent.blueprint import Blueprint
+from engiagent.cli import options
+from engiagent.cli.options import limits, solve_options
 from engiagent.cli.output import number, print_json, say
-from engiagent.cli.run import limits, solve_options
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.run.inputs import problem_folder_of
@@ -21,7 +22,7 @@ from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitr
 from engiagent.study.economics.prices import read_prices
 from engiagent.study.economics.tariffs import read_urdb, with_tariff
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+as_json_option = options.as_json
 rate_option = click.option("--rate", type=float, required=True, help="Interest a year, as 0.08.")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.output import say
 from engiagent.errors import EngiagentError
 
@@ -15,11 +15,8 @@ from engiagent.errors import EngiagentError
     metavar="HOST:PORT",
     help="Serve streamable HTTP there, as 127.0.0.1:8765, instead of standard input and output.",
 )
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The token that HTTP clients must bring; needed beyond this machine.",
+@options.file_option(
+    "--token-file", "The token that HTTP clients must bring; needed beyond this machine."
 )
 @click.option(
     "--allow-host",

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from engiagent.agents.memory import Memory, Rate, default_path
+from engiagent.cli import options
 from engiagent.cli.output import clean, print_json, say
 from engiagent.errors import EngiagentError
 
@@ -25,7 +26,7 @@ def memory() -> None:
 
 @memory.command("show")
 @_FILE
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def show(path: Path | None, as_json: bool) -> None:
     """Show how often each agent mended each kind of fault, with Wilson's interval at 95 %."""
     store = _memory(path)

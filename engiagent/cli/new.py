@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
+from engiagent.cli import options
+from engiagent.cli.options import parse_settings
 from engiagent.cli.output import clean, print_json, say
-from engiagent.cli.run import parse_settings
 from engiagent.cli.scaffold import Template, fill, templates, write
 from engiagent.errors import InputError
 
@@ -14,16 +15,10 @@ from engiagent.errors import InputError
 @click.command()
 @click.argument("template", required=False)
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A value of the template, as capacity=400; repeatable.",
-)
+@options.settings("A value of the template, as capacity=400")
 @click.option("--list", "listing", is_flag=True, help="List templates with their values.")
 @click.option("--dry-run", is_flag=True, help="Print the text and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def new(
     template: str | None,
     folder: Path | None,

@@ -5,7 +5,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -18,16 +18,49 @@ LOUDNESS = "engiagent.loudness"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+class Judged(Protocol):
+    """What every command knows of a verdict, whatever it looked at."""
+
+    @property
+    def problem(self) -> str | None:
+        """The problem's id."""
+
+    @property
+    def verdict(self) -> str | None:
+        """The certificate's."""
+
+    @property
+    def reason(self) -> str | None:
+        """What led to it."""
+
+    @property
+    def objective(self) -> Mapping[str, Any] | None:
+        """Value, unit and sense."""
+
+    @property
+    def bound(self) -> float | None:
+        """Of the objective, in its unit."""
+
+    @property
+    def missing(self) -> Sequence[Any]:
+        """What the problem does not give."""
+
+    @property
+    def not_understood(self) -> Sequence[Any]:
+        """Sentences that nothing could judge."""
+
+    @property
+    def violations(self) -> Sequence[Any]:
+        """Broken requirements."""
+
+    @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """The whole certificate as JSON."""
+
+
 def summary(
+    found: Judged | None = None,
     *,
-    problem: str | None = None,
-    verdict: str | None = None,
-    objective: Mapping[str, Any] | None = None,
-    bound: float | None = None,
-    missing: Sequence[Any] = (),
-    not_understood: Sequence[Any] = (),
-    violations: Sequence[Any] = (),
-    certificate: Mapping[str, Any] | None = None,
     run: str | None = None,
     error: str | None = None,
     cases: Sequence[Any] = (),
@@ -35,20 +68,21 @@ def summary(
     further: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
-    goal, claims = objective or {}, certificate or {}
+    goal = (found.objective if found is not None else None) or {}
+    claims = (found.certificate if found is not None else None) or {}
     result: dict[str, Any] = {
         "schema": schema,
-        "problem": problem,
-        "verdict": verdict,
+        "problem": found and found.problem,
+        "verdict": found and found.verdict,
         "plan": claims.get("plan"),
         "reading": claims.get("reading"),
         "overrides": list(claims.get("overrides") or ()),
         "objective": {key: goal.get(key) for key in ("value", "unit", "sense")},
-        "bound": bound,
-        "missing": list(missing),
+        "bound": found and found.bound,
+        "missing": list(found.missing) if found is not None else [],
         "contradictions": list(claims.get("contradictions") or ()),
-        "not_understood": list(not_understood),
-        "violations": list(violations),
+        "not_understood": list(found.not_understood) if found is not None else [],
+        "violations": list(found.violations) if found is not None else [],
         "run": run,
         **(further or {}),
     }

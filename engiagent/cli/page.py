@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import click
 
 from engiagent.cli.app import app
-from engiagent.cli.dressing import tree
-from engiagent.cli.examples import EXAMPLES
+from engiagent.cli.help import EXAMPLES, tree
 from engiagent.cli.settings import SETTINGS
 
 _HEAD = """\

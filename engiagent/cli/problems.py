@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from engiagent.cli import options
 from engiagent.cli.output import clean, print_json, say
 from engiagent.text import Problem, corpus_root, find_problems, locate
 
@@ -14,7 +15,7 @@ def problems() -> None:
 
 
 @problems.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def list_problems(as_json: bool) -> None:
     """List the corpus."""
     root = corpus_root()
@@ -43,7 +44,7 @@ def list_problems(as_json: bool) -> None:
 
 @problems.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show the problem NAME, as 'problems list' prints it, or by its id or path."""
     problem = find_problem(name)

@@ -1,6 +1,5 @@
 """``engiagent run`` and ``engiagent solve``."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import click
 
 from engiagent.agents.routing import Policy
 from engiagent.agents.team import Guidance
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.engines import (
     ENGINE_OPTIONS,
     asking_again,
@@ -20,91 +19,29 @@ from engiagent.cli.engines import (
     guidance_of,
     problem_of,
     rehearse,
+    rehearse_blueprint,
+    rehearse_problem,
+    tell,
     without_settings,
 )
+from engiagent.cli.options import (
+    PROBLEM,
+    further_proofs,
+    limits,
+    outputs,
+    parse_settings,
+    solve_options,
+)
 from engiagent.cli.output import number, print_json, say, say_error, say_items, summary
-from engiagent.cli.places import PROBLEM
-from engiagent.cli.progress import observers
-from engiagent.cli.rehearsal import rehearse_blueprint, rehearse_problem, tell
-from engiagent.cli.verdicts import say_verdict
+from engiagent.cli.verdicts import observers, say_verdict
 from engiagent.run.folder import read_record
 from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import Proofs
-from engiagent.solvers.result import SolveOptions
-
-
-def limits(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every command with a solve takes; they arrive as keywords."""
-    positive = click.FloatRange(min=0, min_open=True)
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option(
-            "--speed", is_flag=True, help="Let a faster method answer, with a larger proven gap."
-        ),
-        click.option(
-            "--solver-log", type=click.Path(), metavar="FILE", help="Keep the solver's own log."
-        ),
-        click.option("--seed", type=click.IntRange(min=0), help="Of the solver's random choices."),
-        click.option("--threads", type=click.IntRange(min=1), help="The most threads to use."),
-        click.option(
-            "--gap", type=click.FloatRange(min=0), help="Relative gap that ends a branch and bound."
-        ),
-        click.option(
-            "--backend", metavar="NAME", help="The solver, as highs, scip or pyomo:ipopt."
-        ),
-        click.option(
-            "--memory-limit",
-            type=positive,
-            metavar="MB",
-            help="What the solver may take beyond its process with libraries loaded.",
-        ),
-        click.option("--time-limit", type=positive, metavar="S", help="Wall-clock limit."),
-    ):
-        command = option(command)
-    return command
-
-
-def further_proofs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for what a certificate can say beyond the plain check."""
-    for option in (
-        click.option(
-            "--second-solver",
-            metavar="NAME",
-            help="Also have highs, scip or scipy solve what is stated, and report if they agree.",
-        ),
-        click.option(
-            "--exact", is_flag=True, help="Also check in rational arithmetic; linear parts only."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where the run folder goes and what is told of the run."""
-    for option in (
-        click.option("--explain", is_flag=True, help="Print which solver was chosen, and why."),
-        click.option("--force", is_flag=True, help="Replace an earlier run in DIR."),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Run folder, new or empty; by default a new one below runs/.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("problem", type=PROBLEM, required=False)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Give a missing value or replace one, as battery.charge_efficiency=0.95; repeatable.",
-)
+@options.settings()
 @engines
 @outputs
 @further_proofs
@@ -211,34 +148,6 @@ def solve(
     return finish(outcome, as_json, explain=explain)
 
 
-def solve_options(
-    memory_limit: float | None = None, solver_log: str | None = None, **given: Any
-) -> SolveOptions:
-    """Return the solver's options of a command; what was not given keeps its default."""
-    named = {"memory_limit_mb": memory_limit, "log": solver_log, **given}
-    return SolveOptions(**{name: value for name, value in named.items() if value is not None})
-
-
-def parse_settings(
-    settings: tuple[str, ...],
-    option: str = "--set",
-    example: str = "battery.charge_efficiency=0.95",
-) -> dict[str, str]:
-    """Return ``name=value`` pairs as a dictionary; a name may come only once."""
-    result: dict[str, str] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        name, value = name.strip(), value.strip()
-        if not (equals and name and value):
-            raise click.BadParameter(
-                f"{setting!r} is no pair; write as {example}", param_hint=option
-            )
-        if name in result:
-            raise click.BadParameter(f"{name} is set twice", param_hint=option)
-        result[name] = value
-    return result
-
-
 def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     """Print how a run ended and return its exit code."""
     if explain and outcome.choice is not None:
@@ -252,17 +161,7 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     if outcome.error is not None:
         say_error(f"engiagent: {outcome.error}")
     else:
-        say_verdict(
-            outcome.problem,
-            outcome.verdict,
-            reason=outcome.reason,
-            objective=outcome.objective,
-            bound=outcome.bound,
-            missing=outcome.missing,
-            not_understood=outcome.not_understood,
-            violations=outcome.violations,
-            certificate=outcome.certificate,
-        )
+        say_verdict(outcome)
     layers = ((outcome.certificate or {}).get("versions") or {}).get("sandbox")
     if layers is not None:
         say(f"  sandbox    {layers}")
@@ -279,14 +178,7 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
         error = outcome.reason or str(outcome.error) if failed else None
         print_json(
             summary(
-                problem=outcome.problem,
-                verdict=outcome.verdict,
-                objective=outcome.objective,
-                bound=outcome.bound,
-                missing=outcome.missing,
-                not_understood=outcome.not_understood,
-                violations=outcome.violations,
-                certificate=outcome.certificate,
+                outcome,
                 run=str(outcome.folder),
                 error=error,
                 cases=outcome.cases,

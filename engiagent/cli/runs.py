@@ -10,10 +10,10 @@ from typing import Any, Final
 import click
 
 from engiagent import report
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.engines import ENGINE_OPTIONS
+from engiagent.cli.options import RUN
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_items
-from engiagent.cli.places import RUN
 from engiagent.cli.run import resumed
 from engiagent.io.files import write_atomic
 from engiagent.run.folder import read_record, remove_run
@@ -22,7 +22,7 @@ from engiagent.run.listing import RunSummary, find_runs, summarise
 FOLDER: Final = "runs"
 STATES: Final = ("running", "done", "failed", "interrupted", "stopped", "unreadable")
 ENDED_BADLY: Final = ("failed", "interrupted", "stopped")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_json = options.as_json
 _folder = click.argument(
     "folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, required=False
 )
@@ -140,12 +140,7 @@ def resume(run: Path, as_json: bool) -> int:
 
 @runs.command("compare")
 @click.argument("chosen", metavar="RUN RUN...", type=RUN, nargs=-1, required=True)
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write a page of them side by side, with charts.",
-)
+@options.file_option("--html", "Also write a page of them side by side, with charts.")
 @_json
 def compare(chosen: tuple[Path, ...], html: Path | None, as_json: bool) -> int:
     """Say what two to six runs differ in: inputs, model, schedule, verdict, objective.

@@ -3,18 +3,17 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
+from engiagent.cli.checking import CheckResult, against, of_certificate
+from engiagent.cli.options import PROBLEM
 from engiagent.cli.output import print_json, say, summary
-from engiagent.cli.places import PROBLEM
 from engiagent.cli.verdicts import say_verdict
 from engiagent.io.files import open_inside
 from engiagent.run.certify import with_gaps
-from engiagent.run.folder import BLUEPRINT, REQUIREMENTS
 from engiagent.run.sandbox.limits import Limits
 from engiagent.run.sandbox.running import layers
 from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
@@ -30,7 +29,7 @@ def sandbox() -> None:
 
 
 @sandbox.command(epilog=exit_codes.table())
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def probe(as_json: bool) -> int:
     """Say which guarantees this machine gives, found by confining a process.
 
@@ -57,11 +56,9 @@ def probe(as_json: bool) -> int:
 @sandbox.command(epilog=exit_codes.table())
 @click.argument("script", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("problem", type=PROBLEM)
-@click.option(
+@options.file_option(
     "--blueprint",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Check against this blueprint; by default the expert's, or that of the plant block.",
+    "Check against this blueprint; by default the expert's, or that of the plant block.",
 )
 @click.option(
     "--out",
@@ -88,7 +85,7 @@ def probe(as_json: bool) -> int:
 @click.option(
     "--unsafe", is_flag=True, help="Run it also where the machine cannot hold it in its folder."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def run(
     script: Path,
     problem: Path,
@@ -121,19 +118,11 @@ def run(
 
 
 def _against(problem: Problem) -> tuple[Blueprint | None, tuple[str, ...]]:
-    """Return what a schedule is held to beside annotations, and what of the text is open.
-
-    It is the expert's blueprint, or that of the plant block or of the stored reading.
-    """
-    expert = problem.expert
-    if expert is not None and (expert / BLUEPRINT).is_file():
-        return Blueprint.load(expert / BLUEPRINT), ()
-    if expert is not None and (expert / REQUIREMENTS).is_file():
-        return None, ()
-    from engiagent.readings.read import read
-
-    found = read(problem)
-    return (None if found.missing else found.blueprint), (*found.lacking, *found.unclear)
+    """Return what a schedule is held to beside annotations, and what of the text is open."""
+    blueprint, found = against(problem)
+    if found is None:
+        return blueprint, ()
+    return (None if found.missing else blueprint), (*found.lacking, *found.unclear)
 
 
 def _keep(
@@ -154,39 +143,19 @@ def _keep(
 
 def _tell(found: ScriptSolution, problem: Problem, as_json: bool) -> int:
     """Print what became of a script and return the exit code."""
-    result, certificate = found.result, found.certificate
-    shown: dict[str, Any] = {} if certificate is None else certificate.to_dict()
-    verdict, goal, bound = shown.get("verdict"), shown.get("objective"), shown.get("bound")
-    code = exit_codes.of_verdict(verdict)
-    if certificate is None:
+    result = found.result
+    if found.certificate is None:
         limited = result.status == "limit"
         code = exit_codes.ExitCode.LIMIT if limited else exit_codes.ExitCode.UNDECIDED
+        shown = CheckResult(path="", code=code, problem=problem.id)
         say(f"{problem.id}: no schedule: {result.reason}", "bold red")
         for line in result.output.strip().splitlines()[-_SHOWN:]:
             say(f"  {line}")
     else:
-        say_verdict(
-            problem.id,
-            verdict,
-            objective=goal,
-            bound=(bound or {}).get("value"),
-            missing=certificate.missing,
-            not_understood=certificate.not_understood,
-            violations=certificate.violations,
-            certificate=shown,
-        )
+        shown = replace(of_certificate(Path(), found.certificate), problem=problem.id)
+        say_verdict(shown)
     say(f"  sandbox    {result.layers}")
     if as_json:
-        value = summary(
-            problem=problem.id,
-            verdict=verdict,
-            objective=goal,
-            bound=(bound or {}).get("value"),
-            missing=shown.get("missing") or (),
-            not_understood=shown.get("not_understood") or (),
-            violations=shown.get("violations") or (),
-            certificate=shown,
-            error=result.reason if certificate is None else None,
-        )
-        print_json({**value, "sandbox": str(result.layers), "exit_code": int(code)})
-    return int(code)
+        value = summary(shown, error=result.reason if found.certificate is None else None)
+        print_json({**value, "sandbox": str(result.layers), "exit_code": int(shown.code)})
+    return int(shown.code)

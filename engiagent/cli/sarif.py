@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from engiagent import __version__
 from engiagent.blueprint.explanations import Explanation, explanations
-from engiagent.cli.checked import CheckResult
-from engiagent.cli.complaints import RULES, complaints
+from engiagent.cli.checking import CheckResult
+from engiagent.cli.ci import RULES, complaints
 from engiagent.cli.findings import Finding, LintedFile
 from engiagent.io.jsonplaces import Region
 

@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import PROBLEM, limits, parse_settings, solve_options
 from engiagent.cli.output import number, print_json, say
-from engiagent.cli.places import PROBLEM
-from engiagent.cli.progress import moving_line
-from engiagent.cli.run import limits, parse_settings, solve_options
+from engiagent.cli.verdicts import moving_line
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
@@ -69,13 +68,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--show", multiple=True, metavar="EXPR", help="Also report an expression; repeatable."
         ),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Give a problem's missing value, as run --set does; repeatable.",
-        ),
+        options.settings("Give a problem's missing value, as run --set does"),
         click.argument("source", type=PROBLEM, metavar="PROBLEM|BLUEPRINT"),
     ):
         command = option(command)

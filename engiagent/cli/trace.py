@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from engiagent.agents.calls import kept_calls
-from engiagent.cli import exit_codes
+from engiagent.cli import exit_codes, options
 from engiagent.cli.output import clean, print_json
 from engiagent.run.folder import read_record, read_trace
 from engiagent.tools import replay
@@ -23,7 +23,7 @@ Line = Mapping[str, Any]
 @click.option(
     "--again", is_flag=True, help="Make the run's tool calls again, and compare every answer."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def trace(run: Path, again: bool, as_json: bool) -> int:
     """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went.
 

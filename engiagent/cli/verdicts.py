@@ -1,51 +1,44 @@
-"""A verdict and what belongs to it, as lines for people."""
+"""What is told of a run: how far it is, and its verdict with what belongs to it, as lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from engiagent.cli.output import number, say, say_items
+from engiagent.cli.output import Judged, clean, console, loudness, number, say, say_items
 from engiagent.run import certify
 from engiagent.run.certify import not_shown
+from engiagent.run.folder import StageEvent
 from engiagent.run.proofs import proof_lines
+from engiagent.run.stages import progress_text
+from engiagent.solvers.result import Progress
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
 from engiagent.verify.verdicts import VERDICTS
 
 
-def say_verdict(
-    title: str,
-    verdict: str | None,
-    *,
-    reason: str | None = None,
-    objective: Mapping[str, Any] | None = None,
-    bound: float | None = None,
-    missing: Sequence[Any] = (),
-    not_understood: Sequence[Any] = (),
-    violations: Sequence[Any] = (),
-    certificate: Mapping[str, Any] | None = None,
-) -> None:
-    """Print a verdict and what belongs to it."""
-    found = certificate or {}
+def say_verdict(judged: Judged, title: str | None = None) -> None:
+    """Print a verdict and what belongs to it, under the problem's id where there is no title."""
+    found, verdict = judged.certificate or {}, judged.verdict
     known = VERDICTS.get(verdict or "")
     changed = overrides_line(found)
-    line = f"{title}: {verdict or 'no verdict'}{f' {changed}' if changed else ''}"
+    line = f"{title or judged.problem}: {verdict or 'no verdict'}{f' {changed}' if changed else ''}"
     say(line, "bold" if known is None else known.colour)
-    goal = objective or {}
+    goal, bound = judged.objective or {}, judged.bound
     if goal.get("value") is not None:
         line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
         say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
     stated = found.get("objective")
     if isinstance(stated, Mapping) and (over := scenario_line(stated)):
         say(f"  scenarios  {over}")
-    for name, text in (("plan", plan_line(found)), ("reading", reading_line(found))):
+    rows = {"plan": plan_line(found), "reading": reading_line(found), "reason": judged.reason}
+    for name, text in rows.items():
         if text:
             say(f"  {name:<10} {text}")
-    if reason:
-        say(f"  reason     {reason}")
-    say_items("missing", missing)
+    say_items("missing", judged.missing)
     say_items("clash", found.get("contradictions") or ())
-    say_items("not understood", not_understood)
-    say_items("violated", violations)
-    if verdict in ("feasible", "solved", "undecided") and not missing and not not_understood:
+    say_items("not understood", judged.not_understood)
+    say_items("violated", judged.violations)
+    doubtful = verdict in ("feasible", "solved", "undecided")
+    if doubtful and not judged.missing and not judged.not_understood:
         say_items("open" if verdict == "solved" else "not shown", not_shown(found))
     say_items("tightest", tightest(found))
     say_items("executed", certify.executed(found))
@@ -72,3 +65,66 @@ def tightest(certificate: Mapping[str, Any]) -> list[str]:
         f"{f' at {tight.where}' if tight.where else ''}"
         for tight in certify.tightest(certificate)
     ]
+
+
+EVERY = 5.0
+"""How often --verbose tells how far a solver has come. [s]"""
+
+OnStage = Callable[["StageEvent"], None]
+OnSolve = Callable[["Progress"], None]
+
+
+@contextmanager
+def observers() -> Iterator[tuple[OnStage | None, OnSolve | None]]:
+    """Give observers of a run: none when nobody looks, a moving line on a terminal."""
+    if loudness() == "verbose":
+        yield _stage_line, _solve_lines()
+        return
+    with moving_line() as show:
+        if show is None:
+            yield None, None
+            return
+
+        def on_event(event: StageEvent) -> None:
+            if event.kind == "start":
+                show(f"{event.stage} …")
+
+        def on_progress(progress: Progress) -> None:
+            show(progress_text(progress))
+
+        yield on_event, on_progress
+
+
+@contextmanager
+def moving_line() -> Iterator[Callable[[str], None] | None]:
+    """Give a function that replaces a line on the terminal; None without one, or when quiet."""
+    screen = console()
+    if not screen.is_terminal or loudness() == "quiet":
+        yield None
+        return
+    with screen.status("starting") as status:
+        yield lambda text: status.update(clean(text))
+
+
+def _stage_line(event: StageEvent) -> None:
+    if event.kind == "start":
+        say(f"  {event.stage} …")
+    elif event.kind == "end":
+        ended = f", {event.text}" if event.text else ""
+        say(f"  {event.stage}: {event.seconds or 0.0:.2f} s{ended}")
+    else:
+        say(f"  {event.stage}: {event.text}")
+
+
+def _solve_lines() -> OnSolve:
+    """Return an observer that says a line now and then."""
+    last = -EVERY
+
+    def on_progress(progress: Progress) -> None:
+        nonlocal last
+        if progress.elapsed - last < EVERY:
+            return
+        last = progress.elapsed
+        say(f"  {progress_text(progress)}")
+
+    return on_progress

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
+from engiagent.cli import options
 from engiagent.cli.output import print_json, say
 from engiagent.errors import InputError
 from engiagent.io.weather import read_weather, write_series
@@ -24,7 +25,7 @@ from engiagent.io.weather import read_weather, write_series
     type=click.Path(path_type=Path, dir_okay=False),
     help="CSV file to write; without it the file's contents are listed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def weather(
     file: Path,
     start: str | None,

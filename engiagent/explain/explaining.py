@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
@@ -22,14 +22,11 @@ from engiagent.formulations.program import Program
 from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, is_run_folder, read_record
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.run.stages import choice_of
+from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solution import load_arrays
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
-
-if TYPE_CHECKING:
-    import xarray
-
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""
@@ -179,12 +176,12 @@ def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanati
     if not (path / SOLUTION).is_file():
         return _solved(given, options, seconds)
     given = _expanded(given)
-    found = explain_stored(given, load_solution(path / SOLUTION), seconds=seconds)
+    found = explain_stored(given, load_arrays(path / SOLUTION), seconds=seconds)
     return _solved(given, options, seconds) if found is None else found
 
 
 def explain_stored(
-    given: Given, solution: "xarray.Dataset", *, seconds: float = 0.0
+    given: Given, solution: AnySolution, *, seconds: float = 0.0
 ) -> Explanation | None:
     """Explain a plan as it was stored; None where it is none, or not known to be the best.
 

@@ -1,19 +1,18 @@
 """A plan as it was stored, back as arrays in the order of a program's columns and rows."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from engiagent.formulations.program import Block, Program
 from engiagent.formulations.values import Floats
+from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import row_names
 
-if TYPE_CHECKING:
-    import xarray
 
-
-def stored_result(program: Program, solution: "xarray.Dataset") -> SolverResult | None:
+def stored_result(program: Program, solution: AnySolution) -> SolverResult | None:
     """Return the plan and the multipliers of a solution file; None where it holds no plan.
 
     What lowering put into the program is not stored; such columns and rows are NaN.
@@ -23,7 +22,7 @@ def stored_result(program: Program, solution: "xarray.Dataset") -> SolverResult 
         return None
     rows = list(zip(row_names(program), program.rows, strict=True))
     plain = [(name, block) for name, block in rows if not block.generated]
-    account: dict[str, Any] = solution.attrs
+    account: Mapping[str, Any] = solution.attrs
     x = _gathered(solution, "", named, program.column_count)
     if x is None:
         return None
@@ -44,7 +43,7 @@ def stored_result(program: Program, solution: "xarray.Dataset") -> SolverResult 
 
 
 def _gathered(
-    solution: "xarray.Dataset", prefix: str, blocks: list[tuple[str, Any]], size: int
+    solution: AnySolution, prefix: str, blocks: list[tuple[str, Any]], size: int
 ) -> Floats | None:
     """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
     result = np.full(size, np.nan)

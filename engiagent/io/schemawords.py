@@ -1,5 +1,7 @@
 """JSON Schemas (draft 2020-12) from a few words."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 Json = dict[str, Any]
@@ -11,6 +13,16 @@ COUNT: Final[Json] = {"type": "integer", "minimum": 0}
 NUMBER: Final[Json] = {"type": "number"}
 OBJECT: Final[Json] = {"type": "object"}
 ANY: Final[Json] = {}
+_PLAIN: Final[Mapping[str, Json]] = {
+    "text": TEXT,
+    "flag": FLAG,
+    "count": COUNT,
+    "integer": {"type": "integer"},
+    "number": NUMBER,
+    "object": OBJECT,
+    "any": ANY,
+    "null": {"type": "null"},
+}
 
 
 def list_of(item: Json) -> Json:
@@ -52,6 +64,54 @@ def output(name: str, title: str, required: Json, optional: Json | None = None) 
         "title": title,
         **record({"schema": const, **required}, optional),
     }
+
+
+def fields(text: str, words: Mapping[str, Json] = MappingProxyType({})) -> tuple[Json, Json]:
+    """Return the fields that lines describe: those that are always there, and the others.
+
+    A line is ``name: kind; description``, with ``name?`` for a field that may be absent. Kinds are
+    ``text``, ``flag``, ``count``, ``integer``, ``number``, ``object`` and ``any``, ``list of`` and
+    ``by name`` with what follows, ``one of a, b, null``, several with `` or `` between them, and
+    ``record`` (``record+`` where there may be more), whose fields follow with a deeper indentation.
+
+    Parameters
+    ----------
+    words
+        Further kinds by name.
+
+    Examples
+    --------
+    >>> fields("rates: list of number; as fractions a year")[0]["rates"]["items"]
+    {'type': 'number'}
+    """
+    required: Json = {}
+    optional: Json = {}
+    lines = [line for line in text.splitlines() if line.strip()]
+    depth = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    while lines:
+        name, _, rest = lines.pop(0).strip().partition(": ")
+        kind, _, about = rest.partition("; ")
+        below = []
+        while lines and len(lines[0]) - len(lines[0].lstrip()) > depth:
+            below.append(lines.pop(0))
+        found = _kind(kind, "\n".join(below), words)
+        group = optional if name.endswith("?") else required
+        group[name.removesuffix("?")] = said(found, about) if about else found
+    return required, optional
+
+
+def _kind(kind: str, below: str, words: Mapping[str, Json]) -> Json:
+    if kind.startswith("one of "):
+        values = kind.removeprefix("one of ").split(", ")
+        return {"enum": [None if value == "null" else value for value in values]}
+    for beginning, make in (("list of ", list_of), ("by name ", by_name)):
+        if kind.startswith(beginning):
+            return make(_kind(kind.removeprefix(beginning), below, words))
+    if " or " in kind:
+        return {"anyOf": [_kind(part, below, words) for part in kind.split(" or ")]}
+    if kind.startswith("record"):
+        return record(*fields(below, words), more=kind.endswith("+"))
+    return {**_PLAIN, **words}[kind]
 
 
 TEXTS: Final = list_of(TEXT)

@@ -206,14 +206,14 @@ class Blueprint(PlainBlueprint):
     ) -> Solution:
         data = self.home.data
         if self.kind == "definitions":
-            return Solution(self, computed(self.plain, data))
+            return Solution(self, computed(self.plain, data).to_xarray())
         expanded = self.expanded.plain
         found = static_findings(expanded, data)
         if found.error is not None:
             raise found.error
         program = compile_blueprint(expanded, self.home.folder)
-        dataset, result = solve_program(program, options, on_progress, cancel=cancel)
-        return Solution(self, PLAIN.claimed(dataset, program), program, result)
+        arrays, result = solve_program(program, options, on_progress, cancel=cancel)
+        return Solution(self, PLAIN.claimed(arrays, program).to_xarray(), program, result)
 
     def run(
         self,

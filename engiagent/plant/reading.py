@@ -14,8 +14,7 @@ from engiagent.plant.horizon import RULES, Files, read_horizon
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import PlantError, Source, entries, find_source, nearest, text_of
 from engiagent.plant.statement import COST, PROFIT, Statement
-from engiagent.plant.terms import Term, translated
-from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.plant.values import Quantity, Term, ValueFormError, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
 from engiagent.text.frontmatter import Node

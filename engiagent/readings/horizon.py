@@ -11,10 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.timeaxis import parse_step, utc_offsets
-from engiagent.readings.alignment import sentence_at
+from engiagent.readings.alignment import sentence_at, unlike
 from engiagent.readings.moving import Json, Move, Pair, flat, is_number
 from engiagent.readings.reading import Gap
-from engiagent.readings.shapes import unlike
 from engiagent.text.parts import Quantity
 from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.sources import all_leaves

@@ -22,9 +22,8 @@ from engiagent.blueprint.grammar import (
     parse,
     references,
 )
-from engiagent.readings.alignment import Alignment, in_si, sentence_at
+from engiagent.readings.alignment import Alignment, in_si, sentence_at, sign_lost
 from engiagent.readings.reading import Gap
-from engiagent.readings.shapes import sign_lost
 from engiagent.text.parts import Quantity, Span
 from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.figures import without_counts

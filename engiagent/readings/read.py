@@ -1,4 +1,4 @@
-"""The one way from a problem to a blueprint without a language model."""
+"""The one way from a problem to a blueprint without a language model, and the claim it supports."""
 
 import re
 from collections.abc import Mapping
@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.expansion import expand
 from engiagent.plant import read_plant
+from engiagent.plant.source import find_source
 from engiagent.readings.reading import Gap, Missing, Reading
-from engiagent.readings.stored import reread
+from engiagent.readings.stored import reread, stored_reading
 from engiagent.run.edits import set_value
 from engiagent.text import Problem
+from engiagent.verify.claims import Reading as Claim
 
 _QUANTITY: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*)?", re.DOTALL)
 NOTHING_STORED: Final = (
@@ -122,3 +125,34 @@ def _without_value(blueprint: Blueprint) -> list[Missing]:
         reason = f"{parameter.description or name} has no value; give it in {parameter.unit or '1'}"
         found.append(Missing(component, quantity, f"{reason} with {setting}"))
     return found
+
+
+def claim_of(
+    problem: Problem, blueprint: Blueprint, overrides: Mapping[str, str] | None = None
+) -> Claim | None:
+    """Return the claim of a plant block or a stored reading for a blueprint.
+
+    Parameters
+    ----------
+    overrides
+        The values that the user has set beside the text.
+
+    Returns
+    -------
+    None where neither lies beside the problem, or the blueprint says something else.
+    """
+    try:
+        stated = find_source(problem) is not None
+        stored = None if stated else stored_reading(problem)
+        if not stated and stored is None:
+            return None
+        found = read(problem, overrides).blueprint
+        if found is None or expand(found).core != expand(blueprint).core:
+            return None
+    except EngiagentError:
+        return None  # whoever reads the problem for its blueprint is told what is wrong
+    if stored is None:
+        return Claim("stated", "plant block", problem.path.name)
+    accepted = stored.accepted
+    by = f"{accepted['by']}, read again by rule"
+    return Claim(accepted["grade"], by, stored.path.name, tuple(accepted.get("open", ())))

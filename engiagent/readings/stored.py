@@ -18,14 +18,55 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.readings.alignment import Alignment, Difference, PlainText, align
-from engiagent.readings.form import reading_schema
+from engiagent.io.schemawords import Json, fields, output
+from engiagent.readings.alignment import Alignment, Difference, PlainText, align, shapes_of
 from engiagent.readings.horizon import check_order, move_horizon
-from engiagent.readings.moving import Json, Move
+from engiagent.readings.moving import Move
 from engiagent.readings.reading import Gap, Missing, Reading
-from engiagent.readings.shapes import shapes_of
 from engiagent.text import Problem
 from engiagent.verify.levels.sources import misquotation, read_sources
+
+_FIELDS: Final = """
+text: text; the problem's text, front matter included
+data: by name record; the shape of each data file
+    sha256: text
+    rows: count
+    first: text or null; the first time stamp, local time
+    step_seconds: count or null
+    zone: text or null
+    columns: list of record
+        name: text
+        header: text; as written, with its unit
+        unit: text or null
+        kind: one of number, text, time
+        low?: number; the least value
+        high?: number; the largest value
+        digest?: text; of the texts of a column of texts
+accepted: record
+    engiagent: text; the version
+    by: text; the engine and model, or who annotated the problem
+    date: text or null; when the reading was accepted
+    verdict: text or null; the certificate's, on the plan that followed
+    grade: text; who had read the text besides the author, as in a certificate
+    run?: text; the run's folder
+    open?: list of text; what remained open of the text
+missing: list of record; what the problem needs and does not give
+    component: text
+    quantity: text
+    reason: text
+contradictions: list of record; statements that clash
+    places: list of record
+        span: list of count
+        quote: text
+    reason: text
+blueprint: object or text or null; the blueprint, or the name of its file beside this one
+"""
+
+
+def reading_schema() -> Json:
+    """Return the schema of stored readings."""
+    return output("reading/1", "a reading that is read again by rule", *fields(_FIELDS))
+
 
 SCHEMA: Final = "engiagent-reading/1"
 NAME: Final = "reading.json"
@@ -43,7 +84,7 @@ class StoredReading:
     text
         What was read, front matter included.
     data
-        The shape of each data file, see :func:`engiagent.readings.shapes.shapes_of`.
+        The shape of each data file, see :func:`engiagent.readings.alignment.shapes_of`.
     blueprint
         The blueprint as plain JSON; None where none could be written.
     missing, contradictions

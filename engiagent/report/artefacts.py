@@ -7,17 +7,15 @@ one that is damaged is named in :attr:`Run.trouble` and the others are still sho
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
-from engiagent.solvers.solution import load_solution
-
-if TYPE_CHECKING:
-    import xarray
+from engiagent.solvers.arrays import SolutionArrays
+from engiagent.solvers.solution import load_arrays
 
 MAX_TEXT = 60_000
 _OF_A_RUN = ("run.json", "certificate.json", "blueprint.json", "solution.nc")
@@ -46,7 +44,7 @@ class Run:
     certificate: Mapping[str, Any]
     blueprint: Blueprint | None
     elaboration: Elaboration | None
-    solution: "xarray.Dataset | None"
+    solution: SolutionArrays | None
     problem_name: str | None
     problem_text: str | None
     trouble: tuple[str, ...]
@@ -131,11 +129,11 @@ def _elaboration(
     return elaboration
 
 
-def _solution(path: Path, trouble: list[str]) -> "xarray.Dataset | None":
+def _solution(path: Path, trouble: list[str]) -> SolutionArrays | None:
     if not path.is_file():
         return None
     try:
-        return load_solution(path)
+        return load_arrays(path)
     except EngiagentError as error:
         trouble.append(f"solution.nc cannot be read: {error}")
         return None

@@ -13,7 +13,7 @@ from engiagent.blueprint.document import FrozenMap
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
-from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solution import load_arrays
 from engiagent.text import Problem
 from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import LEVELS, Certificate
@@ -154,7 +154,7 @@ def _reproduced(
     if problem is None:
         given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
     if isinstance(solution, str | Path):
-        solution = load_solution(solution)
+        solution = load_arrays(solution)
     source: Any = problem or BlueprintAlone(blueprint, folder, name)
     reading = reading or reading_of(problem, blueprint) or Reading()
     return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
@@ -182,7 +182,7 @@ def reading_of(
     None where the checker finds it by itself: annotated requirements beside the problem, or
     nobody but the author.
     """
-    from engiagent.readings.claim import claim_of
+    from engiagent.readings.read import claim_of
 
     if problem is None:
         return formal_reading(blueprint)

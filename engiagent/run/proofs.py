@@ -4,21 +4,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.formulations.program import Program
 from engiagent.run.secondopinion import second_opinion
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.iis import irreducible_set
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements
-
-if TYPE_CHECKING:
-    import xarray
-
 
 CONFLICT: Final = "conflict"
 """The attribute of a solution with the irreducible set that a claim of infeasibility brings."""
@@ -73,7 +70,7 @@ class Proofs:
             requirements=requirements,
         )
 
-    def claimed(self, solution: "xarray.Dataset", program: Program) -> "xarray.Dataset":
+    def claimed(self, solution: SolutionArrays, program: Program) -> SolutionArrays:
         """Return a solution; one that claims infeasibility with its irreducible set, if exact."""
         if not self.exact or solution.attrs.get("status") != "infeasible":
             return solution

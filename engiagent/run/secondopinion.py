@@ -17,7 +17,7 @@ from engiagent.formulations.program import Program
 from engiagent.run.certify import source_of
 from engiagent.solvers.registry import is_available
 from engiagent.solvers.result import SolveOptions
-from engiagent.solvers.solution import load_solution
+from engiagent.solvers.solution import load_arrays
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
 from engiagent.verify.exact.arrays import StatedArrays, stated_arrays
@@ -80,7 +80,7 @@ def _first_solver(solution: Any) -> str | None:
     """Return who made the plan, as far as it says so."""
     found = getattr(solution, "attrs", {}).get("solver")
     if found is None and isinstance(solution, str | Path) and str(solution).endswith(".nc"):
-        found = load_solution(solution).attrs.get("solver")
+        found = load_arrays(solution).attrs.get("solver")
     return None if found is None else str(found)
 
 

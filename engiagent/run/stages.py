@@ -4,7 +4,6 @@ import math
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
@@ -13,14 +12,12 @@ from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.run.folder import SOLUTION, RunFolder
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
 from engiagent.solvers.selection import explain, select
-from engiagent.solvers.solution import save_solution, to_dataset
+from engiagent.solvers.solution import save_solution, to_arrays
 from engiagent.solvers.solving import solve
 from engiagent.solvers.structure.recognition import recognise
-
-if TYPE_CHECKING:
-    import xarray
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,10 @@ def solve_program(
     *,
     isolate: bool = True,
     cancel: threading.Event | None = None,
-) -> tuple["xarray.Dataset", SolverResult]:
+) -> tuple[SolutionArrays, SolverResult]:
     """Solve, in a child process unless told otherwise, and return schedule and account."""
     result = solve(program, options, isolate=isolate, on_progress=on_progress, cancel=cancel)
-    return to_dataset(program, result), result
+    return to_arrays(program, result), result
 
 
 def progress_text(progress: Progress) -> str:
@@ -69,7 +66,7 @@ def progress_text(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
+def computed(blueprint: Blueprint, folder: Path) -> SolutionArrays:
     """Return what a blueprint of definitions says.
 
     Raises
@@ -81,7 +78,7 @@ def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
     errors = tuple(finding for finding in found if finding.severity == "error")
     if errors:
         raise BlueprintError(errors)
-    return evaluate_definitions(blueprint, folder).to_dataset()
+    return SolutionArrays.of(evaluate_definitions(blueprint, folder).to_dataset())
 
 
 def choice_of(program: Program, options: SolveOptions) -> str:
@@ -93,6 +90,6 @@ def choice_of(program: Program, options: SolveOptions) -> str:
     return "\n".join([*lines, explain(select(program, options))])
 
 
-def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
+def save(solution: SolutionArrays, folder: RunFolder) -> None:
     """Write the solution into a run folder."""
     save_solution(solution, folder.path / SOLUTION)

@@ -5,16 +5,211 @@ unit of a range or a list) is the business of :mod:`engiagent.text.sharing`.
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from engiagent.text.calendar_words import MONTH, find_clock, find_date
-from engiagent.text.number_words import find_worded
-from engiagent.text.numerals import CARDINAL, MULTIPLE, PART, find_numeral
-from engiagent.text.tokens import Token, is_about, with_unit
-from engiagent.units.unit import CURRENCIES
-from engiagent.units.words import Conventions, with_currency
+from engiagent.text.numerals import (
+    CARDINAL,
+    MONTH,
+    MULTIPLE,
+    PART,
+    find_clock,
+    find_date,
+    find_numeral,
+    find_words,
+    part_value,
+)
+from engiagent.text.parts import QuantityKind, Span
+from engiagent.units.unit import CURRENCIES, Unit, parse_unit
+from engiagent.units.wordlists import listed
+from engiagent.units.words import Conventions, UnitMatch, find_per, find_unit, with_currency
+
+_ABOUT: Final = re.compile(
+    r"(?i)(?:\b(?:approx\.?|approximately|about|around|roughly|circa|ca\.|some|nearly|almost)"
+    r"\s{1,20}|[~≈\u223c]\s{0,3})$"
+)
+_GAP: Final = re.compile(r"\s{0,40}")
+_BRACKET: Final = re.compile(r"\s{0,3}([\[(])\s?")
+_HYPHEN_WORD: Final = re.compile(r"[-\u2011][A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A number as the lexer sees it; offsets are those of the stretch."""
+
+    start: int
+    end: int
+    number: Span
+    exact: Fraction
+    kind: QuantityKind
+    unit: Unit | None = None
+    unit_text: str = ""
+    unit_span: Span | None = None
+    approximate: bool = False
+    ambiguous: str = ""
+    date: str | None = None
+    half: str = ""
+    plus_minus: bool = False
+    currency: str = ""
+    is_midnight: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the number has no unit and may take that of a neighbour."""
+        return self.kind == "number" and not self.unit_text
+
+
+def is_about(text: str, start: int) -> bool:
+    """Whether the words before a place say that the number there is approximate."""
+    return bool(_ABOUT.search(text[max(0, start - 20) : start]))
+
+
+def with_unit(text: str, token: Token, conventions: Conventions) -> Token:
+    """Look to the right of a number for its unit."""
+    found = unit_after(text, token.end, conventions)
+    if found is None:
+        if _HYPHEN_WORD.match(text, token.end) and token.exact.denominator == 1:
+            return replace(token, kind="label")  # 3-phase, 5-zone
+        return token
+    start, match, end = found
+    kind = kind_of(match)
+    return replace(
+        token,
+        end=end,
+        unit=match.unit,
+        unit_text=match.text,
+        unit_span=(start, match.end),
+        kind=kind,
+    )
+
+
+def unit_after(text: str, end: int, conventions: Conventions) -> tuple[int, UnitMatch, int] | None:
+    """Return where the unit behind a number begins, the unit, and where brackets around it end."""
+    gap = _GAP.match(text, end)
+    start = gap.end() if gap else end
+    if text[end : end + 1] in ("-", "\u2011"):
+        start = end + 1
+    match = find_unit(text, start, conventions)
+    if match is None and start > end and text[end : end + 1] not in ("-", "\u2011"):
+        match = find_per(text, start, conventions)
+    elif match is None and text[end : end + 1] == "/":
+        match = find_per(text, end, conventions)
+    if match is not None:
+        return start, match, match.end
+    bracket = _BRACKET.match(text, end)
+    if bracket is not None:
+        match = find_unit(text, bracket.end(), conventions)
+        closing = "]" if bracket[1] == "[" else ")"
+        if match is not None and text[match.end : match.end + 1] == closing:
+            return bracket.end(), match, match.end + 1
+    return None
+
+
+def kind_of(match: UnitMatch) -> QuantityKind:
+    """Return the kind of a number with this unit."""
+    lower = match.text.lower()
+    if lower.startswith(("%", "percent", "per cent")):
+        return "percent"
+    if lower.startswith("month"):
+        return "duration"
+    if match.unit is not None and match.unit.dimension == (("s", 1),):
+        return "duration"
+    return "number"
+
+
+_NOON: Final = re.compile(r"(?i)(?:noon|midnight)\b")
+_TIME_PART: Final = re.compile(
+    r"(?i)\b(?:(half)(?:[\s-]{1,3}an?)?|(?:(an?|one|three)\s{1,3})?(quarters?)(?:\s{1,3}of\s{1,3}an?)?)"
+    r"[\s-]{1,20}(hours?)\b"
+)
+_NOT_A_COUNT: Final = frozenset(listed("text", "words after a pronoun"))
+_PART_FOLLOWS: Final = re.compile(
+    r"\s{1,20}(?:of|full|empty|less|more|lower|higher|larger|smaller|as|charged|the)\b|\s{0,3}[.,;:)]|\s*$"
+)
+
+
+def find_worded(text: str, start: int, conventions: Conventions) -> Token | None:
+    """Return the number in words, or the date or time of day, that begins at a place; or None."""
+    time = _TIME_PART.match(text, start) or _TIME_PART.match(text, _article(text, start))
+    if time is not None:
+        return _part_of_hour(time)
+    if _NOON.match(text, start):
+        hours = 12 if text[start] in "nN" else 0
+        end = start + (4 if hours else 8)
+        return Token(start, end, (start, end), Fraction(hours), "clock", is_midnight=not hours)
+    date = find_date(text, start)
+    if date is not None:
+        return Token(start, date.end, (start, date.end), date.exact, "date", date=date.iso)
+    part = PART.match(text, start)
+    if part is not None and (part[1] or part[2].lower() == "half"):
+        return _part(text, part, conventions)
+    numeral = find_words(text, start) if part is None else None
+    if numeral is None or not _counts(text, start, numeral.end):
+        return None
+    token = Token(start, numeral.end, (start, numeral.end), numeral.exact, "word")
+    token = with_unit(text, token, conventions)
+    kind: QuantityKind = "duration" if token.kind == "duration" else "word"
+    return replace(token, kind=kind, approximate=is_about(text, start))
+
+
+def _article(text: str, start: int) -> int:
+    match = re.compile(r"(?i)an?\s{1,3}").match(text, start)
+    return match.end() if match else start
+
+
+def _part_of_hour(match: re.Match[str]) -> Token:
+    count = (match[2] or "").lower()
+    exact = Fraction(1, 2) if match[1] else Fraction(3 if count == "three" else 1, 4)
+    unit = parse_unit("h")
+    end_of_number = match.end(1) if match[1] else match.end(3)
+    return Token(
+        match.start(),
+        match.end(),
+        (match.start(), end_of_number),
+        exact,
+        "duration",
+        unit,
+        match[4],
+        match.span(4),
+    )
+
+
+def _part(text: str, match: re.Match[str], conventions: Conventions) -> Token | None:
+    """Read a third, two thirds, half; "a third zone" counts and is none of them."""
+    plain = match[2].lower() in ("half", "quarter", "halve") or match[3]
+    if not plain and not _PART_FOLLOWS.match(text, match.end()):
+        return None
+    token = Token(match.start(), match.end(), match.span(), part_value(match), "word")
+    found = unit_after(text, match.end(), conventions)
+    if found is not None and found[1].unit is not None:
+        token = replace(
+            token,
+            end=found[2],
+            unit=found[1].unit,
+            unit_text=found[1].text,
+            unit_span=(found[0], found[1].end),
+        )
+        if kind_of(found[1]) == "duration":
+            token = replace(token, kind="duration")
+    return token
+
+
+def _counts(text: str, start: int, end: int) -> bool:
+    """Whether "one" counts something, and is no pronoun; other numerals always count."""
+    if text[start:end].lower() != "one":
+        return True
+    if text[end : end + 1] in ("-", "\u2011"):
+        return find_unit(text, end + 1) is not None
+    following = re.compile(r"\s{1,20}([A-Za-z]+)").match(text, end)
+    previous = re.search(
+        r"(?i)\b(no|the|this|that|which|each|every|another|any)\s{1,20}$",
+        text[max(0, start - 24) : start],
+    )
+    if following is None or following[1].lower() in _NOT_A_COUNT:
+        return False
+    return previous is None or find_unit(text, following.start(1)) is not None
+
 
 _CANDIDATE: Final = re.compile(
     rf"\d|[½¼¾⅓⅔⅕⅛⅜]|(?<![\w.])\.(?=\d)|{CARDINAL.pattern[4:]}|{PART.pattern[4:]}"
@@ -31,86 +226,7 @@ _SHORT_SCALE: Final = re.compile(r"(bn|[kKMmB])(?![A-Za-z])")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)(?:\.|\s{0,2}[#:])?\s{0,20}$")
 _INDEX_EQUALS: Final = re.compile(r"(?<![\w^])[tkhijn]\s{0,2}(?:=|∈)\s{0,2}$")
 _POWER: Final = re.compile(r"[A-Za-z)\]}](?:\^|\*\*)[\s{]?-?$")
-_LABEL_NOUNS: Final = frozenset(
-    [
-        "appendix",
-        "battery",
-        "block",
-        "boiler",
-        "branch",
-        "building",
-        "bus",
-        "case",
-        "chapter",
-        "chiller",
-        "column",
-        "compressor",
-        "day",
-        "edition",
-        "equation",
-        "example",
-        "feeder",
-        "fig",
-        "figure",
-        "generator",
-        "heater",
-        "hour",
-        "house",
-        "interval",
-        "item",
-        "job",
-        "level",
-        "line",
-        "machine",
-        "method",
-        "mode",
-        "model",
-        "no",
-        "node",
-        "nr",
-        "number",
-        "option",
-        "order",
-        "page",
-        "part",
-        "period",
-        "phase",
-        "pipe",
-        "plant",
-        "point",
-        "problem",
-        "product",
-        "pump",
-        "reactor",
-        "requirement",
-        "room",
-        "route",
-        "row",
-        "rule",
-        "scenario",
-        "section",
-        "shift",
-        "site",
-        "stage",
-        "station",
-        "step",
-        "store",
-        "storage",
-        "table",
-        "tank",
-        "task",
-        "tap",
-        "tier",
-        "turbine",
-        "type",
-        "unit",
-        "variant",
-        "vehicle",
-        "version",
-        "week",
-        "zone",
-    ]
-)
+_LABEL_NOUNS: Final = frozenset(listed("text", "nouns with a number"))
 
 
 def tokens_of(text: str, conventions: Conventions, limit: int = 100_000) -> list[Token]:

@@ -11,6 +11,7 @@ from typing import Final, Self
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.io.tabular import SUFFIXES
+from engiagent.text.blocks import read_sentences, read_tables
 from engiagent.text.datafile import DataFile, load_data_file, mentioned_files
 from engiagent.text.frontmatter import (
     DataOptions,
@@ -22,8 +23,6 @@ from engiagent.text.frontmatter import (
 from engiagent.text.markdown import read_layout
 from engiagent.text.parts import Quantity, Sentence, Table
 from engiagent.text.quantities import read_quantities
-from engiagent.text.sentences import read_sentences
-from engiagent.text.tables import read_tables
 from engiagent.units.words import Conventions, conventions_of
 
 MAX_TEXT_BYTES: Final = 2_000_000

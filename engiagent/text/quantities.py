@@ -10,43 +10,13 @@ from engiagent.text.parts import Quantity, QuantityKind, Sentence, Span, Table
 from engiagent.text.sharing import Shared, share
 from engiagent.units.headers import split_header
 from engiagent.units.unit import Unit
+from engiagent.units.wordlists import listed
 from engiagent.units.words import Conventions, resolve_unit
 
 MAX_QUANTITIES: Final = 50_000
 
 _HEADING_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}[.)]?\s")
-_INDEX_HEADERS: Final = frozenset(
-    [
-        "no",
-        "no.",
-        "nr",
-        "#",
-        "id",
-        "index",
-        "hour",
-        "period",
-        "step",
-        "t",
-        "node",
-        "bus",
-        "zone",
-        "unit",
-        "product",
-        "row",
-        "item",
-        "day",
-        "week",
-        "month",
-        "machine",
-        "generator",
-        "job",
-        "vehicle",
-        "line",
-        "branch",
-        "from",
-        "to",
-    ]
-)
+_INDEX_HEADERS: Final = frozenset(listed("text", "headers of row numbers"))
 
 
 def read_quantities(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from engiagent.text.tokens import Token
+from engiagent.text.lexer import Token
 from engiagent.units.words import resolve_unit
 
 _RANGE: Final = re.compile(

@@ -1,18 +1,16 @@
 """Tools that show what a session holds: its blueprint, its schedule, and one from elsewhere."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, maybe, record
+from engiagent.solvers.arrays import NamedArray, SolutionArrays
 from engiagent.solvers.solution import stored_arrays
 from engiagent.tools.modelling import Drafted, plain
 from engiagent.tools.places import inside
 from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
-
-if TYPE_CHECKING:
-    import xarray
 
 _MOST_VALUES: Final = 20_000
 _NAME: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -51,7 +49,7 @@ def read_schedule(state: State, arguments: Json) -> Outcome:
     solved: Solved = state.get("solution")
     if isinstance(solved.schedule, Path):
         raise InputError("the schedule came as a file", expected="a look into that file")
-    schedule: xarray.Dataset = solved.schedule
+    schedule: SolutionArrays = solved.schedule
     wanted = arguments.get("names")
     chosen = _chosen(schedule, wanted)
     size = sum(schedule[name].size for name in chosen)
@@ -62,11 +60,11 @@ def read_schedule(state: State, arguments: Json) -> Outcome:
             expected=f"fewer names, at most {_MOST_VALUES} values",
         )
     others = [str(name) for name in schedule.data_vars if str(name) not in chosen]
-    series = {name: _shown(schedule[name]) for name in chosen}
+    series = {name: _shown(schedule, name) for name in chosen}
     return Outcome({"series": series, "others": others, "total": size})
 
 
-def _chosen(schedule: "xarray.Dataset", wanted: list[str] | None) -> list[str]:
+def _chosen(schedule: SolutionArrays, wanted: list[str] | None) -> list[str]:
     names = {str(name): array.attrs.get("quantity") for name, array in stored_arrays(schedule)}
     if wanted is None:
         return [name for name in names if schedule[name].attrs.get("role") == "decision"]
@@ -79,20 +77,19 @@ def _chosen(schedule: "xarray.Dataset", wanted: list[str] | None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _shown(array: "xarray.DataArray") -> Json:
-    coordinates = {
-        str(name): _labels(array.coords[name]) for name in array.dims if name in array.coords
-    }
+def _shown(schedule: SolutionArrays, name: str) -> Json:
+    array, axes = schedule[name], schedule.coords
+    coordinates = {name: _labels(axes[name]) for name in array.dims if name in axes}
     return {
         "unit": array.attrs.get("units"),
         "quantity": array.attrs.get("quantity"),
-        "dims": [str(name) for name in array.dims],
+        "dims": list(array.dims),
         "coordinates": coordinates,
         "values": _plain_values(array.values.tolist()),
     }
 
 
-def _labels(coordinate: "xarray.DataArray") -> list[Any]:
+def _labels(coordinate: NamedArray) -> list[Any]:
     """Return names, numbers or time stamps; those of a zone are in UTC, as stored."""
     if coordinate.dtype.kind != "M":
         return list(plain(coordinate.values.tolist()))

@@ -17,8 +17,7 @@ from engiagent.run.edits import set_value
 from engiagent.run.folder import PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
-from engiagent.tools.answers import CHANGED, ELEMENTS
-from engiagent.tools.places import inside
+from engiagent.tools.places import CHANGED, ELEMENTS, inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 from engiagent.verify.findings import finite_or_none
 

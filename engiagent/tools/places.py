@@ -1,9 +1,11 @@
-"""Paths that callers name: all of them stay below the session's folder."""
+"""What several tools share: paths below the session's folder, and schemas of answers."""
 
 from pathlib import Path
+from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import inside_parts
+from engiagent.io.schemawords import NUMBER, TEXT, TEXTS, by_name, maybe, record
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -32,3 +34,19 @@ def below(root: Path, relative: str) -> Path:
     if not path.resolve().is_relative_to(root.resolve()):
         raise InputError("the path leads out of the session's folder", found=repr(relative))
     return path
+
+
+OBJECTIVE: Final = maybe(
+    record({}, {"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}, more=True)
+)
+ELEMENTS: Final = record(
+    {
+        "kind": {"enum": ["programme", "definitions"]},
+        "sets": TEXTS,
+        "parameters": TEXTS,
+        "decision_variables": TEXTS,
+        "components": by_name(TEXT),
+        "constraints": TEXTS,
+    }
+)
+CHANGED: Final = record({"blueprint": TEXT, "elements": ELEMENTS})

@@ -27,8 +27,8 @@ from engiagent.io.schemawords import (
 from engiagent.run.certify import certify, with_gaps
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
-from engiagent.tools.answers import OBJECTIVE
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
+from engiagent.tools.places import OBJECTIVE
 from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
 from engiagent.verify.requirements import parse_requirements
 

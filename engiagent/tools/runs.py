@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
@@ -12,7 +14,7 @@ from engiagent.run.inputs import copy_data, copy_problem
 from engiagent.run.listing import find_runs
 from engiagent.run.stages import save
 from engiagent.run.stored import KeptSchedule, keep_check
-from engiagent.solvers.solution import load_solution, stored_arrays
+from engiagent.solvers.solution import load_arrays, stored_arrays
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
@@ -119,14 +121,14 @@ def read_artefact(state: State, arguments: Json) -> Outcome:
 
 
 def _series(path: Path) -> dict[str, Any]:
-    found = load_solution(path)
+    found = load_arrays(path)
     series = {
         str(name): {
             "unit": array.attrs.get("units"),
             "quantity": array.attrs.get("quantity"),
             "shape": list(array.shape),
-            "least": float(array.min()),
-            "greatest": float(array.max()),
+            "least": float(np.min(array.values)),
+            "greatest": float(np.max(array.values)),
         }
         for name, array in stored_arrays(found)
         if array.size and array.dtype.kind == "f"

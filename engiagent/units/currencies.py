@@ -9,39 +9,11 @@ from functools import lru_cache
 from typing import Final
 
 from engiagent.units.unit import CURRENCIES, Unit, parse_unit
+from engiagent.units.wordlists import spelt
 
-SYMBOLS: Final = {
-    "US$": "USD",
-    "AU$": "AUD",
-    "A$": "AUD",
-    "CAN$": "CAD",
-    "CA$": "CAD",
-    "C$": "CAD",
-    "NZ$": "NZD",
-    "HK$": "HKD",
-    "S$": "SGD",
-    "R$": "BRL",
-    "€": "EUR",
-    "£": "GBP",
-    "₹": "INR",
-    "元": "CNY",
-}
+SYMBOLS: Final = spelt("units", "currency symbols")
 """Signs that mean one currency wherever they stand."""
-WORDS: Final = {
-    "us dollars": "USD",
-    "canadian dollars": "CAD",
-    "australian dollars": "AUD",
-    "new zealand dollars": "NZD",
-    "hong kong dollars": "HKD",
-    "singapore dollars": "SGD",
-    "rmb": "CNY",
-    "renminbi": "CNY",
-    "yuan": "CNY",
-    "yen": "JPY",
-    "euros": "EUR",
-    "pounds sterling": "GBP",
-    "swiss francs": "CHF",
-}
+WORDS: Final = spelt("units", "currency words")
 _DOLLARS: Final = frozenset(["USD", "CAD", "AUD", "NZD", "HKD", "SGD"])
 _WORD: Final = re.compile(
     "|".join(rf"\b{word.replace(' ', chr(92) + 's+').removesuffix('s')}s?\b" for word in WORDS),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engiagent.units.unit import CURRENCIES, Unit
+from engiagent.units.wordlists import listed, spelt
 from engiagent.units.words import Conventions, resolve_unit
 
 _SQUARE: Final = re.compile(r"\[([^\[\]]{0,80})\]\s*$")
@@ -19,80 +20,11 @@ _TEMPERATURE: Final = re.compile(r"(?i)temp|outdoor|indoor|ambient|setpoint|dew|
 
 # Endings of column names such as load_kw, in small letters; single letters are too easily names.
 _SUFFIXES: Final = {
-    **{
-        unit.lower(): unit
-        for unit in (
-            "kW",
-            "MW",
-            "GW",
-            "Wh",
-            "kWh",
-            "MWh",
-            "GWh",
-            "kWp",
-            "MWp",
-            "kVA",
-            "MVA",
-            "kvar",
-            "Mvar",
-            "kJ",
-            "MJ",
-            "GJ",
-            "degC",
-            "degF",
-            "kg",
-            "m2",
-            "m3",
-            "kPa",
-            "MPa",
-            "bar",
-            "Hz",
-            "BTU",
-            "MMBTU",
-            "kV",
-            "ohm",
-            "km",
-            "mm",
-            "ha",
-            *CURRENCIES,
-        )
-        if unit.lower() != "try"
-    },
-    "celsius": "degC",
-    "fahrenheit": "degF",
-    "kelvin": "K",
-    "pct": "%",
-    "percent": "%",
-    "watt": "W",
-    "watts": "W",
-    "hours": "h",
-    "minutes": "min",
-    "seconds": "s",
-    "euro": "EUR",
-    "eurct": "ct_EUR",
-    "cteur": "ct_EUR",
-    "usct": "ct_USD",
-    "€": "EUR",
-    "°c": "degC",
+    **{unit.lower(): unit for unit in (*listed("units", "suffixes as they are"), *CURRENCIES)},
+    **spelt("units", "suffixes"),
 }
-_BELOW: Final = {
-    **_SUFFIXES,
-    "h": "h",
-    "hour": "h",
-    "hr": "h",
-    "d": "d",
-    "day": "d",
-    "k": "K",
-    "m": "m",
-    "s": "s",
-    "min": "min",
-    "minute": "min",
-    "year": "yr",
-    "a": "yr",
-    "t": "t",
-    "w": "W",
-    "l": "L",
-}
+del _SUFFIXES["try"]  # a word as well
+_BELOW: Final = {**_SUFFIXES, **spelt("units", "suffixes below")}
 _ABOVE: Final = {"w": "W", "ct": "ct", "cent": "ct", "cents": "ct"}  # of something per something
 _PRICE: Final = re.compile(r"(?i)price|cost|tariff|fee")
 _WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|export|generation")

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from ruamel.yaml import YAML
 
 from engiagent.cli.app import app
-from engiagent.cli.complaints import SHOWN
+from engiagent.cli.ci import SHOWN
 
 ROOT = Path(__file__).parents[2]
 SARIF = json.loads(Path(__file__).with_name("sarif-2.1.0.schema.json").read_text("utf-8"))

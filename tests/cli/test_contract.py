@@ -143,7 +143,9 @@ def test_the_worst_of_several_codes() -> None:
 
 def test_json_has_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
     nan = float("nan")
-    print_json(summary(bound=nan, violations=[{"amount": float("inf"), "where": {"T": 1}}]))
+    print_json(
+        {**summary(), "bound": nan, "violations": [{"amount": float("inf"), "where": {"T": 1}}]}
+    )
     answer = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert answer["bound"] is None
     assert answer["violations"] == [{"amount": None, "where": {"T": 1}}]

@@ -12,10 +12,8 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from engiagent.cli.app import app
-from engiagent.cli.config import taken
-from engiagent.cli.dressing import tree
-from engiagent.cli.examples import EXAMPLES
-from engiagent.cli.settings import SETTINGS, effective, project_file, strangers
+from engiagent.cli.help import EXAMPLES, tree
+from engiagent.cli.settings import SETTINGS, effective, project_file, strangers, taken
 from engiagent.errors import InputError
 from tests.cli.asking import invoke
 
@@ -83,6 +81,21 @@ def test_help_loads_nothing_heavy_and_is_quick() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Usage:" in done.stdout
     assert done.stderr.strip() == ""
+
+
+def test_a_run_and_its_check_need_neither_xarray_nor_pandas(tmp_path: Path) -> None:
+    assert invoke("new", "battery", tmp_path / "depot").exit_code == 0
+    for words in (
+        ["run", str(tmp_path / "depot"), "--out", str(tmp_path / "run")],
+        ["check", str(tmp_path / "run")],
+    ):
+        code = (
+            "import sys\nfrom engiagent.cli.app import app\n"
+            f"try:\n    app.main({words!r})\nexcept SystemExit as end:\n    assert not end.code\n"
+            "print(*sorted({'xarray', 'pandas', 'pyarrow'} & set(sys.modules)))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from engiagent.cli.app import app
-from engiagent.cli.dressing import tree
+from engiagent.cli.help import tree
 from engiagent.errors import InputError
 from engiagent.tools.schemas import PRINTED, STORED, schema_of
 from engiagent.tools.schemas.page import page

@@ -358,17 +358,6 @@ def test_problems_can_be_listed_and_shown() -> None:
     assert "did you mean" in result.stderr
 
 
-def test_lint_shows_what_is_wrong_and_where(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "good.json")
-    assert answer(invoke("lint", path, "--json"))["files"][0]["problem_class"] == "LP"
-    path = blueprints.products(
-        tmp_path / "b.json", constraints=[{"constraint_id": "hours", "expression": "3*a <= zz"}]
-    )
-    result = invoke("lint", path)
-    assert result.exit_code == 1
-    assert "zz" in result.stdout
-
-
 def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> None:
     document = json.loads(
         (corpus_root() / "der/eight_hour_market/expert/blueprint.json").read_text("utf-8")

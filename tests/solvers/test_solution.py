@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import (
@@ -18,7 +20,14 @@ from engiagent.formulations.program import (
     Program,
     RowBlock,
 )
-from engiagent.solvers.solution import load_solution, save_solution, to_arrays, to_dataset
+from engiagent.solvers.arrays import NamedArray, SolutionArrays
+from engiagent.solvers.solution import (
+    load_arrays,
+    load_solution,
+    save_solution,
+    to_arrays,
+    to_dataset,
+)
 from engiagent.solvers.solving import solve
 from engiagent.units.unit import parse_unit
 
@@ -199,3 +208,42 @@ print(sorted({{"pandas", "xarray", "pyarrow"}} & set(sys.modules)))
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    data=st.data(),
+    step=st.sampled_from([1, 900, 3600, 86_400, 5400]),
+    labels=st.lists(
+        st.text("abcäß _", min_size=1, max_size=8), min_size=1, max_size=4, unique=True
+    ),
+)
+def test_xarray_reads_a_file_as_it_is_read_here(
+    tmp_path: Path, data: st.DataObject, step: int, labels: list[str]
+) -> None:
+    count = data.draw(st.integers(1, 5))
+    start = np.datetime64("2025-10-26T00:00", "s") + data.draw(st.integers(0, 10**6))
+    times = (start + step * np.arange(count)).astype("M8[ns]")
+    floats = st.floats(allow_nan=True, allow_infinity=False)
+    values = data.draw(st.lists(floats, min_size=count, max_size=count))
+    given_ = SolutionArrays(
+        {
+            "power": NamedArray("power", ("T",), np.array(values), {"units": "kW"}),
+            "on": NamedArray("on", ("G",), np.arange(len(labels)) > 0, {}),
+            "size": NamedArray("size", (), np.array(3.5), {"units": "kWh", "role": "decision"}),
+        },
+        {
+            "T": NamedArray("T", ("T",), times, {"zone": "Europe/Berlin"}),
+            "G": NamedArray("G", ("G",), np.array(labels), {}),
+        },
+        {"status": "optimal", "objective": 1.5, "nodes": 3},
+    )
+    path = tmp_path / "any.nc"
+    save_solution(given_, path)
+    found = load_arrays(path)
+    with xarray.open_dataset(path) as theirs:
+        assert theirs.load().identical(given_.to_xarray())
+    for name, array in given_.variables.items():
+        np.testing.assert_array_equal(found[name].values, array.values)
+        assert dict(found[name].attrs) == dict(array.attrs)
+    assert dict(found.attrs) == dict(given_.attrs)

@@ -66,44 +66,6 @@ def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
             assert f"[{shown['x-unit']}]" in shown["description"]
 
 
-def test_the_tools_that_agents_and_servers_count_on_are_there() -> None:
-    wanted = {
-        "load_problem",
-        "audit",
-        "analyse",
-        "lint",
-        "compile",
-        "solve",
-        "check",
-        "explain",
-        "emit",
-        "report",
-        "list_runs",
-        "read_artefact",
-        "set_parameter",
-        "patch_blueprint",
-        "read_blueprint",
-        "read_schedule",
-        "list_problems",
-        "pose_problem",
-        "copy_problem",
-        "load_schedule",
-    }
-    assert wanted <= set(tools())
-    writes = {name for name, tool in tools().items() if tool.access == "write"}
-    assert writes == {
-        *WAY,
-        "set_parameter",
-        "patch_blueprint",
-        "report",
-        "pose_problem",
-        "copy_problem",
-        "load_schedule",
-        "write_blueprint",
-        "expand_blueprint",
-    }
-
-
 def test_a_call_too_early_is_blocked_once_with_the_first_step(session: Session) -> None:
     seen = session.call("check")
     assert (seen.status, seen.content["first"]) == ("blocked", "load_problem")

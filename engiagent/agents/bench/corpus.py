@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
-from engiagent.run.answers import against_answer
+from engiagent.run.inputs import against_answer
 from engiagent.run.outcome import RunOutcome
 
 EXPERT: Final = "expert"

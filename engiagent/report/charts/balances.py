@@ -7,7 +7,7 @@ Its additive terms are evaluated at the plan, and a sum over units is drawn unit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +34,8 @@ from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.series import Dimension, set_dimension
 from engiagent.report.charts.timeline import Floats
+from engiagent.solvers.arrays import AnySolution
 from engiagent.units.unit import Unit, parse_unit
-
-if TYPE_CHECKING:
-    import xarray
-
 
 BALANCE = "Supply-Demand Balance"
 _SPLIT = 6
@@ -69,7 +66,7 @@ class _Term:
 class PlanEvaluator(Evaluator):
     """Evaluates expressions at a plan: a variable is worth what the schedule says."""
 
-    def __init__(self, elaboration: Elaboration, solution: "xarray.Dataset") -> None:
+    def __init__(self, elaboration: Elaboration, solution: AnySolution) -> None:
         super().__init__(elaboration.index_set, elaboration.table, elaboration.named)
         self._solution = solution
         self._sets = {
@@ -118,7 +115,7 @@ def balance_panels(plan: Plan) -> list[Panel]:
 
 
 def _panels(
-    elaboration: Elaboration, solution: "xarray.Dataset", constraint: ConstraintDef
+    elaboration: Elaboration, solution: AnySolution, constraint: ConstraintDef
 ) -> Iterator[Panel]:
     tree = parse(constraint.expression)
     if not isinstance(tree, Compare) or len(tree.operands) != 2:

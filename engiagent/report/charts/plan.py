@@ -1,19 +1,17 @@
 """What a chart of a plan is drawn from."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-
-if TYPE_CHECKING:
-    import xarray
+from engiagent.solvers.arrays import AnySolution
 
 
 class Plan(Protocol):
     """A schedule with what is known of its symbols; None for what is not there."""
 
     @property
-    def solution(self) -> "xarray.Dataset | None":
+    def solution(self) -> "AnySolution | None":
         """The schedule, as a solver or a user gave it."""
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from engiagent.errors import EngiagentError
 from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
 from engiagent.solvers.solution import stored_arrays
-
-if TYPE_CHECKING:
-    import xarray
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
 
@@ -143,12 +140,12 @@ def split(
     return result, []
 
 
-def solution_dimensions(plan: Plan, array: "xarray.Variable") -> list[Dimension]:
+def solution_dimensions(plan: Plan, array: Any) -> list[Dimension]:
     """Return the dimensions of a variable of the solution."""
     return [_solution_dimension(plan, array, str(dim)) for dim in array.dims]
 
 
-def _solution_dimension(plan: Plan, array: "xarray.Variable", dim: str) -> Dimension:
+def _solution_dimension(plan: Plan, array: Any, dim: str) -> Dimension:
     known = _known_set(plan.elaboration, dim.split("__")[0], array.sizes[dim])
     if known is not None:
         return set_dimension(known)

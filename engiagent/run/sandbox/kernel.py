@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import platform
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ def _library() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def numbers() -> dict[str, int]:
+def numbers() -> Mapping[str, int]:
     """Return the numbers of system calls on this machine; nothing for an unknown processor."""
     if not hasattr(os, "uname") or os.uname().sysname != "Linux":
         return {}

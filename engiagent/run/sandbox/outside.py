@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from engiagent.errors import SandboxError
 from engiagent.run.sandbox.answer import RESULT
-from engiagent.run.sandbox.limits import Limits
-from engiagent.run.sandbox.places import package_root, places
+from engiagent.run.sandbox.limits import Limits, package_root, places
 
 MB: Final = 1_000_000
 _POLL: Final = 0.05

@@ -1,9 +1,11 @@
 """The server: what the protocol asks, answered from the registry of tools and the workspace."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import anyio.to_thread
 from mcp.server import Server
@@ -16,6 +18,7 @@ from mcp_types import (
     CompleteRequestParams,
     CompleteResult,
     Completion,
+    ContentBlock,
     GetPromptRequestParams,
     GetPromptResult,
     ListPromptsResult,
@@ -25,14 +28,92 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    ResourceLink,
+    TextContent,
+    ToolAnnotations,
 )
+from mcp_types import Tool as OfferedTool
 
 from engiagent import __version__
 from engiagent.errors import EngiagentError, InputError
-from engiagent.tools import Observation, tools
-from engiagent.tools.mcp import offers, prompts, resources
+from engiagent.tools import Observation, Tool, tools
+from engiagent.tools.mcp import prompts, resources
 from engiagent.tools.mcp.sessions import DEFAULT, NAME, Sessions
 from engiagent.tools.registry import Json
+
+SESSION: Final = "session"
+
+
+def offered(tool: Tool, *, named: bool) -> OfferedTool:
+    """Return a tool for a client's list; with ``named`` every call has to name its session."""
+    title = tool.name.replace("_", " ").capitalize()
+    return OfferedTool(
+        name=tool.name,
+        title=title,
+        description=described(tool),
+        input_schema=taken(tool, named=named),
+        output_schema=tool.returns,
+        annotations=ToolAnnotations(
+            title=title,
+            read_only_hint=tool.access == "read",
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.repeatable,
+            open_world_hint=tool.open_world,
+        ),
+    )
+
+
+def described(tool: Tool) -> str:
+    """Return what a tool does and what has to be there before it is called."""
+    if not tool.needs:
+        return tool.description
+    needs = " and ".join(f"an up-to-date {part}" for part in tool.needs)
+    return f"{tool.description} Needs {needs} in the session."
+
+
+def taken(tool: Tool, *, named: bool) -> dict[str, Any]:
+    """Return the schema of a call's arguments: the tool's own, and the session's name."""
+    schema = tool.schema()
+    said = "Calls under one name work on the same problem; take a name of your own."
+    session: dict[str, Any] = {"type": "string", "pattern": NAME, "description": said}
+    if named:
+        schema["required"] = [*schema["required"], SESSION]
+    else:
+        session["default"] = DEFAULT
+    schema["properties"] = {**schema["properties"], SESSION: session}
+    return schema
+
+
+def answered(seen: Observation) -> CallToolResult:
+    """Return an observation as a result; advice and errors are the model's to act on."""
+    if seen.status == "done":
+        blocks: list[ContentBlock] = [TextContent(text=_text(seen.content))]
+        return CallToolResult(content=[*blocks, *_links(seen)], structured_content=seen.content)
+    said = seen.content["advice" if seen.status == "blocked" else "error"]
+    content = {"status": seen.status, **seen.content}
+    return CallToolResult(
+        content=[TextContent(text=str(said))], structured_content=content, is_error=True
+    )
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def _links(seen: Observation) -> list[ResourceLink]:
+    """Return links to the files that a call has written."""
+    written: dict[str, tuple[str, list[str]]] = {}
+    if seen.tool == "report":
+        written["runs"] = (seen.content["folder"], seen.content["artefacts"])
+    elif seen.tool in ("pose_problem", "copy_problem"):
+        written["problems"] = (seen.content["path"], seen.content["files"])
+    return [
+        ResourceLink(name=name, uri=f"engiagent://{kind}/{quote(f'{folder}/{name}')}")
+        for kind, (folder, names) in written.items()
+        for name in names
+        if "." in name
+    ]
+
 
 Context = ServerRequestContext[dict[str, Any], Any]
 _PAGE: Final = 100
@@ -94,26 +175,24 @@ class _Desk:
 
     def input_schema(self, name: str) -> Json | None:
         tool = tools().get(name)
-        return None if tool is None else offers.taken(tool, named=self.named)
+        return None if tool is None else taken(tool, named=self.named)
 
     async def list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(
-            tools=[offers.offered(tool, named=self.named) for tool in tools().values()]
-        )
+        return ListToolsResult(tools=[offered(tool, named=self.named) for tool in tools().values()])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         arguments = dict(params.arguments or {})
-        name = arguments.pop(offers.SESSION, None if self.named else DEFAULT)
+        name = arguments.pop(SESSION, None if self.named else DEFAULT)
         if not isinstance(name, str) or not re.fullmatch(NAME, name):
             said = f"{params.name}.session: every call names its session, as 'alice-1'"
-            return offers.answered(Observation(params.name, "failed", {"error": said}))
+            return answered(Observation(params.name, "failed", {"error": said}))
 
         async def report(seconds: float, text: str) -> None:
             await context.session.report_progress(seconds, None, text)
 
-        return offers.answered(await self.sessions.call(name, params.name, arguments, report))
+        return answered(await self.sessions.call(name, params.name, arguments, report))
 
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None

@@ -4,14 +4,25 @@ A form is named ``engiagent-NAME/VERSION`` in its own field ``schema``. Within a
 only added, so what is published allows further ones; whatever else changes makes a new version.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
+from importlib.resources import files
 from typing import Any, Final
 
+from engiagent.blueprint.document import schema as blueprint_schema
 from engiagent.errors import InputError
-from engiagent.io.schemawords import Json
-from engiagent.tools.schemas import files, listings, outputs
+from engiagent.io.schemawords import NUMBER, TEXT, Json, fields, maybe, output, record
+from engiagent.readings.stored import reading_schema
+from engiagent.tools.graph import graph_schema
+from engiagent.verify.schema import certificate_schema
+from engiagent.verify.verdicts import VERDICTS
+
+_WORDS: Final[Mapping[str, Json]] = {
+    "verdict": {"enum": [*VERDICTS, None]},
+    "objective": record({"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}),
+}
 
 
 @dataclass(frozen=True)
@@ -30,51 +41,52 @@ class Form:
     where: str
 
 
-PRINTED: Final[Mapping[str, Form]] = {
-    "outcome": Form(outputs.outcome, "run, solve, runs resume, sandbox run; an error of any"),
-    "check": Form(outputs.check, "check of one path"),
-    "checks": Form(outputs.checks, "check of several paths"),
-    "dry-run": Form(outputs.dry_run, "run --dry-run, solve --dry-run"),
-    "rehearsal": Form(outputs.rehearsal, "run --dry-run --engine anthropic"),
-    "audit": Form(outputs.audit, "audit"),
-    "explanation": Form(outputs.explanation, "explain; explanation.json"),
-    "lint": Form(outputs.lint, "lint"),
-    "trace": Form(outputs.trace, "trace"),
-    "runs": Form(listings.runs, "runs list"),
-    "run-summary": Form(listings.run_summary, "within runs list and runs compare"),
-    "run-shown": Form(listings.run_shown, "runs show"),
-    "comparison": Form(listings.comparison, "runs compare"),
-    "runs-cleaned": Form(listings.runs_cleaned, "runs clean"),
-    "config": Form(listings.config, "config show"),
-    "new": Form(listings.new, "new"),
-    "templates": Form(listings.templates, "new --list"),
-    "problems": Form(listings.problems, "problems list"),
-    "problem": Form(listings.problem, "problems show"),
-    "memory": Form(listings.memory, "memory show"),
-    "memory-cleared": Form(listings.memory_cleared, "memory clear"),
-    "doctor": Form(listings.doctor, "doctor"),
-    "sandbox": Form(listings.sandbox, "sandbox probe"),
-    "annuity": Form(listings.annuity, "finance annuity"),
-    "npv": Form(listings.npv, "finance npv"),
-    "irr": Form(listings.irr, "finance irr"),
-    "battery-value": Form(listings.battery_value, "finance battery"),
-    "weather": Form(listings.weather, "weather"),
-    "report": Form(listings.report, "report"),
-    "accepted": Form(listings.accepted, "accept"),
-    "view": Form(listings.view, "view"),
-    "import": Form(listings.imported, "import"),
-    "study": Form(listings.study, "study; cases.json of a run"),
-    "bench-suite": Form(listings.bench_suite, "bench suite; figures.json"),
-    "bench-messages": Form(listings.bench_messages, "bench messages"),
-    "bench-recorded": Form(listings.bench_recorded, "bench recorded"),
+def _listed(text: str) -> Iterator[tuple[str, Form]]:
+    """Yield the forms of a part of ``forms.txt`` by name."""
+    for part in text.split("\n== ")[1:]:
+        head, _, lines = part.partition("\n")
+        name, title, where = head.split(" | ")
+        yield name.split("/")[0], Form(partial(_made, name, title, lines), where)
+
+
+def _made(name: str, title: str, lines: str) -> Json:
+    words = dict(_WORDS)
+    if "run-summary" in lines:
+        words["run-summary"] = PRINTED["run-summary"].make()
+    return output(name, title, *fields("\n".join(_written_out(lines)), words))
+
+
+def _written_out(lines: str) -> Iterator[str]:
+    """Yield lines with what blocks stand for in place of their names."""
+    for line in lines.splitlines():
+        bare = line.strip()
+        if bare.startswith("("):
+            indent = line[: len(line) - len(bare)]
+            yield from (indent + below for below in _BLOCKS[bare.strip("()")])
+        else:
+            yield line
+
+
+def _plant() -> Json:
+    from engiagent.plant import schema  # here, for it brings all models of components
+
+    return schema.plant()
+
+
+_TEXT: Final = files("engiagent.tools.schemas").joinpath("forms.txt").read_text("utf-8")
+_BLOCKS: Final = {
+    block.partition("\n")[0]: block.partition("\n\n")[0].splitlines()[1:]
+    for block in _TEXT.split("\n-- ")[1:]
 }
+_COMMANDS, _FILES = _TEXT.split("\n== --\n")
+PRINTED: Final[Mapping[str, Form]] = dict(_listed(_COMMANDS))
 STORED: Final[Mapping[str, Form]] = {
-    "blueprint": Form(files.blueprint, "blueprint.json"),
-    "certificate": Form(files.certificate, "certificate.json"),
-    "calls": Form(files.calls, "calls of tools, of engiagent.tools and mcp"),
-    "plant": Form(files.plant, "plant.yaml, and plant blocks of problems"),
-    "run": Form(files.run, "run.json"),
-    "reading": Form(files.reading, "reading.json, which accept writes"),
+    "blueprint": Form(blueprint_schema, "blueprint.json"),
+    "certificate": Form(certificate_schema, "certificate.json"),
+    "calls": Form(graph_schema, "calls of tools, of engiagent.tools and mcp"),
+    "plant": Form(_plant, "plant.yaml, and plant blocks of problems"),
+    **dict(_listed(_FILES)),
+    "reading": Form(reading_schema, "reading.json, which accept writes"),
 }
 
 

@@ -1,4 +1,4 @@
-"""``engiagent emit`` and ``engiagent report``."""
+"""Blueprints for other tools, and their models as blueprints: ``emit`` and ``import``."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 
 from engiagent.blueprint import Blueprint
+from engiagent.cli import options
 from engiagent.cli.output import print_json, say
 from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.exchange import import_model as read
 from engiagent.formulations.exchange import write_lp, write_mps
 from engiagent.formulations.latex import emit_latex
 from engiagent.io.files import write_atomic
@@ -63,7 +65,7 @@ def _emitter(form: str) -> Callable[[Blueprint, Path], str]:
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def report(run: Path, as_json: bool) -> None:
     """Write the report of RUN, a run folder, again, or that of a folder of runs.
 
@@ -74,3 +76,50 @@ def report(run: Path, as_json: bool) -> None:
     say(f"written to {path}")
     if as_json:
         print_json({"schema": "engiagent-report/1", "report": str(path)})
+
+
+@click.command("import")
+@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Blueprint to write; standard output otherwise.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; needs --out.")
+def import_model(model: Path, out: Path | None, as_json: bool) -> None:
+    """Read MODEL, an LP or MPS file, into a blueprint.
+
+    MODEL ends in .lp, .mps, .lp.gz or .mps.gz. Names such as x[3] or flow_a_b become indexed
+    variables and constraints; every number stays as it is in the file. Read are linear constraints
+    and a linear or quadratic objective; special ordered sets, conditions and quadratic constraints
+    are refused with their line.
+    """
+    if as_json and out is None:
+        raise click.UsageError("--json needs --out, since the blueprint is JSON too.")
+    blueprint = read(model)
+    core = blueprint.core
+    sizes = {
+        "variables": len(core.decision_variables),
+        "constraints": len(core.constraints),
+        "sets": len(core.sets),
+        "parameters": len(core.parameters),
+    }
+    if out is None:
+        click.echo(blueprint.to_json(), nl=False)
+        return
+    write_atomic(out, blueprint.to_json())
+    say(f"written to {out}: " + ", ".join(f"{count} {name}" for name, count in sizes.items()))
+    extended = blueprint.extended_analysis_and_robustness
+    assumptions = [item["content"] for item in extended.key_assumptions] if extended else []
+    for text in assumptions:
+        say(f"  assumed: {text}")
+    if as_json:
+        print_json(
+            {
+                "schema": "engiagent-import/1",
+                "blueprint": str(out),
+                **sizes,
+                "assumptions": assumptions,
+            }
+        )

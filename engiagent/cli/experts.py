@@ -1,10 +1,11 @@
-"""What the expert material of a corpus problem lacks, or says beyond the text."""
+"""A corpus problem against its expert material: what is absent, and where the two disagree."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import ExpressionError, Number, parse, walk
 from engiagent.run.inputs import EXPERT, REQUIREMENTS
 from engiagent.text import Problem
@@ -89,3 +90,40 @@ def _is_known(number: float, known: frozenset[float]) -> bool:
 
 def _is_power_of_ten(number: float) -> bool:
     return f"{number:.9e}".startswith("1.000000000e")
+
+
+def quotes_astray(blueprint: Blueprint, text: str) -> Iterator[str]:
+    """Yield a sentence for every quote that does not stand at its place in the text."""
+    for quote, span in _quotes(blueprint.to_dict()):
+        start, stop = span
+        if text[start:stop] != quote:
+            yield f"the quote {quote!r} is not at {start}:{stop}, where {text[start:stop]!r} stands"
+
+
+def _quotes(value: Any) -> Iterator[tuple[str, tuple[int, int]]]:
+    if isinstance(value, dict):
+        span, quote = value.get("span"), value.get("quote")
+        if isinstance(quote, str) and isinstance(span, list) and len(span) == 2:
+            yield quote, (span[0], span[1])
+        for item in value.values():
+            yield from _quotes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _quotes(item)
+
+
+def against_bound(verdict: str | None, bound: Any, answer: Any) -> Iterator[str]:
+    """Yield why a plan that should be the best one is not, as far as the bounds tell.
+
+    The bound is that of the stated requirements; one that is better than the answer's means that
+    they allow more than the answer does.
+    """
+    stored = answer.get("bound") if isinstance(answer, dict) else None
+    found = bound.get("value") if isinstance(bound, Mapping) else None
+    if verdict != "feasible" or stored is None or answer.get("verdict") != "certified":
+        return
+    if isinstance(stored, int | float) and isinstance(found, int | float):
+        yield (
+            f"the requirements allow {found:.10g}, the bound of the answer is {stored:.10g}: "
+            "a requirement may be missing or too loose"
+        )

@@ -1,12 +1,26 @@
 """What every command has in common: examples in its help, and how much it says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
-from engiagent.cli.examples import EXAMPLES
 from engiagent.cli.output import LOUDNESS
+
+Example = tuple[str, str]
+
+
+def _examples() -> Iterator[tuple[str, tuple[Example, ...]]]:
+    text = files("engiagent.cli").joinpath("examples.txt").read_text("utf-8")
+    for part in text.split("\n[")[1:]:
+        command, _, lines = part.partition("]\n")
+        pairs = [line.strip() for line in lines.splitlines() if line]
+        yield command, tuple(zip(pairs[::2], pairs[1::2], strict=True))
+
+
+EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = dict(_examples())
 
 
 def dress(command: click.Command, path: tuple[str, ...] = ()) -> None:

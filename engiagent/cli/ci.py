@@ -1,4 +1,4 @@
-"""What checks found wrong, each with the file and the line it is about, for CI systems."""
+"""What checks found wrong, with file and line, in the forms that CI systems read."""
 
 import os
 import re
@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from xml.etree import ElementTree
 
-from engiagent.cli.checked import CheckResult
+from engiagent.cli.checking import CheckResult
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
-from engiagent.cli.output import clean, item_text, number
+from engiagent.cli.output import clean, item_text
+from engiagent.io.files import write_atomic
 from engiagent.run.inputs import EXPERT, REQUIREMENTS
 
 SHOWN: Final = 10
@@ -164,13 +166,10 @@ def markdown(results: Sequence[CheckResult]) -> str:
         "|---|---|---|---|",
     ]
     for result in results:
-        goal = result.to_json()["objective"]
-        value = "" if goal["value"] is None else number(goal["value"], goal["unit"])
         mark = "✅" if result.code is ExitCode.FEASIBLE else "❌"
         verdict = result.line or ("error" if result.error else "no verdict")
-        lines.append(
-            f"| {mark} | {_cell(shown(Path(result.path)))} | {_cell(verdict)} | {_cell(value)} |"
-        )
+        cells = (shown(Path(result.path)), verdict, result.amount)
+        lines.append(f"| {mark} | {' | '.join(map(_cell, cells))} |")
     found = [complaint for result in results for complaint in complaints(result)]
     if found:
         lines += ["", "| Where | What |", "|---|---|"]
@@ -189,3 +188,31 @@ def append_summary(results: Sequence[CheckResult]) -> None:
     if place:
         with Path(place).open("a", encoding="utf-8") as stream:
             stream.write(markdown(results))
+
+
+def write_junit(results: Sequence[CheckResult], path: Path) -> None:
+    """Write one test case for each result; unreadable input is an error, the rest a failure."""
+    bad = [result for result in results if result.code is not ExitCode.FEASIBLE]
+    errors = [result for result in bad if result.error is not None]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="engiagent check",
+        tests=str(len(results)),
+        failures=str(len(bad) - len(errors)),
+        errors=str(len(errors)),
+    )
+    for result in results:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="engiagent.check", name=clean(result.path)
+        )
+        if result.error is not None:
+            found = ElementTree.SubElement(case, "error", message=clean(result.error))
+        elif result.code is not ExitCode.FEASIBLE:
+            message = result.line or MEANINGS[result.code]
+            found = ElementTree.SubElement(case, "failure", message=clean(message))
+        else:
+            continue
+        items = [*result.violations, *result.open_points]
+        found.text = "\n".join(clean(item_text(item)) for item in items)
+    text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=False)
+    write_atomic(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
