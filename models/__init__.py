@@ -12,10 +12,4 @@ from engiagent.models.battery import Battery
 from engiagent.models.conversion import Cooler, Heater
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 
-__all__ = [
-    "Battery",
-    "Cooler",
-    "Heater",
-    "ThermalNetwork",
-    "ThermalZone",
-]
+__all__ = ["Battery", "Cooler", "Heater", "ThermalNetwork", "ThermalZone"]

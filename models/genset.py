@@ -16,8 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    compatible,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
 
 Booleans = npt.NDArray[np.bool_]
 

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, within
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, compatible, within
 
 REFERENCE_IRRADIANCE = 1000.0  # W/m²
 REFERENCE_TEMPERATURE = 25.0  # degC

@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, increasing, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, compatible, increasing, within
 
 Booleans = npt.NDArray[np.bool_]
 

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.parameters import within
-from engiagent.models.ranges import ParameterError
+from engiagent.models.ranges import ParameterError, within
 
 MassDistribution = Literal["I", "E", "IE", "D", "M"]
 

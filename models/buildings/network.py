@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.buildings.stepping import Discretised, Method, discretise, run
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError, series, steps
+from engiagent.models.ranges import Floats, ParameterError, numbers, series, steps, within
 
 
 @dataclass(frozen=True, kw_only=True)

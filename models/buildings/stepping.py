@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import linear_recursion, switched_recursion
+from engiagent.models.recursion import linear_recursion, phi1, phi2, switched_recursion
 
 if TYPE_CHECKING:
     from engiagent.models.buildings.network import HeatNetwork

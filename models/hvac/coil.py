@@ -31,8 +31,7 @@ from engiagent.models.hvac.air_streams import AirStream, heated
 from engiagent.models.hvac.effectiveness import Arrangement, effectiveness, exchange
 from engiagent.models.hvac.moist_air import LIQUID_HEAT, STANDARD_PRESSURE
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, numbers, within
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 Arrangement = Literal["counter", "parallel", "cross", "cross_max_mixed", "cross_min_mixed"]
 ARRANGEMENTS = ("counter", "parallel", "cross", "cross_max_mixed", "cross_min_mixed")

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 STANDARD_PRESSURE = 101_325.0  # [Pa]
 RATIO_OF_MASSES = 0.621945  # water to dry air [-]

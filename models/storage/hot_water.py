@@ -15,8 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
 from engiagent.models.storage.stratified_tank import LayersStep, StratifiedTank
 
 

@@ -15,11 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import linear_recursion
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
+from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 SECONDS = 3600.0
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.battery import Battery, BatteryScheme
-from engiagent.models.battery_system import BatteryState, BatterySystem
+from engiagent.models.battery_losses import ConverterLoss
 from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset, GensetState
@@ -129,8 +129,13 @@ def load() -> Module:
     )
 
 
-def battery(parameters: Battery, scheme: BatteryScheme = "exact") -> Module:
-    """Return a battery: ``charge`` and ``discharge`` at its terminals are actions."""
+def battery(
+    parameters: Battery, scheme: BatteryScheme = "exact", *, loss: ConverterLoss | None = None
+) -> Module:
+    """Return a battery: ``charge`` and ``discharge`` at its terminals are actions.
+
+    The ``loss`` of a converter, which has one direction at a time, comes out of the store.
+    """
 
     def prepare(step_hours: float) -> Module:
         # Refuses a step that is too long for the linear loss.
@@ -142,12 +147,15 @@ def battery(parameters: Battery, scheme: BatteryScheme = "exact") -> Module:
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
         decay, gain = unit.coefficients(np.array([step_hours]), scheme)
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency
+        conversion = _conversion(unit.charge_efficiency, unit.discharge_efficiency, inputs)
+        if loss is not None:
+            lost = loss.loss(np.abs(charge - discharge))
+            net, conversion = net - lost, conversion + lost
         after = decay[0] * energy + gain[0] * net
         # The loss is the rate times the integral of the energy over the period.
         standing = unit.self_discharge * gain[0] * energy
         if scheme == "exact":
             standing = standing + (step_hours - gain[0]) * net
-        conversion = _conversion(unit.charge_efficiency, unit.discharge_efficiency, inputs)
         return Outcome(
             state={"energy": after},
             left={"energy": float(conversion + standing / step_hours)},
@@ -168,52 +176,6 @@ def battery(parameters: Battery, scheme: BatteryScheme = "exact") -> Module:
         prepare=prepare,
     )
     return module
-
-
-def battery_system(parameters: BatterySystem, initial: BatteryState | None = None) -> Module:
-    """Return batteries behind their converters, with a temperature; ``ambient`` is 20 degC."""
-    start = () if initial is None else np.shape(initial.energy)
-    shape = np.broadcast_shapes(start, units_of(parameters))
-    capacity = np.asarray(parameters.heat_capacity, dtype=np.float64)
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        before = BatteryState(energy=state["energy"], temperature=state["temperature"])
-        charge, discharge = inputs["charge"], inputs["discharge"]
-        done = parameters.step(before, charge, discharge, step_hours, inputs["ambient"])
-        elsewhere = (1.0 - np.asarray(parameters.heat_fraction)) * done.loss
-        energy = np.broadcast_to(done.state.energy, shape)
-        temperature = np.broadcast_to(done.state.temperature, shape)
-        low, high = parameters.energy_range(temperature)
-        most_in, most_out = parameters.power_limits(before)
-        return Outcome(
-            state={"energy": energy, "temperature": temperature},
-            left={"energy": float((done.heat_to_ambient + elsewhere).sum())},
-            violations={
-                "charge": above(charge, most_in),
-                "discharge": above(discharge, most_out),
-                "both": np.minimum(charge, discharge),
-                "empty": above(low, energy),
-                "full": above(energy, high),
-            },
-        )
-
-    def stored(state: Values) -> Contents:
-        heat = np.where(np.isfinite(capacity), capacity, 0.0) * state["temperature"]
-        return {"energy": float((state["energy"] + heat).sum())}
-
-    return Module(
-        ports=(
-            *_store(shape),
-            disturbance("ambient", "degC", "thermal", default=20.0),
-            observation("temperature", "degC", "thermal", instant=True, shape=shape),
-        ),
-        states=(
-            State("energy", "kWh", None if initial is None else initial.energy, shape),
-            State("temperature", "degC", 20.0 if initial is None else initial.temperature, shape),
-        ),
-        step=step,
-        stored=stored,
-    )
 
 
 def ev_fleet(fleet: EvFleet, initial_energy: npt.ArrayLike | None = None) -> Module:

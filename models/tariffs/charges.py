@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import within
-from engiagent.models.ranges import ParameterError
+from engiagent.models.ranges import ParameterError, within
 from engiagent.models.tariffs.schedules import Schedule
 
 TierUnit = Literal["kWh", "kWh/day", "kWh/kW", "kWh/kW/day"]

@@ -6,8 +6,7 @@ energy :math:`E`, at least 0.
 
 import numpy as np
 
-from engiagent.models.parameters import over_time
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, over_time
 from engiagent.models.tariffs.charges import EnergyCharge, NetMetering, PriceSeries
 from engiagent.models.tariffs.metering import Metered
 from engiagent.models.tariffs.times import Ints

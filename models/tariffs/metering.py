@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import over_time
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, over_time
 from engiagent.models.tariffs.charges import DemandCharge, EnergyCharge, NetBilling, PriceSeries
 from engiagent.models.tariffs.tariff import Tariff
 from engiagent.models.tariffs.times import HOUR, Ints, MeterTimes

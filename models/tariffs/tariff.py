@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, over_time, within
 from engiagent.models.tariffs.charges import (
     CoincidentCharge,
     DemandCharge,

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.recursion import phi1, phi2
 
 
 def random_network(rng: np.random.Generator, count: int, streams: bool = False) -> HeatNetwork:

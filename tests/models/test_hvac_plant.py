@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engiagent.models.hvac.boiler import CONDENSING_CURVE, Boiler
 from engiagent.models.hvac.chiller import Chiller
-from engiagent.models.hvac.curves import Biquadratic, Polynomial, TableMap
+from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
 from engiagent.models.hvac.york_calc import YorkCalcTower, approach
@@ -136,9 +136,7 @@ PUMP = HeatPump(
     rated_capacity=8.0,
     rated_cop=4.2,
     cop_map=Biquadratic((1.49, 0.025, 1e-4, -0.016, 5e-5, -2e-4), (-20.0, 20.0), (25.0, 60.0)),
-    capacity_map=TableMap(
-        x=(-20.0, 0.0, 20.0), y=(25.0, 60.0), values=((0.6, 0.55), (0.9, 0.8), (1.2, 1.1))
-    ),
+    capacity_map=Biquadratic((0.9 + 25 / 350, 0.015, 0.0, -1 / 350, 0.0, 0.0)),
     modulation=Polynomial((1.1, -0.1)),
     minimum_part_load=0.3,
     standby_power=0.02,
@@ -146,18 +144,16 @@ PUMP = HeatPump(
 
 
 @given(st.floats(0.0, 12.0), st.floats(-20.0, 20.0), st.floats(25.0, 60.0))
-def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, sink: float) -> None:
+def test_a_heat_pump_keeps_energy(load: float, source: float, sink: float) -> None:
     done = PUMP.operate(load, source=source, sink=sink)
     assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
     assert done.power + done.source_heat == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.power * done.cop == pytest.approx(float(done.heat), rel=1e-12, abs=1e-15)
     assert done.loss >= 0.02 - 1e-12
-    if float(done.unmet) == 0 and load > 0.01:
-        assert PUMP.heat(done.power, source=source, sink=sink) == pytest.approx(load, rel=1e-7)
 
 
 def test_part_load_is_the_product_of_its_factors() -> None:
-    capacity = 8.0 * 0.85
+    capacity = 8.0 * (0.9 - 17.5 / 350)
     full = float(PUMP.full_load_cop(0.0, 42.5))
     at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2)
     assert full == pytest.approx(at, rel=1e-12)
@@ -169,15 +165,6 @@ def test_part_load_is_the_product_of_its_factors() -> None:
 
 
 def test_maps_say_where_they_end() -> None:
-    table = TableMap(x=(0.0, 1.0, 3.0), y=(0.0, 2.0), values=((0.0, 4.0), (1.0, 5.0), (3.0, 7.0)))
-    x, y = np.meshgrid(np.linspace(0, 3, 7), np.linspace(0, 2, 5))
-    assert table.at(x, y) == pytest.approx(x + 2 * y, abs=1e-14)  # bilinear repeats a plane
-    with pytest.raises(ParameterError, match="outside the table, which spans 0 to 3 and 0 to 2"):
-        table.at(4.0, 1.0)
-    held = TableMap(x=table.x, y=table.y, values=table.values, outside="hold")
-    assert held.at([4.0, -1.0], 1.0) == pytest.approx([5.0, 2.0])
-    with pytest.raises(ParameterError, match="the rows of a table goes from 1 to 1 at place 1"):
-        TableMap(x=(1.0, 1.0), y=(0.0, 1.0), values=((0.0, 0.0), (0.0, 0.0)))
     with pytest.raises(ParameterError, match="a curve has 5 coefficients; give 6 or 10"):
         Biquadratic((1.0,) * 5)
     # A curve holds its value beyond its range, as in EnergyPlus; without a range it may fall to
@@ -231,13 +218,11 @@ BOILER = Boiler(
 
 
 @given(st.floats(0.0, 150.0), st.floats(30.0, 85.0))
-def test_a_boiler_keeps_energy_and_its_inverse(load: float, temperature: float) -> None:
+def test_a_boiler_keeps_energy(load: float, temperature: float) -> None:
     done = BOILER.operate(load, temperature=temperature)
     assert done.fuel == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
     assert bool(done.condensing) == (temperature < 55.0 and load > 0)
-    if 1e-6 < load <= 100.0:
-        assert BOILER.heat(done.fuel, temperature=temperature) == pytest.approx(load, rel=1e-7)
 
 
 def test_a_condensing_boiler_likes_cold_water_and_low_fire_but_not_cycling() -> None:
