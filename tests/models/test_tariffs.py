@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.tariffs import (
     BillHistory,
-    CoincidentCharge,
     DemandCharge,
     DemandTier,
     EnergyCharge,
@@ -29,7 +28,7 @@ from engiagent.models.tariffs import (
     Tax,
     bill,
 )
-from engiagent.models.tariffs.charges import TierUnit
+from engiagent.models.tariffs.tariff import TierUnit
 
 By = Literal["period", "total", "share"]
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -250,26 +249,6 @@ def test_a_horizon_within_a_month_fills_the_tiers_from_where_they_are(by: By) ->
     assert sum(parts) == pytest.approx(bill(tariff, times(start, 744), power).total, rel=1e-12)
 
 
-def test_moments_of_the_system_bill_the_demand_of_their_window() -> None:
-    clock = times(datetime(2026, 1, 31, 22, tzinfo=UTC), 16, 0.25)
-    power = np.arange(16.0)
-    moments = tuple(
-        datetime(2026, *moment, tzinfo=UTC)
-        for moment in ((1, 31, 22, 20), (1, 31, 23, 59), (2, 1, 0, 30), (2, 1, 2, 0))
-    )
-    combinations: tuple[tuple[Literal["max", "sum"], list[float]], ...] = (
-        ("max", [7.0, 10.0]),
-        ("sum", [8.0, 10.0]),
-    )
-    for combine, due in combinations:
-        charge = CoincidentCharge(price=1.0, moments=moments, combine=combine)
-        assert bill(Tariff(coincident=(charge,)), clock, power).by_month.tolist() == due
-    hourly = Tariff(
-        coincident=(CoincidentCharge(price=2.0, moments=moments[:1]),), demand_window_hours=1.0
-    )
-    assert bill(hourly, clock, power).total == 2.0 * 1.5
-
-
 def test_netting_leaves_the_demand_as_it_was() -> None:
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 4, 0.25)
     rule = NetBilling(credit=EnergyCharge.flat(0.0, "sell"), netting_hours=1.0)
@@ -313,17 +292,15 @@ def test_netting_within_the_hour_cancels_import_and_export() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_energy_that_is_carried_is_neither_made_nor_lost(seed: int, pool: bool) -> None:
+@given(st.integers(0, 2**32 - 1))
+def test_energy_that_is_carried_is_neither_made_nor_lost(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24 * 200)
     season = np.sin(np.arange(clock.count) / 300)
     power_in = np.maximum(rng.uniform(0, 10, clock.count) + 6 * season, 0)
     power_out = np.maximum(rng.uniform(0, 10, clock.count) - 6 * season, 0)
     # With equal prices the money is the energy: all import less what export cancelled.
-    tariff = Tariff(
-        energy=(EnergyCharge.time_of_use((1.0, 1.0), PEAK),), export=NetMetering(pool=pool)
-    )
+    tariff = Tariff(energy=(EnergyCharge.time_of_use((1.0, 1.0), PEAK),), export=NetMetering())
     result = bill(tariff, clock, power_in, power_out)
     net = power_in.sum() - power_out.sum()
     assert result.total - result.carried_energy[-1] == pytest.approx(net, rel=1e-9, abs=1e-6)

@@ -25,9 +25,7 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
-from engiagent.models.tariffs.demand import ratchet_floor
-from engiagent.models.tariffs.energy import tier_groups, tier_limits
-from engiagent.models.tariffs.metering import Metered, measure
+from engiagent.models.tariffs.bill import Metered, measure, ratchet_floor, tier_groups, tier_limits
 from engiagent.study.economics.cashflow import Floats
 
 SOURCE: Json = FrozenMap({"kind": "user", "note": "of the tariff"})
@@ -66,7 +64,7 @@ class TariffParts:
         self._refuse()
         nothing = np.zeros(self.times.count)
         metered = measure(tariff, self.times, nothing, nothing)
-        fixed = replace(tariff, energy=(), demand=(), coincident=(), export=None, taxes=())
+        fixed = replace(tariff, energy=(), demand=(), export=None, taxes=())
         due = bill(fixed, self.times, nothing)
         for charge in tariff.fixed:
             self._constant(charge.name, due.of(charge.name) * self._taxed(charge.name))
@@ -90,7 +88,6 @@ class TariffParts:
         """Refuse what has no exact form here."""
         tariff, export = self.tariff, self.tariff.export
         faults = {
-            "coincident charges": bool(tariff.coincident),
             "net metering": export is not None and not isinstance(export, NetBilling),
             "export that is netted or carried": isinstance(export, NetBilling)
             and (export.carry or export.netting_hours is not None),
