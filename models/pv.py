@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, compatible, within
+from engiagent.models.ranges import Floats, units, within
 
 REFERENCE_IRRADIANCE = 1000.0  # W/m²
 REFERENCE_TEMPERATURE = 25.0  # degC
@@ -140,20 +140,7 @@ class PvArray:
         within(self.heat_loss, "the heat loss", "W/(m² K)", low=0.0, above=True)
         within(self.heat_loss_by_wind, "the heat loss by wind", "W s/(m³ K)", low=0.0)
         within(self.night_power, "the night power", "kW", low=0.0)
-        self._units()
-
-    def _units(self, **inputs: npt.ArrayLike) -> tuple[int, ...]:
-        return compatible(
-            dc_capacity=self.dc_capacity,
-            ac_capacity=self.ac_capacity,
-            temperature_coefficient=self.temperature_coefficient,
-            losses=self.losses,
-            inverter_efficiency=self.inverter_efficiency,
-            heat_loss=self.heat_loss,
-            heat_loss_by_wind=self.heat_loss_by_wind,
-            night_power=self.night_power,
-            **inputs,
-        )
+        units(self)
 
     def output(
         self,
@@ -172,7 +159,7 @@ class PvArray:
         wind_speed
             At the modules. At least 0. [m/s]
         """
-        self._units(irradiance=irradiance, air_temperature=air_temperature, wind_speed=wind_speed)
+        units(self, irradiance=irradiance, air_temperature=air_temperature, wind_speed=wind_speed)
         cell = self.cell_temperature(irradiance, air_temperature, wind_speed)
         direct = self.dc_power(irradiance, cell)
         unclipped = self.ac_power(direct)

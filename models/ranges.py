@@ -134,6 +134,17 @@ def compatible(**arrays: npt.ArrayLike) -> tuple[int, ...]:
         ) from error
 
 
+def units(parameters: object, **inputs: npt.ArrayLike) -> tuple[int, ...]:
+    """Return the shape that a dataclass's numbers and arrays broadcast to with some inputs.
+
+    Tuples are curves and tables of one unit and do not count.
+    """
+    own = {
+        k: v for k, v in vars(parameters).items() if isinstance(v, int | float | list | np.ndarray)
+    }
+    return compatible(**own, **inputs)
+
+
 def increasing(values: npt.ArrayLike, what: str, *, least: int = 2) -> Floats:
     """Return ``values`` as floats of shape (n,) after checking that they rise strictly."""
     array = numbers(values, what)

@@ -28,14 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.ranges import (
-    Floats,
-    ParameterError,
-    hours_of_steps,
-    numbers,
-    over_time,
-    within,
-)
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 from engiagent.models.storage.layers import advanced, settled
 from engiagent.models.storage.tank_parts import Immersed, Port, between, pairs, stacked
 
@@ -59,22 +52,6 @@ class LayersStep:
         Mean temperature of the water that left each exchanger. [degC]
     loss
         Heat to the surroundings. [kW]
-    """
-
-    temperature: Floats
-    outlets: Floats
-    port_heat: Floats
-    exchanger_heat: Floats
-    exchanger_outlets: Floats
-    loss: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayersPath:
-    """What a horizon did: layers at N+1 instants, shape (N+1, …, layers), the rest of N periods.
-
-    ``outlets``, ``port_heat``, ``exchanger_heat`` and ``exchanger_outlets`` have the shape
-    (N, ports or exchangers, …), ``loss`` has (N, …).
     """
 
     temperature: Floats
@@ -218,80 +195,6 @@ class StratifiedTank:
             means = means + mean / self.substeps
             start = settled(start)
         return self._report(start, means, streams, coils, around)
-
-    def simulate(
-        self,
-        initial: npt.ArrayLike,
-        *,
-        step_hours: npt.ArrayLike,
-        periods: int,
-        flows: Sequence[npt.ArrayLike] = (),
-        inlets: Sequence[npt.ArrayLike] = (),
-        exchanger_flows: Sequence[npt.ArrayLike] = (),
-        exchanger_inlets: Sequence[npt.ArrayLike] = (),
-        heat: npt.ArrayLike = 0.0,
-        ambient: npt.ArrayLike = 20.0,
-    ) -> LayersPath:
-        """Return the path of the layers over N periods; buoyancy needs a loop over time.
-
-        Parameters
-        ----------
-        initial
-            Layers at the first instant, shape (layers,) or (units, layers). [degC]
-        step_hours, periods
-            Length of each period [h] and their number N.
-        flows, inlets, exchanger_flows, exchanger_inlets
-            As in :meth:`step`, each one number, shape (N,) or (N, units).
-        heat
-            0, shape (layers,) for all periods, (N, layers) or (N, units, layers). [kW]
-        ambient
-            One number, shape (N,) or (N, units). [degC]
-        """
-        state = numbers(initial, "the initial temperature")
-        shape = (periods, *state.shape[:-1])
-        hours = hours_of_steps(step_hours, (periods,))
-        series = [
-            [over_time(value, shape, what) for value in values]
-            for values, what in (
-                (flows, "a flow"),
-                (inlets, "the inlet of a flow"),
-                (exchanger_flows, "the flow of an exchanger"),
-                (exchanger_inlets, "the inlet of an exchanger"),
-            )
-        ]
-        around = over_time(ambient, shape, "the ambient temperature")
-        warmth = self._by_layer(heat)
-        timed = warmth.ndim > 1
-        if timed and len(warmth) != periods:
-            raise ParameterError(f"the heat has {len(warmth)} periods; give {periods}")
-        done = []
-        for n in range(periods):
-            one = self.step(
-                state,
-                step_hours=hours[n],
-                flows=[value[n] for value in series[0]],
-                inlets=[value[n] for value in series[1]],
-                exchanger_flows=[value[n] for value in series[2]],
-                exchanger_inlets=[value[n] for value in series[3]],
-                heat=warmth[n] if timed else warmth,
-                ambient=around[n],
-            )
-            state = one.temperature
-            done.append(one)
-        first = np.asarray(initial, dtype=np.float64)
-        return LayersPath(
-            temperature=np.stack(
-                [
-                    np.broadcast_to(first, done[0].temperature.shape),
-                    *(one.temperature for one in done),
-                ]
-            ),
-            outlets=np.stack([one.outlets for one in done]),
-            port_heat=np.stack([one.port_heat for one in done]),
-            exchanger_heat=np.stack([one.exchanger_heat for one in done]),
-            exchanger_outlets=np.stack([one.exchanger_outlets for one in done]),
-            loss=np.stack([one.loss for one in done]),
-        )
 
     def _by_layer(self, heat: npt.ArrayLike) -> Floats:
         warmth = numbers(heat, "the heat")

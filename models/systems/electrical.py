@@ -14,7 +14,7 @@ from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset, GensetState
 from engiagent.models.grids.feeder import Feeder
 from engiagent.models.pv import PvArray
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, units
 from engiagent.models.systems.module import (
     Contents,
     Module,
@@ -27,7 +27,6 @@ from engiagent.models.systems.module import (
     balance,
     disturbance,
     observation,
-    units_of,
 )
 from engiagent.models.wind import WindTurbine
 
@@ -235,7 +234,7 @@ def _conversion(charge: npt.ArrayLike, discharge: npt.ArrayLike, inputs: Values)
 
 def pv(array: PvArray) -> Module:
     """Return photovoltaic arrays; ``curtailed`` is an action, the weather disturbances of all."""
-    shape = units_of(array)
+    shape = units(array)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = array.output(inputs["irradiance"], inputs["air_temperature"], inputs["wind_speed"])
@@ -324,7 +323,7 @@ def genset(parameters: Genset) -> Module:
     A set that stands burns nothing; power that a plan draws from it all the same is a violation,
     and shows as an imbalance of the module.
     """
-    shape = units_of(parameters)
+    shape = units(parameters)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         before = GensetState(

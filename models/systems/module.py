@@ -268,12 +268,3 @@ def above(value: npt.ArrayLike, limit: npt.ArrayLike = 0.0) -> Floats:
     """Return by how much a value is above a limit, 0 where it is not."""
     excess = np.asarray(value, dtype=np.float64) - np.asarray(limit, dtype=np.float64)
     return np.asarray(np.maximum(excess, 0.0))
-
-
-def units_of(parameters: object) -> tuple[int, ...]:
-    """Return the shape that the numbers and arrays of a frozen dataclass broadcast to.
-
-    Tuples are curves and tables of one unit and do not count.
-    """
-    values = (v for v in vars(parameters).values() if isinstance(v, int | float | np.ndarray))
-    return np.broadcast_shapes(*(np.shape(value) for value in values))

@@ -13,7 +13,7 @@ from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.heat_pump import HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, units
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.mixed_tank import Inflow, MixedTank
 from engiagent.models.storage.stratified_tank import StratifiedTank
@@ -30,7 +30,6 @@ from engiagent.models.systems.module import (
     balance,
     disturbance,
     observation,
-    units_of,
 )
 
 
@@ -159,7 +158,7 @@ def heat_pump(pump: HeatPump, *, source_bus: bool = False) -> Module:
     With ``source_bus`` the heat of the source comes over a thermal bus, as from a ground loop; else
     it enters from the environment.
     """
-    shape = units_of(pump)
+    shape = units(pump)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         load, source, sink = inputs["load"], inputs["source"], inputs["sink"]
@@ -202,7 +201,7 @@ def chiller(parameters: Chiller, *, condenser_bus: bool = False) -> Module:
     With ``condenser_bus`` the condenser gives its heat to a thermal bus, as to a cooling tower;
     else it leaves to the environment.
     """
-    shape = units_of(parameters)
+    shape = units(parameters)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         load, leaving, entering = inputs["load"], inputs["leaving"], inputs["entering"]
@@ -240,7 +239,7 @@ def chiller(parameters: Chiller, *, condenser_bus: bool = False) -> Module:
 
 def boiler(parameters: Boiler) -> Module:
     """Return a boiler: ``load`` is an action, ``water`` its temperature; the fuel enters."""
-    shape = units_of(parameters)
+    shape = units(parameters)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = parameters.operate(inputs["load"], temperature=inputs["water"])
@@ -273,7 +272,7 @@ def mixed_tank(tank: MixedTank, initial: npt.ArrayLike | None = None) -> Module:
 
     ``draw`` of warm water, replaced by ``cold`` water, is a disturbance; its heat leaves.
     """
-    shape = units_of(tank)
+    shape = units(tank)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         draw = inputs["draw"]
@@ -339,7 +338,7 @@ def stratified_tank(
         raise ParameterError(
             f"the heated layer is {heated_layer}; give 0 (top) to {tank.layers - 1}"
         )
-    if units_of(tank):
+    if units(tank):
         raise ParameterError("the tank stands for several units; give each a module of its own")
     both = (*pipes, *exchangers)
 
@@ -394,7 +393,7 @@ def ice_tank(tank: IceTankCurves, initial: npt.ArrayLike | None = None) -> Modul
     stored is cold, so that its heat counts below 0. The limits of the curves follow from
     ``charge_difference`` and ``discharge_difference``, mean temperature differences of the brine.
     """
-    shape = units_of(tank)
+    shape = units(tank)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
@@ -435,7 +434,7 @@ def ice_tank(tank: IceTankCurves, initial: npt.ArrayLike | None = None) -> Modul
 
 def fan(parameters: PartLoadFan) -> Module:
     """Return a fan: ``flow`` is an action; its ``heat`` goes to a thermal bus, the rest leaves."""
-    shape = units_of(parameters)
+    shape = units(parameters)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         power, heat = parameters.power(inputs["flow"]), parameters.heat(inputs["flow"])

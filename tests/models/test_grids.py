@@ -292,15 +292,6 @@ def test_a_feeder_of_one_bus_imports_its_demand() -> None:
     assert alone.flow(np.zeros((0, 1))).voltage.shape == (0, 1)
 
 
-def test_demands_by_name() -> None:
-    table = village().demands({"farm": [1.0, 2.0], "mv": 5.0})
-    assert table.tolist() == [[0, 5, 0, 0, 1], [0, 5, 0, 0, 2]]
-    with pytest.raises(ParameterError, match="'barn'; known buses: hv, mv, board, street, farm"):
-        village().demands({"barn": 1.0})
-    with pytest.raises(ParameterError, match=r"mv has the shape \(3,\); give one number or 4"):
-        village().demands({"farm": np.zeros(4), "mv": np.zeros(3)})
-
-
 def test_without_the_library_only_newton_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "power_grid_model", None)
     assert baran_wu().flow(ACTIVE, REACTIVE).converged.all()

@@ -268,19 +268,21 @@ def test_a_stratified_tank_with_pipes_and_a_coil(seed: int, scheme: str) -> None
     )
     heat = np.zeros((5, 6))
     heat[:, 1] = power
-    path = tank.simulate(
-        np.linspace(60.0, 40.0, 6),
-        step_hours=0.25,
-        periods=5,
-        flows=[draw],
-        inlets=[10.0],
-        exchanger_flows=[sun],
-        exchanger_inlets=[hot],
-        heat=heat,
-    )
-    assert record["tank.temperature"] == pytest.approx(path.temperature, rel=1e-12)
-    assert record["tank.taps.outlet"] == pytest.approx(path.outlets[:, 0], rel=1e-12)
-    assert record["roof.exchange"] == pytest.approx(path.exchanger_heat[:, 0], abs=1e-12)
+    layers = np.linspace(60.0, 40.0, 6)
+    for n in range(5):
+        done = tank.step(
+            layers,
+            step_hours=0.25,
+            flows=[draw[n]],
+            inlets=[10.0],
+            exchanger_flows=[sun[n]],
+            exchanger_inlets=[hot[n]],
+            heat=heat[n],
+        )
+        layers = done.temperature
+        assert record["tank.temperature"][n + 1] == pytest.approx(layers, rel=1e-12)
+        assert record["tank.taps.outlet"][n] == pytest.approx(done.outlets[0], rel=1e-12)
+        assert record["roof.exchange"][n] == pytest.approx(done.exchanger_heat[0], abs=1e-12)
     assert (record["users.exchange"] <= 0).all()
     assert record.worst_imbalance() <= 1e-9
     assert record.worst_residual() <= 1e-12
