@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
-Arrangement = Literal["counter", "parallel", "cross", "cross_max_mixed", "cross_min_mixed"]
-ARRANGEMENTS = ("counter", "parallel", "cross", "cross_max_mixed", "cross_min_mixed")
+Arrangement = Literal["counter", "parallel", "cross"]
+ARRANGEMENTS = ("counter", "parallel", "cross")
 
 
 def effectiveness(
@@ -34,8 +34,7 @@ def effectiveness(
     ratio
         Smaller over larger capacity rate, 0 to 1; 0 for a fluid that boils or condenses. [-]
     arrangement
-        ``counter``, ``parallel``, ``cross`` (both unmixed), ``cross_max_mixed`` (the fluid with
-        the larger capacity rate mixed) or ``cross_min_mixed``.
+        ``counter``, ``parallel`` or ``cross`` (both fluids unmixed).
 
     Examples
     --------
@@ -55,13 +54,9 @@ def effectiveness(
         result = _counter(units, share)
     elif arrangement == "parallel":
         result = -np.expm1(-units * (1.0 + share)) / (1.0 + share)
-    elif arrangement == "cross":
+    else:
         power = np.expm1(-safe * units**0.78) * units**0.22 / safe
         result = -np.expm1(power)
-    elif arrangement == "cross_max_mixed":
-        result = -np.expm1(-safe * alone) / safe
-    else:
-        result = -np.expm1(np.expm1(-safe * units) / safe)
     return np.asarray(np.where(share < 1e-9, alone, result))
 
 
@@ -100,7 +95,7 @@ def exchange(
     hot_in, cold_in
         Temperatures at the inlets. [degC]
     arrangement
-        See :func:`effectiveness`; the one with a mixed fluid must be chosen by the rates.
+        See :func:`effectiveness`.
 
     Examples
     --------

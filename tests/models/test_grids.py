@@ -276,15 +276,6 @@ def test_power_is_balanced(case: tuple[Feeder, Floats, Floats]) -> None:
         assert (flow.losses >= -1e-9).all()
 
 
-def test_a_held_voltage_may_change_with_time() -> None:
-    held = np.array([0.98, 1.0, 1.05])
-    demand = np.tile(VILLAGE_DEMAND[0], (3, 1))
-    sweep = village().flow(demand, source_voltage=held, method="sweep")
-    newton = village().flow(demand, source_voltage=held, method="newton")
-    assert sweep.voltage[:, 0] == pytest.approx(held, abs=1e-12)
-    assert sweep.voltage == pytest.approx(newton.voltage, abs=1e-8)
-
-
 def test_a_feeder_of_one_bus_imports_its_demand() -> None:
     alone = Feeder(buses=(Bus(name="a", nominal_voltage=0.4),), source="a")
     assert alone.flow([[7.0], [-2.0]]).import_active.tolist() == [7.0, -2.0]
