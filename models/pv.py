@@ -14,7 +14,7 @@ the modules [m/s] and the product of all losses :math:`L`.
 
 Sources: A. P. Dobos, "PVWatts Version 5 Manual", NREL/TP-6A20-62641 (2014), for power and losses;
 D. Faiman, Prog. Photovolt. 16 (2008) 307–315, for the temperature. Equal to pvlib to rounding, and
-here since the checker runs it and pvlib takes 0.8 s to import; use ``pvlib.irradiance`` for the sun
+here since the checker runs it and pvlib takes 1.5 s to import; use ``pvlib.irradiance`` for the sun
 in a plane.
 """
 

@@ -128,7 +128,12 @@ SETS = {
     "pump": thermal.pump(MACHINE, SystemCurve.through(flow=0.02, pressure=220.0)),
 }
 # What the inputs are drawn from where 0 to 10 is not what they mean.
-RANGES = {"sink": (30, 50), "leaving": (5, 12), "entering": (20, 32), "water": (30, 80)}
+RANGES: dict[str, tuple[float, float]] = {
+    "sink": (30, 50),
+    "leaving": (5, 12),
+    "entering": (20, 32),
+    "water": (30, 80),
+}
 RANGES |= {"irradiance": (0, 1000), "running": (1, 1), "speed": (0.1, 1), "plugged": (0, 1)}
 RANGES |= {"density": (1, 1.3)}
 
@@ -223,8 +228,9 @@ def test_a_building_with_a_heat_pump_under_a_pi_controller_is_what_both_simulate
     assert record.broken_limits() == {}
     done = PUMP.operate(record["pi.command"], source=ambient, sink=35.0)
     assert record["grid.import"] == pytest.approx(done.power, rel=1e-12)
-    boundary = {"ambient": ambient, "ground": 10.0, "supply": 17.0}
-    run = BUILDING.simulate(boundary, 0.25, {"air": done.heat})
+    run = BUILDING.simulate(
+        {"ambient": ambient, "ground": 10.0, "supply": 17.0}, 0.25, {"air": done.heat}
+    )
     assert record["house.slab.temperature"] == pytest.approx(run.temperature[:, 1], rel=1e-9)
     assert record["house.air.mean_temperature"] == pytest.approx(
         run.mean_temperature[:, 0], rel=1e-9
