@@ -13,12 +13,10 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from engiagent.models.grids.flow import Flow, evaluate
-from engiagent.models.grids.network import Network
+from engiagent.models.grids.flow import Flow, demand_of, evaluate, held_voltage
+from engiagent.models.grids.network import Bus, Line, Network, Shunt, Transformer
 from engiagent.models.grids.newton import newton
-from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
-from engiagent.models.grids.series import demand_of, held_voltage
-from engiagent.models.grids.sweep import sweep
+from engiagent.models.grids.tree import sweep
 from engiagent.models.ranges import ParameterError
 
 FlowMethod = Literal["auto", "sweep", "newton"]
@@ -92,7 +90,7 @@ class Feeder:
     @cached_property
     def network(self) -> Network:
         """The feeder in per-unit arrays on a base of 1 MVA."""
-        return Network.of(self)
+        return Network.of(self.source, self.buses, self.lines, self.transformers, self.shunts)
 
     def flow(
         self,

@@ -109,7 +109,7 @@ class HotWaterTank:
 
     Examples
     --------
-    >>> from engiagent.models.storage.tank_parts import Port
+    >>> from engiagent.models.storage.stratified_tank import Port
     >>> store = HotWaterTank(
     ...     tank=StratifiedTank(mass=200.0, layers=5, ports=(Port(inlet=4, outlet=0),))
     ... )

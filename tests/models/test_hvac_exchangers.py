@@ -10,8 +10,7 @@ from scipy.optimize import brentq
 
 from engiagent.models.hvac import moist_air
 from engiagent.models.hvac.air_streams import AirStream, heated, mix
-from engiagent.models.hvac.coil import Coil
-from engiagent.models.hvac.effectiveness import ARRANGEMENTS, Arrangement, effectiveness, exchange
+from engiagent.models.hvac.coil import ARRANGEMENTS, Arrangement, Coil, effectiveness, exchange
 from engiagent.models.ranges import ParameterError
 
 IN_HT = {"counter": "counterflow", "parallel": "parallel", "cross": "crossflow approximate"}

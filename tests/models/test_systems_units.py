@@ -21,8 +21,7 @@ from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import StratifiedTank
-from engiagent.models.storage.tank_parts import Immersed, Port
+from engiagent.models.storage.stratified_tank import Immersed, Port, StratifiedTank
 from engiagent.models.systems import electrical, signals, thermal
 from engiagent.models.systems.module import Module, Outcome, action
 from engiagent.models.systems.simulation import Simulation

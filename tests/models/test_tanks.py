@@ -11,10 +11,15 @@ from scipy.optimize import isotonic_regression
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.storage.hot_water import HotWaterTank, draw
 from engiagent.models.storage.ice_tank import IceTankCurves
-from engiagent.models.storage.layers import advanced, settled
 from engiagent.models.storage.mixed_tank import Inflow, MixedTank
-from engiagent.models.storage.stratified_tank import LayerScheme, StratifiedTank
-from engiagent.models.storage.tank_parts import Immersed, Port
+from engiagent.models.storage.stratified_tank import (
+    Immersed,
+    LayerScheme,
+    Port,
+    StratifiedTank,
+    advanced,
+    settled,
+)
 
 HEAT = 4.186  # kJ/(kg K)
 
