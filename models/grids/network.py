@@ -241,7 +241,7 @@ class Network:
         """Return the arrays of a feeder's parts."""
         place = {bus.name: i for i, bus in enumerate(buses)}
         nominal = np.array([bus.nominal_voltage for bus in buses])
-        branches = (*lines, *transformers)
+        branches: list[Line | Transformer] = [*lines, *transformers]
         base = [nominal[place[b.from_bus]] for b in branches]
         other = [nominal[place[b.to_bus]] for b in branches]
         rows = [_line(line, base[i]) for i, line in enumerate(lines)]

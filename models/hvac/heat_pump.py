@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from engiagent.models.hvac.curves import Mask, Polynomial, Surface
 from engiagent.models.hvac.moist_air import ZERO_CELSIUS
+from engiagent.models.hvac.roots import bracketed_root
 from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 
@@ -268,3 +269,16 @@ class HeatPump:
             cop=np.asarray(heat / np.where(power > 0, power, 1.0)),
             part_load_ratio=np.asarray(ratio + 0.0 * power),
         )
+
+    def heat(self, power: npt.ArrayLike, *, source: npt.ArrayLike, sink: npt.ArrayLike) -> Floats:
+        """Return the heat that an electric power gives: the inverse of :meth:`operate`. [kW].
+
+        A power too small to make a cycling machine heat at all gives 0.
+        """
+        given = within(power, "the power", "kW", low=0.0)
+
+        def excess(load: Floats) -> Floats:
+            return self.operate(load, source=source, sink=sink).power - given
+
+        most = self.capacity(source, sink) + 0.0 * given
+        return bracketed_root(excess, 0.0, most, "the heat of this power")

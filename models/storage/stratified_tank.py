@@ -28,7 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.ranges import Floats, ParameterError, numbers, within
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,6 +391,34 @@ class StratifiedTank:
             means = means + mean / self.substeps
             start = settled(start)
         return self._report(start, means, streams, coils, around)
+
+    def simulate(
+        self,
+        initial: npt.ArrayLike,
+        *,
+        step_hours: npt.ArrayLike,
+        heat: npt.ArrayLike,
+        ambient: npt.ArrayLike = 20.0,
+    ) -> Floats:
+        """Return the layers of a tank without flows at the N+1 instants, shape (N+1, layers).
+
+        Parameters
+        ----------
+        initial
+            Layers at the first instant, shape (layers,). [degC]
+        step_hours, ambient
+            Length of each period [h] and temperature around the tank [degC], one number or (N,).
+        heat
+            Into each layer, shape (N, layers). [kW]
+        """
+        warmth = numbers(heat, "the heat")
+        hours = hours_of_steps(step_hours, (len(warmth),))
+        around = over_time(ambient, (len(warmth),), "the ambient temperature")
+        layers = [numbers(initial, "the initial temperature")]
+        for n, power in enumerate(warmth):  # buoyancy needs a loop over time
+            done = self.step(layers[-1], step_hours=hours[n], heat=power, ambient=around[n])
+            layers.append(done.temperature)
+        return np.stack(layers)
 
     def _by_layer(self, heat: npt.ArrayLike) -> Floats:
         warmth = numbers(heat, "the heat")

@@ -116,12 +116,14 @@ PUMP = HeatPump(
 
 
 @given(st.floats(0.0, 12.0), st.floats(-20.0, 20.0), st.floats(25.0, 60.0))
-def test_a_heat_pump_keeps_energy(load: float, source: float, sink: float) -> None:
+def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, sink: float) -> None:
     done = PUMP.operate(load, source=source, sink=sink)
     assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
     assert done.power + done.source_heat == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.power * done.cop == pytest.approx(float(done.heat), rel=1e-12, abs=1e-15)
     assert done.loss >= 0.02 - 1e-12
+    if float(done.unmet) == 0 and load > 0.01:
+        assert PUMP.heat(done.power, source=source, sink=sink) == pytest.approx(load, rel=1e-7)
 
 
 def test_maps_say_where_they_end() -> None:

@@ -35,9 +35,7 @@ def _execute(unit: Unit) -> Run:
         )
         layers, missing = path.temperature, path.draw.missing
     else:
-        layers = tank.simulate(
-            start, step_hours=hours, periods=over.size, heat=heat, ambient=ambient
-        ).temperature
+        layers = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient)
     held = tank.energy(layers, low)
     full = float(tank.energy(np.full(tank.layers, high), low))
     states = (

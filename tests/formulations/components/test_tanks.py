@@ -152,13 +152,11 @@ def test_two_zones_hold_the_energy_of_layers() -> None:
     site.minimise_cost({"source": [0.4, 0.1, 0.6, 0.2]})
     data = solved(site)
     # All layers lose alike, so that the energy does not depend on how the heat is layered.
-    layers = [np.array([60.0] * 5 + [30.0] * 5)]
+    start = [60.0] * 5 + [30.0] * 5
     tank = StratifiedTank(mass=KILO, layers=10, loss_conductance=0.02)
     heat = np.repeat((data.tank_charge - data.tank_discharge).values[:, None] / 10, 10, axis=1)
-    for hour in heat:
-        done = tank.step(layers[-1], step_hours=1.0, heat=hour, ambient=15.0)
-        layers.append(done.temperature)
-    np.testing.assert_allclose(data.tank_energy, np.mean(layers, axis=-1) - 30.0, atol=1e-6)
+    layers = tank.simulate(start, step_hours=1.0, heat=heat, ambient=15.0)
+    np.testing.assert_allclose(data.tank_energy, layers.mean(axis=-1) - 30.0, atol=1e-6)
     np.testing.assert_allclose(data.tank_fraction, data.tank_energy / 30, atol=1e-9)
 
 
