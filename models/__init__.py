@@ -9,16 +9,7 @@ A value that is not finite or outside the range in its docstring, and shapes tha
 """
 
 from engiagent.models.battery import Battery
-from engiagent.models.conversion import Cooler, GeneratorProfile, Grid, Heater, Load
+from engiagent.models.conversion import Cooler, Heater
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 
-__all__ = [
-    "Battery",
-    "Cooler",
-    "GeneratorProfile",
-    "Grid",
-    "Heater",
-    "Load",
-    "ThermalNetwork",
-    "ThermalZone",
-]
+__all__ = ["Battery", "Cooler", "Heater", "ThermalNetwork", "ThermalZone"]

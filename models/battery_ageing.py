@@ -28,8 +28,15 @@ import numpy as np
 import numpy.typing as npt
 from rainflow import extract_cycles
 
-from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    compatible,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
 
 KELVIN = 273.15
 DAYS_PER_YEAR = 365.25

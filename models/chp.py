@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, increasing, numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, compatible, increasing, numbers, within
 
 Booleans = npt.NDArray[np.bool_]
 

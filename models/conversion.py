@@ -1,4 +1,4 @@
-"""Units without a memory: heaters, coolers, grid connections, loads and weather-driven sources."""
+"""Heaters and coolers by their coefficient of performance."""
 
 from dataclasses import dataclass, field
 
@@ -70,61 +70,3 @@ class Cooler:
     def cooling(self, electric_power: npt.ArrayLike) -> Floats:
         """Return the heat taken away, shape of the power. [kW]."""
         return np.asarray(np.asarray(self.cop) * np.asarray(electric_power, dtype=np.float64))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Grid:
-    """A connection with its limits for import and export; infinite when there is none. [kW]."""
-
-    import_power_max: float = float("inf")
-    export_power_max: float = float("inf")
-
-    def __post_init__(self) -> None:
-        not_negative(self.import_power_max, "the import limit", "kW", finite=False)
-        not_negative(self.export_power_max, "the export limit", "kW", finite=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Load:
-    """A demand that must be served; ``power`` is one number or one per period. [kW]."""
-
-    power: npt.ArrayLike
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(np.asarray(self.power, dtype=np.float64)).all():
-            raise ParameterError("the power of a load must be finite in every period")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeneratorProfile:
-    """A source that weather drives, as PV or wind.
-
-    Attributes
-    ----------
-    available_power
-        What could be delivered, one number or one per period. At least 0. [kW]
-    curtailable
-        Whether less than that may be delivered.
-
-    Examples
-    --------
-    >>> GeneratorProfile(available_power=[5.0, 3.0]).delivered([1.0, 0.0]).tolist()
-    [4.0, 3.0]
-    """
-
-    available_power: npt.ArrayLike
-    curtailable: bool = True
-
-    def __post_init__(self) -> None:
-        array = np.asarray(self.available_power, dtype=np.float64)
-        if not (np.isfinite(array) & (array >= 0)).all():
-            raise ParameterError(
-                "the available power must be finite and at least 0 in every period"
-            )
-
-    def delivered(self, curtailed: npt.ArrayLike) -> Floats:
-        """Return the delivered power. [kW]."""
-        return np.asarray(
-            np.asarray(self.available_power, dtype=np.float64)
-            - np.asarray(curtailed, dtype=np.float64)
-        )

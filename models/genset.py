@@ -16,8 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    compatible,
+    hours_of_steps,
+    numbers,
+    over_time,
+    units,
+    within,
+)
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -139,7 +147,7 @@ class Genset:
         none = within(self.fuel_no_load, "the fuel without load", "unit/h", low=0.0)
         square = within(self.fuel_quadratic, "the quadratic fuel", "unit/(kW² h)", low=0.0)
         value = within(self.heating_value, "the heating value", "kWh/unit", low=0.0, above=True)
-        self._units()
+        units(self)
         best = (none / rated + slope + square * rated) * value
         least = (slope + 2.0 * np.sqrt(square * none)) * value
         at_best = np.where(square * rated**2 > none, least, best)
@@ -156,23 +164,6 @@ class Genset:
             within(hours, "a minimum time", "h", low=0.0)
         within(self.emission_factor, "the emission factor", "kg/unit", low=0.0)
 
-    def _units(self, **inputs: npt.ArrayLike) -> tuple[int, ...]:
-        return compatible(
-            rated_power=self.rated_power,
-            fuel_slope=self.fuel_slope,
-            fuel_no_load=self.fuel_no_load,
-            fuel_quadratic=self.fuel_quadratic,
-            heating_value=self.heating_value,
-            minimum_load=self.minimum_load,
-            start_fuel=self.start_fuel,
-            ramp_up=self.ramp_up,
-            ramp_down=self.ramp_down,
-            minimum_up_hours=self.minimum_up_hours,
-            minimum_down_hours=self.minimum_down_hours,
-            emission_factor=self.emission_factor,
-            **inputs,
-        )
-
     def fuel_rate(self, power: npt.ArrayLike, running: npt.ArrayLike) -> Floats:
         """Return the fuel per hour, starts apart from it; 0 while the set stands. [unit/h].
 
@@ -184,7 +175,7 @@ class Genset:
             Whether it runs.
         """
         at = within(power, "the power", "kW", low=0.0)
-        self._units(power=at, running=running)
+        units(self, power=at, running=running)
         none, slope, square = self._curve()
         return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
 
@@ -237,8 +228,8 @@ class Genset:
         step_hours: npt.ArrayLike,
     ) -> tuple[GensetState, GensetPath]:
         """Return the state after one period, and what it did in arrays of shape (1, …)."""
-        shape = self._units(
-            power=power, running=running, was_running=state.running, hours=state.hours
+        shape = units(
+            self, power=power, running=running, was_running=state.running, hours=state.hours
         )
         one = np.broadcast_to(np.asarray(power, dtype=np.float64), shape)
         on = np.broadcast_to(np.asarray(running, dtype=bool), shape)
@@ -291,9 +282,9 @@ class Genset:
                 f"power has the shape {shape} and running {np.shape(running)}; give both the shape "
                 "(N,) or (N, units)"
             )
-        if self._units(units=np.empty(shape[1:])) != shape[1:]:
+        if units(self, units=np.empty(shape[1:])) != shape[1:]:
             raise ParameterError(
-                f"power has the shape {shape} and the sets {self._units()}; give a column for each"
+                f"power has the shape {shape} and the sets {units(self)}; give a column for each"
             )
         output = within(power, "the power", "kW", low=0.0)
         state = numbers(running, "the state")

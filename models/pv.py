@@ -14,7 +14,7 @@ the modules [m/s] and the product of all losses :math:`L`.
 
 Sources: A. P. Dobos, "PVWatts Version 5 Manual", NREL/TP-6A20-62641 (2014), for power and losses;
 D. Faiman, Prog. Photovolt. 16 (2008) 307–315, for the temperature. Equal to pvlib to rounding, and
-here since the checker runs it and pvlib takes 0.8 s to import; use ``pvlib.irradiance`` for the sun
+here since the checker runs it and pvlib takes 1.5 s to import; use ``pvlib.irradiance`` for the sun
 in a plane.
 """
 
@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import compatible, within
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, units, within
 
 REFERENCE_IRRADIANCE = 1000.0  # W/m²
 REFERENCE_TEMPERATURE = 25.0  # degC
@@ -141,20 +140,7 @@ class PvArray:
         within(self.heat_loss, "the heat loss", "W/(m² K)", low=0.0, above=True)
         within(self.heat_loss_by_wind, "the heat loss by wind", "W s/(m³ K)", low=0.0)
         within(self.night_power, "the night power", "kW", low=0.0)
-        self._units()
-
-    def _units(self, **inputs: npt.ArrayLike) -> tuple[int, ...]:
-        return compatible(
-            dc_capacity=self.dc_capacity,
-            ac_capacity=self.ac_capacity,
-            temperature_coefficient=self.temperature_coefficient,
-            losses=self.losses,
-            inverter_efficiency=self.inverter_efficiency,
-            heat_loss=self.heat_loss,
-            heat_loss_by_wind=self.heat_loss_by_wind,
-            night_power=self.night_power,
-            **inputs,
-        )
+        units(self)
 
     def output(
         self,
@@ -173,7 +159,7 @@ class PvArray:
         wind_speed
             At the modules. At least 0. [m/s]
         """
-        self._units(irradiance=irradiance, air_temperature=air_temperature, wind_speed=wind_speed)
+        units(self, irradiance=irradiance, air_temperature=air_temperature, wind_speed=wind_speed)
         cell = self.cell_temperature(irradiance, air_temperature, wind_speed)
         direct = self.dc_power(irradiance, cell)
         unclipped = self.ac_power(direct)

@@ -18,10 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
-
-WATER = 4.186  # kJ/(kg K)
+from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 
 def log_mean(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
@@ -106,7 +104,7 @@ class Radiator:
     def nominal_flow(self) -> Floats:
         """[kg/s]."""
         drop = self.nominal_supply - self.nominal_return
-        return np.asarray(self.nominal_power) / (WATER * drop)
+        return np.asarray(self.nominal_power) / (SPECIFIC_HEAT * drop)
 
     @property
     def nominal_difference(self) -> float:
@@ -133,7 +131,7 @@ class Radiator:
             [degC]
         """
         stream, hot, cold, _, _ = np.broadcast_arrays(
-            WATER * within(flow, "the flow", "kg/s", low=0.0),
+            SPECIFIC_HEAT * within(flow, "the flow", "kg/s", low=0.0),
             numbers(supply, "the supply temperature"),
             numbers(room, "the room temperature"),
             np.asarray(self.nominal_power, dtype=np.float64),

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.parameters import within
-from engiagent.models.ranges import ParameterError
+from engiagent.models.ranges import ParameterError, within
 
 MassDistribution = Literal["I", "E", "IE", "D", "M"]
 
@@ -131,50 +130,31 @@ class Element:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundFloor:
+class GroundFloor(Element):
     """A floor on the ground, whose outer nodes are half a metre of ground.
 
     Attributes
     ----------
-    name, area, resistance, capacity, mass
-        As of :class:`Element`; the resistance is that of the floor alone.
     virtual_resistance
         Of the virtual layer below, from ISO 13370, :math:`R_{gr;vi}`. Above 0. [m2 K/W]
     outside
         The boundary with the virtual temperature of the ground.
     """
 
-    name: str
-    area: float
-    resistance: float
-    capacity: float
-    mass: MassDistribution
     virtual_resistance: float
     outside: str = "ground"
-
-    def __post_init__(self) -> None:
-        for value, what, unit in (
-            (self.area, "area", "m2"),
-            (self.resistance, "resistance", "m2 K/W"),
-            (self.virtual_resistance, "virtual resistance", "m2 K/W"),
-        ):
-            within(value, f"the {what} of {self.name}", unit, low=0.0, above=True)
-        within(self.capacity, f"the capacity of {self.name}", "J/(m2 K)", low=0.0)
-        if self.mass not in GROUND_SHARES:
-            raise ParameterError(
-                f"the class of {self.name} is {self.mass!r}; known: I, E, IE, D, M"
-            )
-
     direction: Literal["up", "horizontal", "down"] = "down"
 
-    @property
-    def surface(self) -> str:
-        """The node of the inner surface."""
-        return f"{self.name}.5"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        what = f"the virtual resistance of {self.name}"
+        within(self.virtual_resistance, what, "m2 K/W", low=0.0, above=True)
+        if self.mass is None:
+            raise ParameterError(f"{self.name} has no class of mass; give I, E, IE, D or M")
 
     def parts(self) -> tuple[tuple[Node, ...], tuple[Link, ...]]:
         """Return its nodes, and its links but for those on the inside."""
-        capacities = [share * self.capacity for share in GROUND_SHARES[self.mass]]
+        capacities = [share * self.capacity for share in GROUND_SHARES[self.mass or "D"]]
         capacities[1] += CAPACITY_GROUND
         floor = self.resistance
         between = [2.0 / R_GROUND, 1.0 / (floor / 4.0 + R_GROUND / 2.0), 2.0 / floor, 4.0 / floor]
@@ -226,7 +206,7 @@ class Zone:
 
     name: str
     floor_area: float
-    elements: tuple[Element | GroundFloor, ...]
+    elements: tuple[Element, ...]
     ventilation: float = 0.0
     thermal_bridges: float = 0.0
     supply: str = "ambient"

@@ -8,6 +8,6 @@ it is radial, by Newton's method with the library power-grid-model (extra ``grid
 from engiagent.models.grids.feeder import Feeder
 from engiagent.models.grids.flow import Flow
 from engiagent.models.grids.lindistflow import lindistflow, sensitivities
-from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
+from engiagent.models.grids.network import Bus, Line, Shunt, Transformer
 
 __all__ = ["Bus", "Feeder", "Flow", "Line", "Shunt", "Transformer", "lindistflow", "sensitivities"]

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.grids.flow import Flow, evaluate
-from engiagent.models.grids.network import Network
+from engiagent.models.grids.flow import Flow, demand_of, evaluate, held_voltage
+from engiagent.models.grids.network import Bus, Line, Network, Shunt, Transformer
 from engiagent.models.grids.newton import newton
-from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
-from engiagent.models.grids.series import demand_of, held_voltage
-from engiagent.models.grids.sweep import sweep
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.grids.tree import sweep
+from engiagent.models.ranges import ParameterError
 
 FlowMethod = Literal["auto", "sweep", "newton"]
 
@@ -93,22 +90,7 @@ class Feeder:
     @cached_property
     def network(self) -> Network:
         """The feeder in per-unit arrays on a base of 1 MVA."""
-        return Network.of(self)
-
-    def demands(self, demand: Mapping[str, npt.ArrayLike]) -> Floats:
-        """Return series by bus as one array, shape (time, buses); other buses have 0."""
-        for bus in demand:
-            _known(bus, self.bus_names, "a demand")
-        values = [np.atleast_1d(np.asarray(series, dtype=np.float64)) for series in demand.values()]
-        length = max((series.size for series in values), default=1)
-        table = np.zeros((length, len(self.buses)))
-        for bus, series in zip(demand, values, strict=True):
-            if series.shape not in ((1,), (length,)):
-                raise ParameterError(
-                    f"the demand at {bus} has the shape {series.shape}; give one number or {length}"
-                )
-            table[:, self.bus_names.index(bus)] = series
-        return table
+        return Network.of(self.source, self.buses, self.lines, self.transformers, self.shunts)
 
     def flow(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.grids.feeder import Feeder
-from engiagent.models.grids.series import demand_of, held_voltage
+from engiagent.models.grids.flow import demand_of, held_voltage
 from engiagent.models.grids.tree import Tree
 from engiagent.models.ranges import Floats, ParameterError
 

@@ -9,20 +9,188 @@ Every branch is an ideal ratio :math:`N` at its ``from`` side and a pi section b
 
 with currents into the branch. A line has :math:`N = 1`; a transformer has its tap, its clock and
 the quotient of its rated and the nominal voltages.
+
+Source of the parts: J. J. Grainger and W. D. Stevenson, Power System Analysis (1994), chapters 2
+and 6.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.grids.parts import Line, Transformer
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, ParameterError, fraction, not_negative, positive
 
-if TYPE_CHECKING:
-    from engiagent.models.grids.feeder import Feeder
+
+@dataclass(frozen=True, kw_only=True)
+class Bus:
+    """A node of the feeder.
+
+    Attributes
+    ----------
+    name
+        By which branches refer to it.
+    nominal_voltage
+        Line to line; the base of the per-unit voltages. Above 0. [kV]
+    """
+
+    name: str
+    nominal_voltage: float
+
+    def __post_init__(self) -> None:
+        positive(self.nominal_voltage, f"the nominal voltage of {self.name}", "kV", "0.4")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line or cable between two buses of one nominal voltage, as a pi section.
+
+    Attributes
+    ----------
+    name, from_bus, to_bus
+        Names.
+    resistance, reactance
+        Of the whole length and one phase (positive sequence). At least 0, not both 0. [ohm]
+    susceptance
+        Of the whole length, half of it at each end. At least 0. [uS]
+    ampacity
+        Highest permitted current. Above 0; infinite when there is none. [A]
+    closed
+        False for an open tie line: it carries nothing.
+    """
+
+    name: str
+    from_bus: str
+    to_bus: str
+    resistance: float
+    reactance: float
+    susceptance: float = 0.0
+    ampacity: float = math.inf
+    closed: bool = True
+
+    def __post_init__(self) -> None:
+        not_negative(self.resistance, f"the resistance of {self.name}", "ohm")
+        not_negative(self.reactance, f"the reactance of {self.name}", "ohm")
+        not_negative(self.susceptance, f"the susceptance of {self.name}", "uS")
+        if self.resistance == 0.0 and self.reactance == 0.0:
+            raise ParameterError(
+                f"{self.name} has neither resistance nor reactance; join {self.from_bus} and "
+                f"{self.to_bus} to one bus, or give an impedance above 0 ohm, as 0.001"
+            )
+        _rating(self.ampacity, f"the ampacity of {self.name}", "A")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer:
+    """A two-winding transformer by its nameplate; ``from`` is the side with the tap changer.
+
+    Attributes
+    ----------
+    name, from_bus, to_bus
+        Names.
+    rated_power
+        Above 0. [kVA]
+    from_voltage, to_voltage
+        Rated voltages of the windings, line to line. Above 0. [kV]
+    short_circuit_voltage
+        Of the rated voltage, at rated current. Above 0, at most 1. [-]
+    load_loss
+        Copper loss at rated current. At least 0. [kW]
+    no_load_current
+        Of the rated current. 0 to 1. [-]
+    no_load_loss
+        Iron loss at rated voltage. At least 0. [kW]
+    tap
+        Turns of the ``from`` winding over their rated number; above 1 lowers the voltage at ``to``.
+        0.5 to 1.5. [-]
+    clock
+        Vector group number, 0 to 11: ``to`` lags ``from`` by this many times 30 degrees. [-]
+    closed
+        False when it is switched off.
+    """
+
+    name: str
+    from_bus: str
+    to_bus: str
+    rated_power: float
+    from_voltage: float
+    to_voltage: float
+    short_circuit_voltage: float
+    load_loss: float = 0.0
+    no_load_current: float = 0.0
+    no_load_loss: float = 0.0
+    tap: float = 1.0
+    clock: int = 0
+    closed: bool = True
+
+    def __post_init__(self) -> None:
+        positive(self.rated_power, f"the rated power of {self.name}", "kVA", "400")
+        positive(self.from_voltage, f"the rated voltage of {self.name} at from", "kV", "20")
+        positive(self.to_voltage, f"the rated voltage of {self.name} at to", "kV", "0.4")
+        fraction(self.short_circuit_voltage, f"the short-circuit voltage of {self.name}")
+        not_negative(self.load_loss, f"the load loss of {self.name}", "kW")
+        not_negative(self.no_load_loss, f"the no-load loss of {self.name}", "kW")
+        if not 0 <= self.no_load_current <= 1:
+            raise ParameterError(
+                f"the no-load current of {self.name} is {self.no_load_current}; give a fraction of "
+                "the rated current, as 0.003"
+            )
+        self._losses_fit()
+        if not 0.5 <= self.tap <= 1.5:
+            raise ParameterError(
+                f"the tap of {self.name} is {self.tap}; give a ratio near 1, as 1.025"
+            )
+        if self.clock not in range(12):
+            raise ParameterError(f"the clock of {self.name} is {self.clock}; give 0 to 11")
+
+    def _losses_fit(self) -> None:
+        """Losses are the real part of what the two tests measure and cannot exceed it."""
+        tests = (
+            ("load loss", self.load_loss, "short-circuit voltage", self.short_circuit_voltage),
+            ("no-load loss", self.no_load_loss, "no-load current", self.no_load_current),
+        )
+        for loss, power, what, part in tests:
+            if power > part * self.rated_power:
+                raise ParameterError(
+                    f"the {loss} of {self.name}, {power} kW, is more than its {what} allows; give "
+                    f"at most {part * self.rated_power:g} kW, or check the {what} of {part}"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shunt:
+    """A constant admittance at a bus: a capacitor bank, a reactor, a heating load.
+
+    Attributes
+    ----------
+    bus
+        Name of the bus.
+    active_power
+        Drawn at nominal voltage; grows with the square of the voltage. At least 0. [kW]
+    reactive_power
+        Drawn at nominal voltage, below 0 for a capacitor. [kvar]
+    """
+
+    bus: str
+    active_power: float = 0.0
+    reactive_power: float = 0.0
+
+    def __post_init__(self) -> None:
+        not_negative(self.active_power, f"the active power of the shunt at {self.bus}", "kW")
+        if not math.isfinite(self.reactive_power):
+            raise ParameterError(
+                f"the reactive power of the shunt at {self.bus} is {self.reactive_power} kvar; "
+                "give a finite number, below 0 for a capacitor"
+            )
+
+
+def _rating(value: float, what: str, unit: str) -> None:
+    if not value > 0:
+        raise ParameterError(f"{what} is {value} {unit}; give a number above 0, or leave it out")
+
 
 Complexes = npt.NDArray[np.complex128]
 Places = npt.NDArray[np.intp]
@@ -62,27 +230,34 @@ class Network:
     shunt: Complexes
 
     @classmethod
-    def of(cls, feeder: "Feeder") -> Self:
-        """Return the arrays of a feeder."""
-        place = {bus.name: i for i, bus in enumerate(feeder.buses)}
-        nominal = np.array([bus.nominal_voltage for bus in feeder.buses])
-        branches = feeder.branches
+    def of(
+        cls,
+        source: str,
+        buses: Sequence[Bus],
+        lines: Sequence[Line],
+        transformers: Sequence[Transformer],
+        shunts: Sequence[Shunt],
+    ) -> Self:
+        """Return the arrays of a feeder's parts."""
+        place = {bus.name: i for i, bus in enumerate(buses)}
+        nominal = np.array([bus.nominal_voltage for bus in buses])
+        branches: list[Line | Transformer] = [*lines, *transformers]
         base = [nominal[place[b.from_bus]] for b in branches]
         other = [nominal[place[b.to_bus]] for b in branches]
-        lines = [_line(line, base[i]) for i, line in enumerate(feeder.lines)]
+        rows = [_line(line, base[i]) for i, line in enumerate(lines)]
         offset = len(lines)
-        units = [
+        rows += [
             _transformer(unit, base[offset + i], other[offset + i])
-            for i, unit in enumerate(feeder.transformers)
+            for i, unit in enumerate(transformers)
         ]
-        electric = np.array([row[:3] for row in (*lines, *units)], dtype=np.complex128)
+        electric = np.array([row[:3] for row in rows], dtype=np.complex128)
         electric = electric.reshape(-1, 3)
         shunt = np.zeros(len(nominal), dtype=np.complex128)
-        for part in feeder.shunts:
+        for part in shunts:
             # S = |V|² conj(y), so what is drawn at nominal voltage is the conjugate admittance.
             shunt[place[part.bus]] += (part.active_power - 1j * part.reactive_power) / 1000.0
         return cls(
-            source=place[feeder.source],
+            source=place[source],
             nominal=nominal,
             begin=np.array([place[b.from_bus] for b in branches], dtype=np.intp),
             end=np.array([place[b.to_bus] for b in branches], dtype=np.intp),
@@ -90,7 +265,7 @@ class Network:
             admittance=electric[:, 1],
             ratio=electric[:, 2],
             closed=np.array([b.closed for b in branches], dtype=np.bool_),
-            ampacity=np.array([row[3] for row in (*lines, *units)]).reshape(-1, 2),
+            ampacity=np.array([row[3] for row in rows]).reshape(-1, 2),
             shunt=shunt,
         )
 

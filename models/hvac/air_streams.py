@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac import moist_air
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.curves import Biquadratic, Mask, Surface
-from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, numbers, within
 
 CONDENSING_CURVE = Biquadratic(
     (1.124970374, 0.014963852, -0.02599835, 0.0, -1.40464e-6, -0.00153624),
@@ -137,13 +135,3 @@ class Boiler:
             cycling_ratio=np.asarray(cycling + 0.0 * fuel),
             condensing=np.asarray(cool & (fuel > 0)),
         )
-
-    def heat(self, fuel: npt.ArrayLike, *, temperature: npt.ArrayLike) -> Floats:
-        """Return the heat that a fuel power gives: the inverse of :meth:`operate`. [kW]."""
-        given = within(fuel, "the fuel", "kW", low=0.0)
-
-        def excess(load: Floats) -> Floats:
-            return self.operate(load, temperature=temperature).fuel - given
-
-        most = np.asarray(self.rated_capacity, dtype=np.float64) + 0.0 * given
-        return bracketed_root(excess, 0.0, most, "the heat of this fuel")

@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.curves import Polynomial, Surface
-from engiagent.models.parameters import within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, within
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Performance curves of equipment: polynomials in one and two variables, and tables.
+"""Performance curves of equipment: polynomials in one and two variables.
 
 Polynomials have the order of the coefficients of EnergyPlus (Input Output Reference, group
 performance curves), so that published sets can be typed in as they stand. Outside its range a curve
@@ -7,13 +7,12 @@ curve without a range has its formula everywhere.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import increasing, numbers
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers
 
 Range = tuple[float, float]
 Mask = npt.NDArray[np.bool_]
@@ -131,66 +130,3 @@ class Biquadratic:
     def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
         """Return where both variables lie in the ranges of the curve."""
         return np.asarray(_inside(x, self.x_range) & _inside(y, self.y_range))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableMap:
-    """Values at the points of a grid, bilinear between them.
-
-    Attributes
-    ----------
-    x, y
-        Rising points of the two variables, at least two each.
-    values
-        One row for each ``x``, one column for each ``y``.
-    outside
-        ``raise`` refuses points beyond the grid, ``hold`` takes the nearest edge.
-
-    Examples
-    --------
-    >>> cop = TableMap(x=(-7.0, 7.0), y=(35.0, 55.0), values=((2.8, 1.9), (4.2, 2.7)))
-    >>> round(float(cop.at(0.0, 45.0)), 12)
-    2.9
-    """
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    values: tuple[tuple[float, ...], ...]
-    outside: Literal["raise", "hold"] = "raise"
-
-    def __post_init__(self) -> None:
-        rows = increasing(self.x, "the rows of a table")
-        columns = increasing(self.y, "the columns of a table")
-        if any(len(row) != len(columns) for row in self.values) or len(self.values) != len(rows):
-            found = f"{len(self.values)} rows of {sorted({len(row) for row in self.values})} values"
-            raise ParameterError(f"a table has {found}; give {len(rows)} of {len(columns)}")
-        numbers(self.values, "a value of a table")
-        if self.outside not in ("raise", "hold"):
-            raise ParameterError(f"outside is {self.outside!r}; a table knows 'raise' and 'hold'")
-
-    def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
-        """Return the interpolated value."""
-        if self.outside == "raise" and not self.valid(x, y).all():
-            raise ParameterError(
-                f"a point lies outside the table, which spans {self.x[0]:g} to {self.x[-1]:g} and "
-                f"{self.y[0]:g} to {self.y[-1]:g}; give outside='hold' to take its edges"
-            )
-        row, along = self._place(x, self.x)
-        column, across = self._place(y, self.y)
-        table = np.asarray(self.values, dtype=np.float64)
-        below = (1.0 - across) * table[row, column] + across * table[row, column + 1]
-        above = (1.0 - across) * table[row + 1, column] + across * table[row + 1, column + 1]
-        return np.asarray((1.0 - along) * below + along * above)
-
-    def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
-        """Return where both variables lie on the grid."""
-        return np.asarray(_inside(x, (self.x[0], self.x[-1])) & _inside(y, (self.y[0], self.y[-1])))
-
-    @staticmethod
-    def _place(
-        values: npt.ArrayLike, points: tuple[float, ...]
-    ) -> tuple[npt.NDArray[np.intp], Floats]:
-        grid = np.asarray(points, dtype=np.float64)
-        held = np.clip(numbers(values, "the point on a table"), grid[0], grid[-1])
-        left = np.clip(np.searchsorted(grid, held, side="right") - 1, 0, len(grid) - 2)
-        return left, np.asarray((held - grid[left]) / (grid[left + 1] - grid[left]))

@@ -30,8 +30,7 @@ import numpy.typing as npt
 from engiagent.models.hvac.curves import Mask, Polynomial, Surface
 from engiagent.models.hvac.moist_air import ZERO_CELSIUS
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +179,7 @@ class HeatPump:
         Times the capacity map. Above 0. [kW]
     cop_map
         Coefficient of performance at full load by source (x) and sink (y) in degC:
-        :class:`CarnotCop`, :class:`~engiagent.models.hvac.curves.Biquadratic` or
-        :class:`~engiagent.models.hvac.curves.TableMap`. [-]
+        :class:`CarnotCop` or :class:`~engiagent.models.hvac.curves.Biquadratic`. [-]
     rated_cop
         Times the map of performance; 1 where the map is absolute. Above 0. [-]
     capacity_map

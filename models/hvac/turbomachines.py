@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from engiagent.models.hvac.curves import Polynomial
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, within
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from engiagent.models.hvac.air_streams import AirStream
 from engiagent.models.hvac.roots import bracketed_root
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import numbers, within
-from engiagent.models.ranges import Floats
+from engiagent.models.ranges import Floats, numbers, within
 
 _COEFFICIENTS = (
     -0.359741205,

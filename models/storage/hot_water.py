@@ -15,8 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
 from engiagent.models.storage.stratified_tank import LayersStep, StratifiedTank
 
 
@@ -103,7 +109,7 @@ class HotWaterTank:
 
     Examples
     --------
-    >>> from engiagent.models.storage.tank_parts import Port
+    >>> from engiagent.models.storage.stratified_tank import Port
     >>> store = HotWaterTank(
     ...     tank=StratifiedTank(mass=200.0, layers=5, ports=(Port(inlet=4, outlet=0),))
     ... )

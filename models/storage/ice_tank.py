@@ -18,34 +18,30 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.exponential import phi1, phi2
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import linear_recursion
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
+from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 
 @dataclass(frozen=True, kw_only=True)
-class IceStep:
-    """What a period did to an ice store.
+class IcePath:
+    """What N periods, or one, did to an ice store.
 
     Attributes
     ----------
     energy
-        Cold in the store at its end. [kWh]
+        Cold in the store at the N+1 instants; of one period at its end. [kWh]
     rate
         Mean heat between brine and store. [kW]
     gain
         Mean heat from the surroundings, which melts ice. [kW]
     """
-
-    energy: Floats
-    rate: Floats
-    gain: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class IcePath:
-    """What a horizon did: the cold at N+1 instants, the rest of N periods as in a step."""
 
     energy: Floats
     rate: Floats
@@ -108,7 +104,7 @@ class IceTankCurves:
         charge: npt.ArrayLike,
         discharge: npt.ArrayLike,
         step_hours: npt.ArrayLike,
-    ) -> IceStep:
+    ) -> IcePath:
         """Return the store after a period; arguments as in :meth:`simulate`, without time."""
         path = self.simulate(
             energy,
@@ -116,7 +112,7 @@ class IceTankCurves:
             discharge=np.asarray(discharge)[None],
             step_hours=np.asarray(step_hours)[None],
         )
-        return IceStep(energy=path.energy[1], rate=path.rate[0], gain=path.gain[0])
+        return IcePath(energy=path.energy[1], rate=path.rate[0], gain=path.gain[0])
 
     def simulate(
         self,

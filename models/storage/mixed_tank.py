@@ -15,11 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.buildings.exponential import phi1, phi2
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.recursion import linear_recursion
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
+from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 SECONDS = 3600.0
 
@@ -41,30 +46,20 @@ class Inflow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TankStep:
-    """What a period did to a tank.
+class TankPath:
+    """What N periods, or one, did to a tank.
 
     Attributes
     ----------
     temperature
-        At its end. [degC]
+        At the N+1 instants; of one period at its end. [degC]
     mean_temperature
-        Over it: that of the water that left. [degC]
+        Of each period: that of the water that left. [degC]
     inflow_heat
         Heat of each flow, positive into the tank, shape (flows, …). [kW]
     loss
         Heat to the surroundings. [kW]
     """
-
-    temperature: Floats
-    mean_temperature: Floats
-    inflow_heat: Floats
-    loss: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class TankPath:
-    """What a horizon did: temperatures at N+1 instants, means and heats of N periods as above."""
 
     temperature: Floats
     mean_temperature: Floats
@@ -185,7 +180,7 @@ class MixedTank:
         heat: npt.ArrayLike = 0.0,
         ambient: npt.ArrayLike = 20.0,
         inflows: Sequence[Inflow] = (),
-    ) -> TankStep:
+    ) -> TankPath:
         """Return the tank after one period; arguments as in :meth:`simulate`, without time."""
         path = self.simulate(
             temperature,
@@ -197,7 +192,7 @@ class MixedTank:
                 for f in inflows
             ],
         )
-        return TankStep(
+        return TankPath(
             temperature=path.temperature[1],
             mean_temperature=path.mean_temperature[0],
             inflow_heat=path.inflow_heat[:, 0],

@@ -28,10 +28,205 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
-from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage.layers import advanced, settled
-from engiagent.models.storage.tank_parts import Immersed, Port, between, pairs, stacked
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    hours_of_steps,
+    numbers,
+    over_time,
+    within,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A pair of pipes: water enters at one layer and leaves at another.
+
+    Attributes
+    ----------
+    inlet, outlet
+        Layers, counted from 0 at the top.
+    """
+
+    inlet: int
+    outlet: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Immersed:
+    r"""A heat exchanger in one or several layers, whose own water does not mix with the tank's.
+
+    .. math:: \dot Q = \left(1 - e^{-UA / (\dot m c_w)}\right) \dot m c_w (T_{in} - T)
+
+    layer after layer, in the order in which they are named.
+
+    Attributes
+    ----------
+    layers
+        In the order of the flow through it, counted from 0 at the top.
+    conductance
+        Of all of it. Above 0. [kW/K]
+    """
+
+    layers: tuple[int, ...]
+    conductance: float
+
+    def weights(self, flow: Floats, count: int) -> tuple[Floats, Floats]:
+        """Return how heat into the layers follows inlet (…, n) and layers (…, n, n). [kW/K].
+
+        Each layer takes its share of what the water still has above the layer.
+        """
+        rate = flow * SPECIFIC_HEAT
+        size = self.conductance / len(self.layers)
+        share = -np.expm1(-size / np.maximum(rate, 1e-12))
+        weights = np.zeros((*flow.shape, count))
+        own = np.zeros((*flow.shape, count, count))
+        # The water's temperature as a linear function of inlet and layers, carried along.
+        inlet, past = np.ones(flow.shape), np.zeros((*flow.shape, count))
+        for layer in self.layers:
+            weights[..., layer] += rate * share * inlet
+            own[..., layer, :] += (rate * share)[..., None] * past
+            own[..., layer, layer] -= rate * share
+            inlet = inlet * (1.0 - share)
+            past = past * (1.0 - share)[..., None]
+            past[..., layer] += share
+        return weights, own
+
+
+def stacked(values: list[Floats], units: tuple[int, ...]) -> Floats:
+    """Return arrays one above the other, each broadcast to ``units``; shape (0, …) for none."""
+    if not values:
+        return np.zeros((0, *units))
+    return np.stack([np.broadcast_to(value, units) for value in values])
+
+
+def between(matrix: Floats, down: Floats, up: Floats) -> None:
+    """Add exchange between neighbours: ``down`` from a layer to the one below, ``up`` back."""
+    upper = np.arange(matrix.shape[-1] - 1)
+    lower = upper + 1
+    matrix[..., lower, upper] += down
+    matrix[..., upper, upper] -= down
+    matrix[..., upper, lower] += up
+    matrix[..., lower, lower] -= up
+
+
+def pairs(
+    flows: Sequence[npt.ArrayLike], inlets: Sequence[npt.ArrayLike], count: int, what: str
+) -> list[tuple[Floats, Floats]]:
+    """Return flows [kg/s] and inlet temperatures [degC] in pairs."""
+    if len(flows) != count or len(inlets) != count:
+        raise ParameterError(
+            f"{count} {what}s have {len(flows)} flows and {len(inlets)} inlet temperatures; give "
+            f"one of each for each {what}, in their order"
+        )
+    return [
+        (
+            within(flow, f"the flow of {what} {n}", "kg/s", low=0.0),
+            numbers(inlet, f"the inlet of {what} {n}"),
+        )
+        for n, (flow, inlet) in enumerate(zip(flows, inlets, strict=True))
+    ]
+
+
+def advanced(
+    matrix: Floats,
+    drive: Floats,
+    start: Floats,
+    hours: Floats,
+    scheme: Literal["exact", "implicit"],
+) -> tuple[Floats, Floats]:
+    r"""Return end and mean over a step of ``x' = matrix x + drive``.
+
+    The mean is the one that closes the balance: ``end - start = h (matrix mean + drive)``; for the
+    exact scheme it is the true one, for backward Euler the end.
+
+    Parameters
+    ----------
+    matrix
+        Shape (…, n, n). [1/h]
+    drive, start
+        Shape (…, n). [K/h], [degC]
+    hours
+        Shape (…). [h]
+    scheme
+        ``exact`` or ``implicit``.
+    """
+    count = start.shape[-1]
+    units = np.broadcast_shapes(matrix.shape[:-2], drive.shape[:-1], start.shape[:-1], hours.shape)
+    scaled = np.broadcast_to(matrix * hours[..., None, None], (*units, count, count))
+    gain = np.broadcast_to(drive * hours[..., None], (*units, count))
+    begin = np.broadcast_to(start, (*units, count))
+    if scheme == "implicit":
+        system = np.eye(count) - scaled
+        end = np.asarray(np.linalg.solve(system, (begin + gain)[..., None])[..., 0], dtype=float)
+        return end, end
+    second = _phi2(scaled)
+    slope = np.einsum("...ij,...j->...i", scaled, begin) + gain
+    mean = begin + np.einsum("...ij,...j->...i", second, slope)
+    return begin + np.einsum("...ij,...j->...i", scaled, mean) + gain, mean
+
+
+def _phi2(matrix: Floats) -> Floats:
+    r"""Return :math:`\varphi_2(M) = \sum_k M^k / (k+2)!` of matrices of shape (…, n, n).
+
+    By scaling and doubling, :math:`\varphi_2(2M) = (e^M \varphi_2 + \varphi_1 + \varphi_2) / 4`. In
+    layers that exchange heat all terms but the diagonal are positive, so that nothing cancels; for
+    many small matrices this is far quicker than a general exponential.
+    """
+    size = float(np.abs(matrix).sum(axis=-1).max(initial=0.0))
+    doublings = max(int(np.ceil(np.log2(size))) + 1, 0) if size > 0 else 0
+    small = matrix / 2.0**doublings
+    unit = np.eye(matrix.shape[-1])
+    second = np.broadcast_to(unit, matrix.shape)
+    for k in range(16, 2, -1):
+        second = unit + small @ second / k
+    second = 0.5 * second
+    first = unit + small @ second
+    exponential = unit + small @ first
+    for _ in range(doublings):
+        second = 0.25 * (exponential @ second + first + second)
+        first = 0.5 * (exponential @ first + first)
+        exponential = exponential @ exponential
+    return np.asarray(second)
+
+
+def settled(temperature: Floats) -> Floats:
+    r"""Return layers of equal mass after buoyancy has mixed them, the top first.
+
+    .. math:: T_i = \min_{j \le i} \max_{k \ge i} \overline{T_{j..k}}
+
+    is the nearest profile that does not rise downwards; it pools neighbours to their mean, so that
+    the sum is kept.
+
+    Parameters
+    ----------
+    temperature
+        Shape (…, layers). [degC]
+
+    Examples
+    --------
+    >>> settled(np.array([50.0, 40.0, 46.0, 20.0, 30.0])).round(9).tolist()
+    [50.0, 43.0, 43.0, 25.0, 25.0]
+    """
+    unstable = (np.diff(temperature, axis=-1) > 0).any(axis=-1, keepdims=True)
+    if not unstable.any():
+        return temperature
+    count = temperature.shape[-1]
+    # Sums count from the mean, so that rounding stays that of the differences.
+    middle = temperature.mean(axis=-1, keepdims=True)
+    zero = np.zeros((*temperature.shape[:-1], 1))
+    sums = np.concatenate((zero, np.cumsum(temperature - middle, axis=-1)), axis=-1)
+    first, last = np.arange(count)[:, None], np.arange(count)[None, :]
+    means = (sums[..., None, 1:] - sums[..., :-1, None]) / np.maximum(last - first + 1, 1)
+    means = np.where(last >= first, means, -np.inf)
+    # best[j, i] is the largest mean of a pool that begins at j and ends at i or below.
+    best = np.flip(np.maximum.accumulate(np.flip(means, axis=-1), axis=-1), axis=-1)
+    best = np.where(last >= first, best, np.inf)
+    pooled = best.min(axis=-2)
+    # What rounding changed goes back evenly: mixing neither makes nor loses heat.
+    mixed = middle + pooled - pooled.mean(axis=-1, keepdims=True)
+    return np.where(unstable, mixed, temperature)
+
 
 SECONDS = 3600.0
 LayerScheme = Literal["exact", "implicit"]
@@ -53,22 +248,6 @@ class LayersStep:
         Mean temperature of the water that left each exchanger. [degC]
     loss
         Heat to the surroundings. [kW]
-    """
-
-    temperature: Floats
-    outlets: Floats
-    port_heat: Floats
-    exchanger_heat: Floats
-    exchanger_outlets: Floats
-    loss: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayersPath:
-    """What a horizon did: layers at N+1 instants, shape (N+1, …, layers), the rest of N periods.
-
-    ``outlets``, ``port_heat``, ``exchanger_heat`` and ``exchanger_outlets`` have the shape
-    (N, ports or exchangers, …), ``loss`` has (N, …).
     """
 
     temperature: Floats
@@ -218,74 +397,28 @@ class StratifiedTank:
         initial: npt.ArrayLike,
         *,
         step_hours: npt.ArrayLike,
-        periods: int,
-        flows: Sequence[npt.ArrayLike] = (),
-        inlets: Sequence[npt.ArrayLike] = (),
-        exchanger_flows: Sequence[npt.ArrayLike] = (),
-        exchanger_inlets: Sequence[npt.ArrayLike] = (),
-        heat: npt.ArrayLike = 0.0,
+        heat: npt.ArrayLike,
         ambient: npt.ArrayLike = 20.0,
-    ) -> LayersPath:
-        """Return the path of the layers over N periods; buoyancy needs a loop over time.
+    ) -> Floats:
+        """Return the layers of a tank without flows at the N+1 instants, shape (N+1, layers).
 
         Parameters
         ----------
         initial
-            Layers at the first instant, shape (layers,) or (units, layers). [degC]
-        step_hours, periods
-            Length of each period [h] and their number N.
-        flows, inlets, exchanger_flows, exchanger_inlets
-            As in :meth:`step`, each one number, shape (N,) or (N, units).
+            Layers at the first instant, shape (layers,). [degC]
+        step_hours, ambient
+            Length of each period [h] and temperature around the tank [degC], one number or (N,).
         heat
-            0, shape (layers,) for all periods, (N, layers) or (N, units, layers). [kW]
-        ambient
-            One number, shape (N,) or (N, units). [degC]
+            Into each layer, shape (N, layers). [kW]
         """
-        state = numbers(initial, "the initial temperature")
-        shape = (periods, *state.shape[:-1])
-        hours = hours_of_steps(step_hours, (periods,))
-        series = [
-            [over_time(value, shape, what) for value in values]
-            for values, what in (
-                (flows, "a flow"),
-                (inlets, "the inlet of a flow"),
-                (exchanger_flows, "the flow of an exchanger"),
-                (exchanger_inlets, "the inlet of an exchanger"),
-            )
-        ]
-        around = over_time(ambient, shape, "the ambient temperature")
-        warmth = self._by_layer(heat)
-        timed = warmth.ndim > 1
-        if timed and len(warmth) != periods:
-            raise ParameterError(f"the heat has {len(warmth)} periods; give {periods}")
-        done = []
-        for n in range(periods):
-            one = self.step(
-                state,
-                step_hours=hours[n],
-                flows=[value[n] for value in series[0]],
-                inlets=[value[n] for value in series[1]],
-                exchanger_flows=[value[n] for value in series[2]],
-                exchanger_inlets=[value[n] for value in series[3]],
-                heat=warmth[n] if timed else warmth,
-                ambient=around[n],
-            )
-            state = one.temperature
-            done.append(one)
-        first = np.asarray(initial, dtype=np.float64)
-        return LayersPath(
-            temperature=np.stack(
-                [
-                    np.broadcast_to(first, done[0].temperature.shape),
-                    *(one.temperature for one in done),
-                ]
-            ),
-            outlets=np.stack([one.outlets for one in done]),
-            port_heat=np.stack([one.port_heat for one in done]),
-            exchanger_heat=np.stack([one.exchanger_heat for one in done]),
-            exchanger_outlets=np.stack([one.exchanger_outlets for one in done]),
-            loss=np.stack([one.loss for one in done]),
-        )
+        warmth = numbers(heat, "the heat")
+        hours = hours_of_steps(step_hours, (len(warmth),))
+        around = over_time(ambient, (len(warmth),), "the ambient temperature")
+        layers = [numbers(initial, "the initial temperature")]
+        for n, power in enumerate(warmth):  # buoyancy needs a loop over time
+            done = self.step(layers[-1], step_hours=hours[n], heat=power, ambient=around[n])
+            layers.append(done.temperature)
+        return np.stack(layers)
 
     def _by_layer(self, heat: npt.ArrayLike) -> Floats:
         warmth = numbers(heat, "the heat")

@@ -1,68 +1,159 @@
-"""Electrical units as modules: battery, load, generator, grid connection, meter, feeder."""
+"""Electrical units as modules: grid, meter, feeder, load, batteries, vehicles, generators.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+Limits of power and energy are reported as violations and not enforced. Parameters that are arrays
+make one module of several units.
+"""
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.models.battery import Battery, BatteryScheme
-from engiagent.models.conversion import GeneratorProfile, Grid, Load
+from engiagent.models.battery_losses import ConverterLoss
+from engiagent.models.chp import ExtractionChp, PartLoadChp
+from engiagent.models.ev import EvFleet
+from engiagent.models.genset import Genset, GensetState
 from engiagent.models.grids.feeder import Feeder
-from engiagent.models.systems.module import Module, Outcome, above
-from engiagent.models.systems.ports import (
+from engiagent.models.pv import PvArray
+from engiagent.models.ranges import Floats, units
+from engiagent.models.systems.module import (
+    Contents,
+    Module,
+    Outcome,
     Port,
     State,
     Values,
+    above,
     action,
     balance,
     disturbance,
     observation,
-    output,
 )
-from engiagent.models.systems.schedule import Schedule
+from engiagent.models.wind import WindTurbine
+
+LONG_HOURS = 1e6  # after which no minimum time binds any more
 
 
-@dataclass(frozen=True)
-class BatteryModule(Module):
-    """A battery: ``charge`` and ``discharge`` at its terminals are actions, ``energy`` its state.
+def grid(
+    import_power_max: float = np.inf, export_power_max: float = np.inf, *, planned: bool = False
+) -> Module:
+    """Return a connection to the grid, which balances its bus by ``exchange``.
 
-    Limits of power and energy are reported as violations and not enforced.
+    With ``planned`` its ``import`` and ``export`` are actions, so that the residual of the bus
+    shows what a plan got wrong.
     """
 
-    battery: Battery
-    scheme: BatteryScheme = "exact"
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """Two flows and the energy at the start of the period."""
-        return (
-            action("charge", domain="electrical", way="takes"),
-            action("discharge", domain="electrical", way="gives"),
-            observation("energy", "kWh", "electrical", instant=True),
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        parts = inputs if planned else _exchange(inputs)
+        return Outcome(
+            outputs={} if planned else parts,
+            entered={"energy": float(parts["import"])},
+            left={"energy": float(parts["export"])},
+            violations={
+                "import": above(parts["import"], import_power_max),
+                "export": above(parts["export"], export_power_max),
+            },
         )
 
-    @property
-    def states(self) -> tuple[State, ...]:
-        """The energy."""
-        return (State(name="energy", unit="kWh", initial=self.battery.initial_energy),)
+    plan = (
+        action("import", domain="electrical", way="gives"),
+        action("export", domain="electrical", way="takes"),
+    )
+    seen = (
+        balance("exchange", "electrical", "gives"),
+        observation("import", "kW", "electrical"),
+        observation("export", "kW", "electrical"),
+    )
+    return Module(ports=plan if planned else seen, step=step)
 
-    def initialize(self, step_hours: float) -> "BatteryModule":
-        """Refuse a step that is too long for the linear loss."""
-        self.battery.coefficients(np.array([step_hours]), self.scheme)
-        return self
 
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the energy after the period and what turned to heat in it."""
-        unit = self.battery
+def meter() -> Module:
+    """Return a house connection: balances the bus inside and hands the rest on to one outside."""
+    ports = (
+        balance("exchange", "electrical", "gives"),
+        observation("import", "kW", "electrical", way="takes"),
+        observation("export", "kW", "electrical", way="gives"),
+    )
+    return Module(ports=ports, step=lambda state, inputs, hours: Outcome(outputs=_exchange(inputs)))
+
+
+def _exchange(inputs: Values) -> Values:
+    exchange = inputs["exchange"]
+    return {"import": np.maximum(exchange, 0.0), "export": np.maximum(-exchange, 0.0)}
+
+
+def feeder(parameters: Feeder) -> Module:
+    """Return a feeder that supplies one bus of the system at each of its own.
+
+    ``<bus>.supply`` balances that bus, below 0 where it feeds in; ``<bus>.reactive`` is a
+    disturbance; what the source delivers enters.
+    """
+    names, branches = parameters.bus_names, [branch.name for branch in parameters.branches]
+    ports = (
+        *(balance(f"{name}.supply", "electrical", "gives") for name in names),
+        *(disturbance(f"{n}.reactive", "kvar", "electrical", default=0.0) for n in names),
+        *(observation(f"{name}.voltage", "p.u.", "electrical") for name in names),
+        *(observation(f"{name}.loading", "1", "electrical") for name in branches),
+        observation("losses", "kW", "electrical"),
+        observation("import", "kW", "electrical"),
+    )
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        active, reactive = (
+            np.array([float(inputs[f"{name}.{part}"]) for name in names])
+            for part in ("supply", "reactive")
+        )
+        flow = parameters.flow(active, reactive).require_converged()
+        losses = flow.losses.sum() + flow.shunts.sum()
+        loading = dict(zip(branches, flow.loading[0], strict=True))
+        return Outcome(
+            outputs={
+                **{f"{name}.voltage": v for name, v in zip(names, flow.voltage[0], strict=True)},
+                **{f"{name}.loading": v for name, v in loading.items()},
+                "losses": losses,
+                "import": flow.import_active[0],
+            },
+            entered={"energy": float(flow.import_active[0])},
+            left={"energy": float(losses)},
+            violations={f"{name}.overload": above(v, 1.0) for name, v in loading.items()},
+        )
+
+    return Module(ports=ports, step=step)
+
+
+def load() -> Module:
+    """Return a demand: ``power`` is a disturbance and leaves."""
+    return Module(
+        ports=(disturbance("power", "kW", "electrical", way="takes"),),
+        step=lambda state, inputs, hours: Outcome(left={"energy": float(inputs["power"])}),
+    )
+
+
+def battery(
+    parameters: Battery, scheme: BatteryScheme = "exact", *, loss: ConverterLoss | None = None
+) -> Module:
+    """Return a battery: ``charge`` and ``discharge`` at its terminals are actions.
+
+    The ``loss`` of a converter, which has one direction at a time, comes out of the store.
+    """
+
+    def prepare(step_hours: float) -> Module:
+        # Refuses a step that is too long for the linear loss.
+        parameters.coefficients(np.array([step_hours]), scheme)
+        return module
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        unit = parameters
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
-        decay, gain = unit.coefficients(np.array([step_hours]), self.scheme)
+        decay, gain = unit.coefficients(np.array([step_hours]), scheme)
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency
+        conversion = _conversion(unit.charge_efficiency, unit.discharge_efficiency, inputs)
+        if loss is not None:
+            lost = loss.loss(np.abs(charge - discharge))
+            net, conversion = net - lost, conversion + lost
         after = decay[0] * energy + gain[0] * net
-        conversion = (1 - unit.charge_efficiency) * charge
-        conversion = conversion + (1 / unit.discharge_efficiency - 1) * discharge
         # The loss is the rate times the integral of the energy over the period.
         standing = unit.self_discharge * gain[0] * energy
-        if self.scheme == "exact":
+        if scheme == "exact":
             standing = standing + (step_hours - gain[0]) * net
         return Outcome(
             state={"energy": after},
@@ -76,195 +167,255 @@ class BatteryModule(Module):
             },
         )
 
-    def stored(self, state: Values) -> Mapping[str, float]:
-        """Return the energy. [kWh]."""
-        return {"energy": float(state["energy"])}
+    module = Module(
+        ports=_store(()),
+        states=(State("energy", "kWh", parameters.initial_energy),),
+        step=step,
+        stored=_energy,
+        prepare=prepare,
+    )
+    return module
 
 
-@dataclass(frozen=True)
-class LoadModule(Module):
-    """A demand; without a load of its own, ``power`` is a disturbance."""
+def ev_fleet(fleet: EvFleet, initial_energy: npt.ArrayLike | None = None) -> Module:
+    """Return vehicles: ``charge`` and ``discharge`` at the plugs are actions.
 
-    load: Load | None = None
+    ``distance`` is what each vehicle drives in the period, ``plugged`` the part of the period in
+    which it is connected. Powers beyond that part are violations.
+    """
+    shape = (fleet.vehicles,)
 
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """One flow."""
-        if self.load is None:
-            return (disturbance("power", "kW", "electrical", way="takes"),)
-        return (output("power", "electrical", way="takes"),)
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        """The number of the period."""
-        return () if self.load is None else self._schedule.states
-
-    @property
-    def _schedule(self) -> Schedule:
-        return Schedule({"power": 0.0 if self.load is None else self.load.power})
-
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the power of the period; all of it leaves."""
-        if self.load is None:
-            return Outcome(left={"energy": float(inputs["power"])})
-        values = self._schedule.at(state)
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        charge, discharge, plugged = inputs["charge"], inputs["discharge"], inputs["plugged"]
+        after = fleet.step(state["energy"], charge, discharge, step_hours, inputs["distance"])
+        lost = _conversion(fleet.charge_efficiency, fleet.discharge_efficiency, inputs)
+        driven = np.asarray(fleet.consumption) * inputs["distance"] / step_hours
         return Outcome(
-            state=self._schedule.next(state),
-            outputs=values,
-            left={"energy": float(values["power"])},
-        )
-
-
-@dataclass(frozen=True)
-class GeneratorModule(Module):
-    """A source driven by weather; ``curtailed`` is an action, 0 when nobody decides on it."""
-
-    generator: GeneratorProfile
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """What is available, curtailed and delivered."""
-        return (
-            action("curtailed", default=0.0),
-            observation("available", "kW", "electrical"),
-            output("power", "electrical", way="gives"),
-        )
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        """The number of the period."""
-        return self._schedule.states
-
-    @property
-    def _schedule(self) -> Schedule:
-        return Schedule({"available": self.generator.available_power})
-
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the delivered power; all of it enters."""
-        available = self._schedule.at(state)["available"]
-        curtailed = inputs["curtailed"]
-        power = available - curtailed
-        allowed = available if self.generator.curtailable else np.zeros(())
-        return Outcome(
-            state=self._schedule.next(state),
-            outputs={"available": available, "power": power},
-            entered={"energy": float(power)},
+            state={"energy": after},
+            left={"energy": float((lost + driven).sum())},
             violations={
-                "curtailed": above(curtailed, allowed),
-                "negative_curtailed": above(-curtailed),
+                "charge": above(charge, plugged * np.asarray(fleet.charge_power_max)),
+                "discharge": above(discharge, plugged * np.asarray(fleet.discharge_power_max)),
+                "both": np.minimum(charge, discharge),
+                "full": above(after, fleet.energy_capacity),
+                "empty": above(fleet.minimum_energy, after),
             },
         )
 
-
-@dataclass(frozen=True)
-class GridModule(Module):
-    """A connection to the grid.
-
-    By default it balances its bus. With ``planned`` its ``import`` and ``export`` are actions, so
-    that the residual of the bus shows what a plan got wrong.
-    """
-
-    grid: Grid = field(default_factory=Grid)
-    planned: bool = False
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """The exchange, positive when power comes from the grid, and its two parts."""
-        if self.planned:
-            return (
-                action("import", domain="electrical", way="gives"),
-                action("export", domain="electrical", way="takes"),
-            )
-        return (
-            balance("exchange", "electrical", way="gives"),
-            observation("import", "kW", "electrical"),
-            observation("export", "kW", "electrical"),
-        )
-
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return import and export; they enter and leave."""
-        if self.planned:
-            parts = {"import": inputs["import"], "export": inputs["export"]}
-        else:
-            exchange = inputs["exchange"]
-            parts = {"import": np.maximum(exchange, 0.0), "export": np.maximum(-exchange, 0.0)}
-        return Outcome(
-            outputs={} if self.planned else parts,
-            entered={"energy": float(parts["import"])},
-            left={"energy": float(parts["export"])},
-            violations={
-                "import": above(parts["import"], self.grid.import_power_max),
-                "export": above(parts["export"], self.grid.export_power_max),
-            },
-        )
+    return Module(
+        ports=(
+            *_store(shape),
+            disturbance("distance", "km", "information", default=0.0, shape=shape),
+            disturbance("plugged", "1", "information", default=1.0, shape=shape),
+        ),
+        states=(State("energy", "kWh", initial_energy, shape),),
+        step=step,
+        stored=_energy,
+    )
 
 
-@dataclass(frozen=True)
-class MeterModule(Module):
-    """A house connection: balances the bus of the house and hands the rest on to a bus outside."""
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """The exchange inside; import and export outside."""
-        return (
-            balance("exchange", "electrical", way="gives"),
-            output("import", "electrical", way="takes"),
-            output("export", "electrical", way="gives"),
-        )
-
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return import and export; nothing is lost."""
-        exchange = inputs["exchange"]
-        return Outcome(
-            outputs={"import": np.maximum(exchange, 0.0), "export": np.maximum(-exchange, 0.0)}
-        )
+def _store(shape: tuple[int, ...]) -> tuple[Port, ...]:
+    return (
+        action("charge", domain="electrical", way="takes", shape=shape),
+        action("discharge", domain="electrical", way="gives", shape=shape),
+        observation("energy", "kWh", "electrical", instant=True, shape=shape),
+    )
 
 
-@dataclass(frozen=True)
-class FeederModule(Module):
-    """A feeder that supplies one bus of the system at each of its own.
+def _energy(state: Values) -> Contents:
+    return {"energy": float(state["energy"].sum())}
 
-    ``<bus>.supply`` balances that bus, below 0 where it feeds in; ``<bus>.reactive`` is a
-    disturbance; what the source delivers enters.
-    """
 
-    feeder: Feeder
+def _conversion(charge: npt.ArrayLike, discharge: npt.ArrayLike, inputs: Values) -> Floats:
+    """Return what turns to heat by the efficiencies both ways. [kW]."""
+    lost = (1.0 - np.asarray(charge)) * inputs["charge"]
+    return np.asarray(lost + (1.0 / np.asarray(discharge) - 1.0) * inputs["discharge"])
 
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """Supply, reactive demand and voltage of each bus; loading, losses and import."""
-        names = self.feeder.bus_names
-        return (
-            *(balance(f"{name}.supply", "electrical", way="gives") for name in names),
-            *(disturbance(f"{n}.reactive", "kvar", "electrical", default=0.0) for n in names),
-            *(observation(f"{name}.voltage", "p.u.", "electrical") for name in names),
-            *(observation(f"{b.name}.loading", "1", "electrical") for b in self.feeder.branches),
-            observation("losses", "kW", "electrical"),
-            observation("import", "kW", "electrical"),
-        )
 
-    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
-        """Return the power flow of the period."""
-        names = self.feeder.bus_names
-        active = np.array([float(inputs[f"{name}.supply"]) for name in names])
-        reactive = np.array([float(inputs[f"{name}.reactive"]) for name in names])
-        flow = self.feeder.flow(active, reactive).require_converged()
-        losses = flow.losses.sum() + flow.shunts.sum()
-        branches = self.feeder.branches
+def pv(array: PvArray) -> Module:
+    """Return photovoltaic arrays; ``curtailed`` is an action, the weather disturbances of all."""
+    shape = units(array)
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        done = array.output(inputs["irradiance"], inputs["air_temperature"], inputs["wind_speed"])
+        power = done.ac_power - inputs["curtailed"]
         return Outcome(
             outputs={
-                **{f"{name}.voltage": v for name, v in zip(names, flow.voltage[0], strict=True)},
-                **{
-                    f"{branch.name}.loading": v
-                    for branch, v in zip(branches, flow.loading[0], strict=True)
-                },
-                "losses": losses,
-                "import": flow.import_active[0],
+                "power": power,
+                "night_power": done.night_power,
+                "available": done.ac_power,
+                "cell_temperature": np.broadcast_to(done.cell_temperature, power.shape),
             },
-            entered={"energy": float(flow.import_active[0])},
-            left={"energy": float(losses)},
+            entered={"energy": float(power.sum())},
+            left={"energy": float(done.night_power.sum())},
+            violations=_curtailed(inputs["curtailed"], done.ac_power),
+        )
+
+    return Module(
+        ports=(
+            disturbance("irradiance", "W/m²", "information"),
+            disturbance("air_temperature", "degC", "information"),
+            disturbance("wind_speed", "m/s", "information", default=1.0),
+            *_source(shape),
+            observation("night_power", "kW", "electrical", way="takes", shape=shape),
+            observation("cell_temperature", "degC", "thermal", shape=shape),
+        ),
+        step=step,
+    )
+
+
+def wind(turbine: WindTurbine) -> Module:
+    """Return a wind turbine; whether a storm has stopped it is its state."""
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        runs, available = turbine.step(state["running"] > 0.5, inputs["speed"], inputs["density"])
+        power = available - inputs["curtailed"]
+        return Outcome(
+            state={"running": np.asarray(runs, dtype=np.float64)},
+            outputs={"power": power, "available": available},
+            entered={"energy": float(power)},
+            violations=_curtailed(inputs["curtailed"], available),
+        )
+
+    return Module(
+        ports=(
+            disturbance("speed", "m/s", "information"),
+            disturbance("density", "kg/m³", "information", default=turbine.reference_density),
+            *_source(()),
+        ),
+        states=(State("running", "1", 1.0),),
+        step=step,
+    )
+
+
+def source() -> Module:
+    """Return a generator whose ``available`` power is a disturbance, 0 or more."""
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        power = inputs["profile"] - inputs["curtailed"]
+        return Outcome(
+            outputs={"power": power, "available": inputs["profile"]},
+            entered={"energy": float(power)},
+            violations=_curtailed(inputs["curtailed"], inputs["profile"]),
+        )
+
+    return Module(ports=(disturbance("profile", "kW", "information"), *_source(())), step=step)
+
+
+def _source(shape: tuple[int, ...]) -> tuple[Port, ...]:
+    return (
+        action("curtailed", default=0.0, shape=shape),
+        observation("power", "kW", "electrical", way="gives", shape=shape),
+        observation("available", "kW", "electrical", shape=shape),
+    )
+
+
+def _curtailed(curtailed: npt.ArrayLike, available: npt.ArrayLike) -> Values:
+    return {
+        "curtailed": above(curtailed, available),
+        "negative_curtailed": above(-np.asarray(curtailed)),
+    }
+
+
+def genset(parameters: Genset) -> Module:
+    """Return a generating set: ``power`` and ``running`` (0 or 1) are actions.
+
+    A set that stands burns nothing; power that a plan draws from it all the same is a violation,
+    and shows as an imbalance of the module.
+    """
+    shape = units(parameters)
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        before = GensetState(
+            running=state["was_running"] > 0.5, power=state["last_power"], hours=state["hours"]
+        )
+        power, running = inputs["power"], inputs["running"]
+        after, path = parameters.step(before, power, running, step_hours)
+        beyond = parameters.excess(power[None], running[None], step_hours, before)
+        heat = path.fuel[0] * np.asarray(parameters.heating_value) / step_hours
+        return Outcome(
+            state={
+                "was_running": running,
+                "last_power": power,
+                "hours": np.asarray(after.hours, dtype=np.float64),
+            },
+            outputs={
+                "fuel": path.fuel[0] / step_hours,
+                "emissions": path.emissions[0] / step_hours,
+                "start": path.starts[0].astype(np.float64),
+            },
+            entered={"energy": float(heat.sum())},
+            left={"energy": float(np.where(running > 0.5, heat - power, 0.0).sum())},
+            violations={name: values[0] for name, values in vars(beyond).items()},
+        )
+
+    return Module(
+        ports=(
+            action("power", domain="electrical", way="gives", shape=shape),
+            action("running", "1", shape=shape),
+            observation("fuel", "unit/h", "fuel", shape=shape),
+            observation("emissions", "kg/h", "information", shape=shape),
+            observation("start", "1", "information", shape=shape),
+        ),
+        # Whether it ran in the period before, at what power, and since when it runs or stands.
+        states=(
+            State("was_running", "1", 0.0, shape),
+            State("last_power", "kW", 0.0, shape),
+            State("hours", "h", LONG_HOURS, shape),
+        ),
+        step=step,
+    )
+
+
+def part_load_chp(chp: PartLoadChp) -> Module:
+    """Return an engine with heat recovery: ``power`` is an action and fixes the ``heat``."""
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        power = inputs["power"]
+        done = chp.output(power)
+        return Outcome(
+            outputs={"heat": done.heat, "fuel": done.fuel},
+            entered={"energy": float(done.fuel)},
+            left={"energy": float(done.loss)},
             violations={
-                f"{branch.name}.overload": above(v, 1.0)
-                for branch, v in zip(branches, flow.loading[0], strict=True)
+                "above_rated": above(power, chp.rated_power),
+                "below_minimum": np.where(power == 0.0, 0.0, above(chp.minimum_power, power)),
             },
         )
+
+    return Module(
+        ports=(
+            action("power", domain="electrical", way="gives"),
+            observation("heat", "kW", "thermal", way="gives"),
+            observation("fuel", "kW", "fuel"),
+        ),
+        step=step,
+    )
+
+
+def extraction_chp(chp: ExtractionChp) -> Module:
+    """Return an extraction turbine: ``power`` and ``heat`` are actions, the fuel follows.
+
+    It stands, and burns nothing, where both are 0.
+    """
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        power, heat = inputs["power"], inputs["heat"]
+        done = chp.output(power, heat)
+        runs = float((power > 0.0) | (heat > 0.0))
+        beyond = chp.excess(power, heat).max() if runs else 0.0
+        return Outcome(
+            outputs={"fuel": np.asarray(done.fuel * runs)},
+            entered={"energy": float(done.fuel * runs)},
+            left={"energy": float(done.loss * runs)},
+            violations={"region": np.asarray(beyond, dtype=np.float64)},
+        )
+
+    return Module(
+        ports=(
+            action("power", domain="electrical", way="gives"),
+            action("heat", domain="thermal", way="gives"),
+            observation("fuel", "kW", "fuel"),
+        ),
+        step=step,
+    )

@@ -1,27 +1,119 @@
-"""Running a system: initialize, reset, step, and the replay of a plan.
+"""Running a system: reset, step, and the replay of a plan, with the balance of every module.
 
 Within a step all modules see the same length of period; instant outputs are read first, then the
-modules step in the order of :mod:`engiagent.models.systems.wiring`, then the books are checked.
+modules step in the order of :attr:`engiagent.models.systems.system.System.order`, then each
+module's balance is checked.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, positive
-from engiagent.models.systems.module import Module, Outcome
-from engiagent.models.systems.ports import Port, Values, WiringError, shaped, total
-from engiagent.models.systems.record import Books, Record, Step
-from engiagent.models.systems.system import System
-from engiagent.models.systems.wiring import Bus
+from engiagent.models.systems.module import (
+    QUANTITIES,
+    Contents,
+    Outcome,
+    Port,
+    Values,
+    WiringError,
+    shaped,
+    total,
+)
+from engiagent.models.systems.system import Bus, System
 
 Series = Mapping[str, npt.ArrayLike]
+CONTENT = dict(QUANTITIES.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one period ends with; everything by full name.
+
+    Attributes
+    ----------
+    state
+        At the end of the period.
+    outputs
+        All inputs and outputs of all modules during the period; instant ones as at its start.
+    residuals
+        Of each bus: what is given less what is taken. [kW] or [kg/s]
+    imbalances
+        Of each module and quantity, as ``battery.energy``: what comes in less what goes out and
+        what the content grows by. Zero but for rounding, or the module creates or loses something.
+    entered, left
+        What all modules took from and gave to the environment, by quantity. [kW], [kg/s]
+    violations
+        By how much limits of units are broken; 0 where they are respected.
+    """
+
+    state: Values = field(default_factory=dict)
+    outputs: Values = field(default_factory=dict)
+    residuals: Values = field(default_factory=dict)
+    imbalances: dict[str, float] = field(default_factory=dict)
+    entered: dict[str, float] = field(default_factory=dict)
+    left: dict[str, float] = field(default_factory=dict)
+    violations: dict[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """Series of a run over N periods; states have N+1 values, all else N.
+
+    Attributes
+    ----------
+    step_hours
+        Length of each period. [h]
+    series
+        States, inputs and outputs by full name. A state is under its own name also when an instant
+        output has the same.
+    units
+        Of the series, by full name.
+    residuals, imbalances, entered, left, violations
+        As of :class:`Step`, over the periods.
+
+    Examples
+    --------
+    ``record["battery.energy"]`` has N+1 values, ``record["grid.import"]`` has N.
+    """
+
+    step_hours: float
+    series: Values
+    units: Mapping[str, str]
+    residuals: Values
+    imbalances: Values
+    entered: Values
+    left: Values
+    violations: Values
+
+    def __getitem__(self, name: str) -> Floats:
+        if name not in self.series:
+            module = name.partition(".")[0]
+            near = [key for key in self.series if key.partition(".")[0] == module]
+            raise ParameterError(
+                f"there is no series {name!r}; known: {', '.join(near or list(self.series))}"
+            )
+        return self.series[name]
+
+    def worst_residual(self) -> float:
+        """Return the largest absolute residual of a bus in any period. [kW] or [kg/s]."""
+        return _largest(self.residuals)
+
+    def worst_imbalance(self) -> float:
+        """Return the largest absolute imbalance of a module in any period. [kW] or [kg/s]."""
+        return _largest(self.imbalances)
+
+    def broken_limits(self, tolerance: float = 1e-9) -> dict[str, float]:
+        """Return the limits broken by more than a tolerance, each with its largest amount."""
+        worst = {name: float(np.max(v, initial=0.0)) for name, v in self.violations.items()}
+        return {name: amount for name, amount in worst.items() if amount > tolerance}
 
 
 class Simulation:
-    """A system at an instant; the only place that holds state.
+    """A system at an instant; the only place that has state.
 
     Parameters
     ----------
@@ -39,21 +131,19 @@ class Simulation:
 
     Examples
     --------
-    >>> from engiagent.models import Battery, Load
-    >>> from engiagent.models.systems.electrical import BatteryModule, GridModule, LoadModule
-    >>> from engiagent.models.systems.system import System
-    >>> from engiagent.models.systems.wiring import Bus
+    >>> from engiagent.models import Battery
+    >>> from engiagent.models.systems.electrical import battery, grid, load
     >>> home = System(
     ...     modules={
-    ...         "battery": BatteryModule(Battery(energy_capacity=10.0, initial_energy=5.0)),
-    ...         "load": LoadModule(Load(power=2.0)),
-    ...         "grid": GridModule(),
+    ...         "battery": battery(Battery(energy_capacity=10.0, initial_energy=5.0)),
+    ...         "load": load(),
+    ...         "grid": grid(),
     ...     },
     ...     buses=(Bus(name="home", domain="electrical", members=(
     ...         "battery.charge", "battery.discharge", "load.power", "grid.exchange")),),
     ... )
     >>> run = Simulation(home, step_hours=0.5)
-    >>> step = run.step({"battery.charge": 3.0, "battery.discharge": 0.0})
+    >>> step = run.step({"battery.charge": 3.0, "battery.discharge": 0.0}, {"load.power": 2.0})
     >>> float(step.outputs["grid.import"]), float(step.state["battery.energy"])
     (5.0, 6.5)
     """
@@ -62,37 +152,25 @@ class Simulation:
         positive(step_hours, "the step", "h", "0.25")
         self.system = system
         self.step_hours = step_hours
-        wiring = system.wiring
-        loose = wiring.loose_flows()
+        self._bus_of = {member: bus for bus in system.all_buses for member in bus.members}
+        flows = [n for n, p in system.ports.items() if p.way is not None and not p.is_free]
+        loose = [name for name in flows if name not in self._bus_of]
         if loose:
             raise WiringError(
                 f"{', '.join(loose)}: no bus has "
                 + ("these flows" if len(loose) > 1 else "this flow")
                 + ", so that what it carries would come from or go to nowhere; put it on a bus"
             )
-        self._wiring = wiring
-        self._modules: dict[str, Module] = {
-            name: module.initialize(step_hours) for name, module in wiring.modules.items()
-        }
-        self._order = wiring.order()
-        self._bus_of = {member: bus for bus in wiring.buses for member in bus.members}
+        units = system.units
+        self._modules = {name: units[name].initialize(step_hours) for name in system.order}
         self._actions = system.actions
         self._disturbances = system.disturbances
-        self._open = self._actions | self._disturbances
-        self._inputs = {
-            name: [p for p in module.ports if p.is_input] for name, module in wiring.modules.items()
-        }
-        self._outputs = {
-            name: {p.name: p.shape for p in module.ports if not p.is_input and not p.instant}
-            for name, module in wiring.modules.items()
-        }
-        self._states = {
-            name: {state.name: state.shape for state in module.states}
-            for name, module in wiring.modules.items()
-        }
-        self._flows = {
-            name: [p for p in module.ports if p.way is not None]
-            for name, module in wiring.modules.items()
+        self._promised = {
+            name: (
+                {p.name: p.shape for p in module.ports if not p.is_input and not p.instant},
+                {state.name: state.shape for state in module.states},
+            )
+            for name, module in units.items()
         }
         self._state: dict[str, Values] | None = None
 
@@ -102,25 +180,23 @@ class Simulation:
         Parameters
         ----------
         initial
-            Values of states by full name; the others keep their own initial values.
+            Values of states by full name; the others have their own initial values.
         seed
             Of all chance; the same seed gives the same run.
         """
         given = dict(initial or {})
-        states = self.system.states
         for name in given:
-            if name not in states:
-                raise ParameterError(
-                    f"there is no state {name!r}; known states: {', '.join(states) or 'none'}"
-                )
+            if name not in self.system.states:
+                known = ", ".join(self.system.states) or "none"
+                raise ParameterError(f"there is no state {name!r}; known states: {known}")
         state: dict[str, Values] = {}
         for name, module in self._modules.items():
             # A stream by the module's name: no other module changes what this one draws.
             stream = np.random.SeedSequence([seed, *name.encode()])
             own = {
-                own_state.name: np.asarray(given[f"{name}.{own_state.name}"], dtype=np.float64)
-                for own_state in module.states
-                if f"{name}.{own_state.name}" in given
+                key: np.asarray(given[f"{name}.{key}"], dtype=np.float64)
+                for key in (state.name for state in module.states)
+                if f"{name}.{key}" in given
             }
             try:
                 state[name] = module.reset(own, np.random.default_rng(stream))
@@ -131,11 +207,7 @@ class Simulation:
 
     def state(self) -> dict[str, Floats]:
         """Return all states by full name."""
-        return {
-            f"{name}.{key}": value
-            for name, state in self._current().items()
-            for key, value in state.items()
-        }
+        return _flat(self._current())
 
     def step(self, action: Series | None = None, disturbance: Series | None = None) -> Step:
         """Advance by one period.
@@ -150,29 +222,24 @@ class Simulation:
         values = self._observed()
         values |= _given(dict(action or {}), self._actions, "action")
         values |= _given(dict(disturbance or {}), self._disturbances, "disturbance")
-        books = Books()
+        books = Step()
         after: dict[str, Values] = {}
-        for name in self._order:
-            module = self._modules[name]
-            inputs = {
-                p.name: self._input(f"{name}.{p.name}", p, values) for p in self._inputs[name]
-            }
-            values |= {f"{name}.{key}": value for key, value in inputs.items()}
+        for name, module in self._modules.items():
+            ports = [port for port in module.ports if port.is_input]
+            inputs = {p.name: self._input(f"{name}.{p.name}", p, values) for p in ports}
             try:
                 outcome = module.step(before[name], inputs, self.step_hours)
             except ParameterError as error:
                 raise ParameterError(f"{name}: {error}") from error
             self._check(name, outcome)
-            values |= {f"{name}.{key}": value for key, value in outcome.outputs.items()}
+            values |= _flat({name: inputs}) | _flat({name: outcome.outputs})
             after[name] = outcome.state
-            flows = [(port, values[f"{name}.{port.name}"]) for port in self._flows[name]]
-            contents = (module.stored(before[name]), module.stored(outcome.state))
-            books.enter(name, flows, contents, outcome, self.step_hours)
+            self._balance(books, name, before[name], outcome, values)
         self._state = after
         return Step(
             state=self.state(),
             outputs=values,
-            residuals={bus.name: self._residual(bus, values) for bus in self._wiring.buses},
+            residuals={bus.name: self._residual(bus, values) for bus in self.system.all_buses},
             imbalances=books.imbalances,
             entered=books.entered,
             left=books.left,
@@ -196,30 +263,50 @@ class Simulation:
             Series of the open inputs by full name, shape (N,) or (N, units), or one number for all
             periods.
         periods
-            N, when no series says it.
+            N, when no series has it.
         initial, seed
             As of :meth:`reset`.
         """
+        ports = self._actions | self._disturbances
         given = [
             {name: np.asarray(v, dtype=np.float64) for name, v in (series or {}).items()}
             for series in (plan, disturbances)
         ]
         _names_fit(given[0], self._actions, "action")
         _names_fit(given[1], self._disturbances, "disturbance")
-        count = _periods(given, self._open, periods)
+        both = given[0] | given[1]
+        moves = {name: value.ndim > len(ports[name].shape) for name, value in both.items()}
+        count = _periods({name: v for name, v in both.items() if moves[name]}, periods)
         self.reset(initial, seed)
         start = self.state()
         steps: list[Step] = []
         for period in range(count):
-            action, disturbance = (
-                {name: _at(v, self._open.get(name), period) for name, v in series.items()}
-                for series in given
-            )
+            now = ({n: v[period] if moves[n] else v for n, v in s.items()} for s in given)
             try:
-                steps.append(self.step(action, disturbance))
+                steps.append(self.step(*now))
             except ParameterError as error:
                 raise ParameterError(f"period {period}: {error}") from error
-        return Record.of(start, steps, self.step_hours, self.system)
+        return self._record(start, steps)
+
+    def _record(self, start: Values, steps: list[Step]) -> Record:
+        states = {name: np.stack([v, *(s.state[name] for s in steps)]) for name, v in start.items()}
+        outputs = {
+            name: np.stack([s.outputs[name] for s in steps]) if steps else np.empty((0, *p.shape))
+            for name, p in self.system.ports.items()
+            if name not in states
+        }
+        units = {name: port.unit for name, port in self.system.ports.items()}
+        units |= {name: state.unit for name, state in self.system.states.items()}
+        return Record(
+            step_hours=self.step_hours,
+            series=outputs | states,
+            units=units,
+            residuals=_series([step.residuals for step in steps]),
+            imbalances=_series([step.imbalances for step in steps]),
+            entered=_series([step.entered for step in steps]),
+            left=_series([step.left for step in steps]),
+            violations=_series([step.violations for step in steps]),
+        )
 
     def _current(self) -> dict[str, Values]:
         if self._state is None:
@@ -228,16 +315,38 @@ class Simulation:
         return self._state
 
     def _observed(self) -> dict[str, Floats]:
-        return {
-            f"{name}.{key}": value
-            for name, module in self._modules.items()
-            for key, value in module.observe(self._current()[name]).items()
-        }
+        state = self._current()
+        return _flat({name: m.instant(state[name]) for name, m in self._modules.items()})
+
+    def _balance(
+        self, books: Step, name: str, before: Values, outcome: Outcome, values: Values
+    ) -> None:
+        """Write down what a module took, gave and stored."""
+        module = self._modules[name]
+        net: dict[str, float] = {}
+
+        def add(quantity: str, amount: float, account: dict[str, float]) -> None:
+            account[quantity] = account.get(quantity, 0.0) + amount
+
+        for port in module.ports:
+            if port.way is not None:
+                amount = total(values[f"{name}.{port.name}"])
+                add(QUANTITIES[port.unit][0], amount if port.way == "takes" else -amount, net)
+        for quantity, amount in outcome.entered.items():
+            add(quantity, amount, net)
+            add(quantity, amount, books.entered)
+        for quantity, amount in outcome.left.items():
+            add(quantity, -amount, net)
+            add(quantity, amount, books.left)
+        had: Contents = module.stored(before)
+        for quantity, content in module.stored(outcome.state).items():
+            add(quantity, -(content - had[quantity]) / (self.step_hours * CONTENT[quantity]), net)
+        books.imbalances.update({f"{name}.{quantity}": amount for quantity, amount in net.items()})
+        books.violations.update(_flat({name: outcome.violations}))
 
     def _check(self, name: str, outcome: Outcome) -> None:
         """Refuse an outcome that is not what the module's ports and states promise."""
-        promised = self._outputs[name], self._states[name]
-        for got, wanted in zip((outcome.outputs, outcome.state), promised, strict=True):
+        for got, wanted in zip((outcome.outputs, outcome.state), self._promised[name], strict=True):
             if got.keys() != wanted.keys():
                 raise WiringError(f"{name} returned {sorted(got)}; it promises {sorted(wanted)}")
             for key, value in got.items():
@@ -250,8 +359,8 @@ class Simulation:
                     raise ParameterError(f"{name}.{key} came out as {value}; check its inputs")
 
     def _input(self, name: str, port: Port, values: Values) -> Floats:
-        if name in self._wiring.sources:
-            return values[self._wiring.sources[name]]
+        if name in self.system.sources:
+            return values[self.system.sources[name]]
         if not port.is_free:
             return values[name]
         bus = self._bus_of.get(name)
@@ -265,13 +374,16 @@ class Simulation:
         net: Floats | float = np.zeros(shape) if shape else 0.0
         for member in members:
             value = values[member] if shape else total(values[member])
-            net = net + value if self._wiring.ports[member].way == "gives" else net - value
+            net = net + value if self.system.ports[member].way == "gives" else net - value
         return np.asarray(net)
 
     def _residual(self, bus: Bus, values: Values) -> Floats:
-        free = [member for member in bus.members if self._wiring.ports[member].is_free]
-        shape = self._wiring.ports[free[0]].shape if free else ()
-        return self._net(list(bus.members), values, shape)
+        free = [p for p in map(self.system.ports.__getitem__, bus.members) if p.is_free]
+        return self._net(list(bus.members), values, free[0].shape if free else ())
+
+
+def _flat(nested: Mapping[str, Values]) -> dict[str, Floats]:
+    return {f"{name}.{key}": value for name, one in nested.items() for key, value in one.items()}
 
 
 def _names_fit(given: Collection[str], ports: Mapping[str, Port], what: str) -> None:
@@ -290,24 +402,14 @@ def _given(given: Series, ports: Mapping[str, Port], what: str) -> dict[str, Flo
     """Return the values of the open inputs, with defaults where nobody gives one."""
     _names_fit(given, ports, what)
     return {
-        name: shaped(
-            given[name] if name in given else np.float64(port.default or 0.0),
-            port.shape,
-            name,
-            port.unit,
-        )
+        name: shaped(given.get(name, port.default or 0.0), port.shape, name, port.unit)
         for name, port in ports.items()
     }
 
 
-def _periods(given: list[dict[str, Floats]], ports: Mapping[str, Port], periods: int | None) -> int:
+def _periods(moving: Values, periods: int | None) -> int:
     """Return the number of periods that all series agree on."""
-    lengths = {
-        name: value.shape[0]
-        for series in given
-        for name, value in series.items()
-        if name in ports and value.ndim > len(ports[name].shape)
-    }
+    lengths = {name: value.shape[0] for name, value in moving.items()}
     if periods is not None:
         lengths["the argument periods"] = periods
     if not lengths:
@@ -319,7 +421,16 @@ def _periods(given: list[dict[str, Floats]], ports: Mapping[str, Port], periods:
     return int(count)
 
 
-def _at(values: Floats, port: Port | None, period: int) -> npt.ArrayLike:
-    if port is not None and values.ndim > len(port.shape):
-        return np.asarray(values[period])
-    return values
+def _series(rows: Sequence[Values] | Sequence[dict[str, float]]) -> dict[str, Floats]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {
+        name: np.stack([np.asarray(row.get(name, 0.0), dtype=np.float64) for row in rows])
+        for name in names
+    }
+
+
+def _largest(series: Values) -> float:
+    # numpy's maximum keeps NaN, the built-in one may lose it.
+    return float(
+        np.max([np.max(np.abs(values), initial=0.0) for values in series.values()] or [0.0])
+    )

@@ -18,7 +18,6 @@ demandratestructure, demandweekdayschedule      ``DemandCharge`` with that ``Sch
 demandratchetpercentage                         ``Ratchet(fraction=(…12…))``
 lookbackpercent, lookbackmonths                 ``Ratchet(months=None, seasons=…)``
 lookbackpercent, lookbackrange                  ``Ratchet(months=…)``
-coincidentratestructure                         ``CoincidentCharge``
 demandwindow                                    ``Tariff(demand_window_hours=…)``
 fixedchargefirstmeter, fixedchargeunits         ``FixedCharge(per_month=…)`` or ``per_day``
 fixedmonthlycharge                              ``FixedCharge(per_month=…)``
@@ -29,13 +28,14 @@ dgrules, usenetmetering                         ``NetMetering`` or ``NetBilling`
 
 Tiers that all periods share in a month are ``tiers_by="total"`` with net billing (in the order of
 time) and ``"share"`` with net metering (by the month's net energy), as SAM bills both. What a rate
-leaves open stands in ``Tariff(assumptions=…)``; fields that are unknown, reactive power and demand
-in kVA are refused.
+leaves open stands in ``Tariff(assumptions=…)``; fields that are unknown, coincident peaks, reactive
+power and demand in kVA are refused.
 """
 
-from engiagent.models.tariffs.billing import Bill, bill
-from engiagent.models.tariffs.charges import (
-    CoincidentCharge,
+from engiagent.models.tariffs.bill import Bill, DemandBill, bill
+from engiagent.models.tariffs.calendar import MeterTimes, Rule, Schedule
+from engiagent.models.tariffs.tariff import (
+    BillHistory,
     DemandCharge,
     DemandTier,
     EnergyCharge,
@@ -45,18 +45,14 @@ from engiagent.models.tariffs.charges import (
     NetMetering,
     PriceSeries,
     Ratchet,
+    Tariff,
     Tax,
 )
-from engiagent.models.tariffs.demand import DemandBill
-from engiagent.models.tariffs.schedules import Rule, Schedule
-from engiagent.models.tariffs.tariff import BillHistory, Tariff
-from engiagent.models.tariffs.times import MeterTimes
 from engiagent.models.tariffs.urdb import from_urdb
 
 __all__ = [
     "Bill",
     "BillHistory",
-    "CoincidentCharge",
     "DemandBill",
     "DemandCharge",
     "DemandTier",

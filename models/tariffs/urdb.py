@@ -19,7 +19,8 @@ from difflib import get_close_matches
 from typing import Any, Final, Literal
 
 from engiagent.models.ranges import ParameterError
-from engiagent.models.tariffs.charges import (
+from engiagent.models.tariffs.calendar import Schedule
+from engiagent.models.tariffs.tariff import (
     DemandCharge,
     DemandTier,
     EnergyCharge,
@@ -28,90 +29,29 @@ from engiagent.models.tariffs.charges import (
     NetBilling,
     NetMetering,
     Ratchet,
+    Tariff,
 )
-from engiagent.models.tariffs.schedules import Schedule
-from engiagent.models.tariffs.tariff import Tariff
 
 REFUSED: Final = ("coincidentratestructure", "demandreactivepowercharge")
-USED: Final = (
-    "items",
-    "energyratestructure",
-    "energyweekdayschedule",
-    "energyweekendschedule",
-    "fueladjustmentsmonthly",
-    "flatdemandstructure",
-    "flatdemandmonths",
-    "flatdemandunit",
-    "demandratestructure",
-    "demandweekdayschedule",
-    "demandweekendschedule",
-    "demandrateunit",
-    "demandunits",
-    "demandratchetpercentage",
-    "lookbackpercent",
-    "lookbackrange",
-    "lookbackmonths",
-    "demandwindow",
-    "fixedchargefirstmeter",
-    "fixedchargeunits",
-    "fixedmonthlycharge",
-    "mincharge",
-    "minchargeunits",
-    "minmonthlycharge",
-    "annualmincharge",
-    "dgrules",
-    "usenetmetering",
-    *REFUSED,
-)
-DESCRIPTIVE: Final = (
-    "label",
-    "utility",
-    "name",
-    "uri",
-    "approved",
-    "startdate",
-    "enddate",
-    "effectivedate",
-    "supercedes",
-    "supersedes",
-    "sector",
-    "description",
-    "source",
-    "sourceparent",
-    "servicetype",
-    "basicinformationcomments",
-    "voltagecategory",
-    "phasewiring",
-    "voltageminimum",
-    "voltagemaximum",
-    "peakkwcapacitymin",
-    "peakkwcapacitymax",
-    "peakkwcapacityhistory",
-    "peakkwhusagemin",
-    "peakkwhusagemax",
-    "peakkwhusagehistory",
-    "demandcomments",
-    "demandattrs",
-    "energycomments",
-    "energyattrs",
-    "fixedattrs",
-    "fixedchargeeaaddl",
-    "coincidentrateschedule",
-    "coincidentrateunit",
-    "country",
-    "is_default",
-    "eiaid",
-    "eia",
-    "revisions",
-    "latest_update",
-    "version",
-    "zipcode",
-    "address",
-    "openei_url",
-    "rateid",
-    "getpage",
-    "demandratcheting",
-)
+_USED: Final = """
+items energyratestructure energyweekdayschedule energyweekendschedule fueladjustmentsmonthly
+flatdemandstructure flatdemandmonths flatdemandunit demandratestructure demandweekdayschedule
+demandweekendschedule demandrateunit demandunits demandratchetpercentage lookbackpercent
+lookbackrange lookbackmonths demandwindow fixedchargefirstmeter fixedchargeunits
+fixedmonthlycharge mincharge minchargeunits minmonthlycharge annualmincharge dgrules
+usenetmetering
+"""
+_DESCRIPTIVE: Final = """
+label utility name uri approved startdate enddate effectivedate supercedes supersedes sector
+description source sourceparent servicetype basicinformationcomments voltagecategory phasewiring
+voltageminimum voltagemaximum peakkwcapacitymin peakkwcapacitymax peakkwcapacityhistory
+peakkwhusagemin peakkwhusagemax peakkwhusagehistory demandcomments demandattrs energycomments
+energyattrs fixedattrs fixedchargeeaaddl coincidentrateschedule coincidentrateunit country
+is_default eiaid eia revisions latest_update version zipcode address openei_url rateid getpage
+demandratcheting
+"""
+USED: Final = (*_USED.split(), *REFUSED)
+DESCRIPTIVE: Final = frozenset(_DESCRIPTIVE.split())
 TIER_FIELDS: Final = ("rate", "adj", "max", "unit", "sell")
 _TIER_UNITS: Final = {
     "kwh": "kWh",

@@ -10,14 +10,6 @@ from engiagent.models.ranges import ParameterError
 powers = st.lists(st.floats(0, 100), min_size=1, max_size=40)
 
 
-def test_decay_without_power_is_exponential_whatever_the_step() -> None:
-    battery = Battery(energy_capacity=100.0, self_discharge=0.01, initial_energy=80.0)
-    for step in (5 / 60, 0.25, 1.0):
-        count = round(24 / step)
-        energy = battery.simulate(np.zeros(count), np.zeros(count), step)
-        assert energy[-1] == pytest.approx(80.0 * np.exp(-0.24), rel=1e-12)
-
-
 def test_five_fifteen_and_sixty_minutes_agree_under_hourly_powers() -> None:
     battery = Battery(
         energy_capacity=500.0,
@@ -32,14 +24,6 @@ def test_five_fifteen_and_sixty_minutes_agree_under_hourly_powers() -> None:
     for parts in (4, 12):
         fine = battery.simulate(np.repeat(charge, parts), np.repeat(discharge, parts), 1 / parts)
         assert fine[::parts] == pytest.approx(hourly, rel=1e-12)
-
-
-def test_linear_loss_depends_on_the_step() -> None:
-    battery = Battery(energy_capacity=100.0, self_discharge=0.1, initial_energy=80.0)
-    hourly = battery.simulate(np.zeros(24), np.zeros(24), 1.0, scheme="euler")
-    quarter = battery.simulate(np.zeros(96), np.zeros(96), 0.25, scheme="euler")
-    assert hourly[-1] == pytest.approx(80 * 0.9**24)
-    assert abs(hourly[-1] - quarter[-1]) > 0.1
 
 
 def test_scipy_integrates_to_the_same_energy() -> None:
@@ -120,15 +104,3 @@ def test_impossible_parameters_are_refused_with_value_and_range(
 ) -> None:
     with pytest.raises(ParameterError, match=words):
         Battery(**{"energy_capacity": 100.0, **change})
-
-
-def test_series_that_do_not_fit_are_refused() -> None:
-    battery = Battery(energy_capacity=100.0, initial_energy=1.0)
-    with pytest.raises(ParameterError, match="one value or 3"):
-        battery.simulate([1, 2, 3], [1, 2], 1.0)
-    with pytest.raises(ParameterError, match="nan in period 1"):
-        battery.simulate([1, float("nan")], [1, 2], 1.0)
-    with pytest.raises(ParameterError, match="initial energy is missing"):
-        Battery(energy_capacity=100.0).simulate([1], [1], 1.0)
-    with pytest.raises(ParameterError, match="above 0"):
-        battery.simulate([1], [1], 0.0)

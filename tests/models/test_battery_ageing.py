@@ -63,14 +63,6 @@ def test_a_year_of_rest_loses_what_sam_says(
     assert ours[places] == pytest.approx(capacity, abs=0.003)
 
 
-def test_a_report_takes_the_charge_of_the_middle_of_each_period() -> None:
-    calendar = CalendarAgeing(rate=0.002, activation_temperature=4000.0, charge_stress=900.0)
-    soc = np.array([0.2, 0.8, 0.8, 0.1])
-    report = BatteryAgeing(calendar=calendar).assess(soc, [20.0, 30.0, 25.0], 24.0)
-    expected = calendar.loss([0.5, 0.8, 0.45], [20.0, 30.0, 25.0], 24.0)
-    assert report.calendar_loss == pytest.approx(expected, rel=1e-12)
-
-
 def test_calendar_loss_does_not_depend_on_the_step_and_continues() -> None:
     calendar = CalendarAgeing(rate=0.002, activation_temperature=4000.0, charge_stress=300.0)
     coarse = calendar.loss([0.3, 0.8], [10.0, 40.0], 240.0)
@@ -92,12 +84,6 @@ def test_life_ends_where_both_losses_reach_the_limit(cycles: float, calendar: fl
     worst = BatteryAgeing(end_of_life_loss=0.3, combination="max").life(cycles, calendar)
     assert max(cycles * worst, calendar * worst**0.5) == pytest.approx(0.3, rel=1e-9)
     assert worst >= days
-
-
-def test_a_battery_that_does_nothing_and_does_not_age_lives_for_ever() -> None:
-    report = BatteryAgeing().assess([0.5, 0.5], 20.0, 1.0)
-    assert report.years_to_end_of_life == float("inf")
-    assert report.capacity.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

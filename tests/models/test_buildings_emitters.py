@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from engiagent.models.buildings.emitters import WATER, Radiator, log_mean
+from engiagent.models.buildings.emitters import Radiator, log_mean
+from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.ranges import ParameterError
 
 
@@ -19,7 +20,7 @@ def test_a_radiator_gives_what_water_and_characteristic_agree_on(
     def lack(back: float) -> float:
         mean = (gap - back) / np.log(gap / back)
         lm = 10.0 / np.log(55.0 / 45.0)
-        return float(1.5 * (mean / lm) ** exponent - flow * WATER * (gap - back))
+        return float(1.5 * (mean / lm) ** exponent - flow * SPECIFIC_HEAT * (gap - back))
 
     # The logarithm of the return's difference, which may be tiny where little flows.
     back = float(
@@ -30,7 +31,7 @@ def test_a_radiator_gives_what_water_and_characteristic_agree_on(
         )
     )
     result = radiator.emission(flow, supply, room)
-    assert result.heat == pytest.approx(flow * WATER * (gap - back), rel=1e-6)
+    assert result.heat == pytest.approx(flow * SPECIFIC_HEAT * (gap - back), rel=1e-6)
     assert result.return_temperature == pytest.approx(room + back, abs=1e-6)
 
 

@@ -276,29 +276,11 @@ def test_power_is_balanced(case: tuple[Feeder, Floats, Floats]) -> None:
         assert (flow.losses >= -1e-9).all()
 
 
-def test_a_held_voltage_may_change_with_time() -> None:
-    held = np.array([0.98, 1.0, 1.05])
-    demand = np.tile(VILLAGE_DEMAND[0], (3, 1))
-    sweep = village().flow(demand, source_voltage=held, method="sweep")
-    newton = village().flow(demand, source_voltage=held, method="newton")
-    assert sweep.voltage[:, 0] == pytest.approx(held, abs=1e-12)
-    assert sweep.voltage == pytest.approx(newton.voltage, abs=1e-8)
-
-
 def test_a_feeder_of_one_bus_imports_its_demand() -> None:
     alone = Feeder(buses=(Bus(name="a", nominal_voltage=0.4),), source="a")
     assert alone.flow([[7.0], [-2.0]]).import_active.tolist() == [7.0, -2.0]
     assert alone.flow([[7.0]], method="newton").import_active[0] == pytest.approx(7.0)
     assert alone.flow(np.zeros((0, 1))).voltage.shape == (0, 1)
-
-
-def test_demands_by_name() -> None:
-    table = village().demands({"farm": [1.0, 2.0], "mv": 5.0})
-    assert table.tolist() == [[0, 5, 0, 0, 1], [0, 5, 0, 0, 2]]
-    with pytest.raises(ParameterError, match="'barn'; known buses: hv, mv, board, street, farm"):
-        village().demands({"barn": 1.0})
-    with pytest.raises(ParameterError, match=r"mv has the shape \(3,\); give one number or 4"):
-        village().demands({"farm": np.zeros(4), "mv": np.zeros(3)})
 
 
 def test_without_the_library_only_newton_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

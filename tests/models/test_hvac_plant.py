@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from engiagent.models.hvac.boiler import CONDENSING_CURVE, Boiler
 from engiagent.models.hvac.chiller import Chiller
-from engiagent.models.hvac.curves import Biquadratic, Polynomial, TableMap
+from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
-from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
+from engiagent.models.hvac.turbomachines import SystemCurve, Turbomachine
 from engiagent.models.hvac.york_calc import YorkCalcTower, approach
 from engiagent.models.ranges import ParameterError
 
@@ -35,17 +35,6 @@ MCQUAY = Chiller(
     minimum_unloading=0.25,
     maximum_part_load=1.15,
 )
-
-
-def test_a_published_chiller_is_itself_at_its_reference_point() -> None:
-    done = MCQUAY.operate(471.2, leaving=8.89, entering=26.67)
-    assert MCQUAY.capacity(8.89, 26.67) == pytest.approx(471.2, rel=5e-3)
-    assert done.cooling / done.power == pytest.approx(5.89, rel=5e-3)
-    # Warmer water to be cooled and cooler condenser water both make it easier.
-    per_cooling = MCQUAY.full_load_power([8.89, 8.89, 12.0], [26.67, 20.0, 26.67])
-    per_cooling = per_cooling / MCQUAY.capacity([8.89, 8.89, 12.0], [26.67, 20.0, 26.67])
-    assert per_cooling[1] < per_cooling[0]
-    assert per_cooling[2] < per_cooling[0]
 
 
 def as_energyplus(load: float, leaving: float, entering: float) -> tuple[float, float]:
@@ -89,15 +78,6 @@ def test_a_chiller_is_energyplus_and_keeps_energy(
     )
 
 
-def test_chillers_side_by_side_over_hours() -> None:
-    even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    pair = Chiller(
-        rated_capacity=[400.0, 800.0], rated_cop=[4.0, 5.0], capacity_curve=even, eir_curve=even
-    )
-    power = pair.operate(np.full((24, 2), 200.0), leaving=7.0, entering=30.0).power
-    assert power == pytest.approx(np.full((24, 2), [50.0, 40.0]))
-
-
 @pytest.mark.parametrize("fluid", ["R290", "R134a"])
 def test_a_fraction_of_carnot_follows_an_ideal_cycle(fluid: str) -> None:
     """The cycle of a real refrigerant without losses: below Carnot, by a fraction that lasts."""
@@ -115,14 +95,6 @@ def test_a_fraction_of_carnot_follows_an_ideal_cycle(fluid: str) -> None:
         assert float(model.at(cold, warm)) == pytest.approx(cycle(cold, warm), rel=0.14)
 
 
-def test_heating_and_cooling_of_one_cycle_differ_by_its_power() -> None:
-    both = [CarnotCop(fraction=1.0, duty=duty) for duty in ("heating", "cooling")]
-    at = (np.array([-7.0, 2.0, 12.0]), 40.0)
-    assert both[0].at(*at) - both[1].at(*at) == pytest.approx(1.0, rel=1e-12)
-    assert both[0].valid([30.0, 31.0], 40.0).tolist() == [True, False]
-    assert both[0].at(60.0, 40.0) == pytest.approx(31.315)  # the least lift, not a negative one
-
-
 def test_cycling_costs_what_en_14825_says() -> None:
     # Worked by hand: CR = 0.29; 1 - 0.25 * 0.71 and 0.29 / (0.9 * 0.29 + 0.1).
     assert Cycling(sink="air").factor(0.29) == pytest.approx(0.8225, rel=1e-12)
@@ -136,9 +108,7 @@ PUMP = HeatPump(
     rated_capacity=8.0,
     rated_cop=4.2,
     cop_map=Biquadratic((1.49, 0.025, 1e-4, -0.016, 5e-5, -2e-4), (-20.0, 20.0), (25.0, 60.0)),
-    capacity_map=TableMap(
-        x=(-20.0, 0.0, 20.0), y=(25.0, 60.0), values=((0.6, 0.55), (0.9, 0.8), (1.2, 1.1))
-    ),
+    capacity_map=Biquadratic((0.9 + 25 / 350, 0.015, 0.0, -1 / 350, 0.0, 0.0)),
     modulation=Polynomial((1.1, -0.1)),
     minimum_part_load=0.3,
     standby_power=0.02,
@@ -156,28 +126,7 @@ def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, si
         assert PUMP.heat(done.power, source=source, sink=sink) == pytest.approx(load, rel=1e-7)
 
 
-def test_part_load_is_the_product_of_its_factors() -> None:
-    capacity = 8.0 * 0.85
-    full = float(PUMP.full_load_cop(0.0, 42.5))
-    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2)
-    assert full == pytest.approx(at, rel=1e-12)
-    assert PUMP.capacity(0.0, 42.5) == pytest.approx(capacity, rel=1e-12)
-    load = 0.15 * capacity
-    cop = full * (1.1 - 0.1 * 0.3) * 0.5 / (0.9 * 0.5 + 0.1)
-    done = PUMP.operate(load, source=0.0, sink=42.5)
-    assert done.power == pytest.approx(load / cop + 0.02, rel=1e-12)
-
-
 def test_maps_say_where_they_end() -> None:
-    table = TableMap(x=(0.0, 1.0, 3.0), y=(0.0, 2.0), values=((0.0, 4.0), (1.0, 5.0), (3.0, 7.0)))
-    x, y = np.meshgrid(np.linspace(0, 3, 7), np.linspace(0, 2, 5))
-    assert table.at(x, y) == pytest.approx(x + 2 * y, abs=1e-14)  # bilinear repeats a plane
-    with pytest.raises(ParameterError, match="outside the table, which spans 0 to 3 and 0 to 2"):
-        table.at(4.0, 1.0)
-    held = TableMap(x=table.x, y=table.y, values=table.values, outside="hold")
-    assert held.at([4.0, -1.0], 1.0) == pytest.approx([5.0, 2.0])
-    with pytest.raises(ParameterError, match="the rows of a table goes from 1 to 1 at place 1"):
-        TableMap(x=(1.0, 1.0), y=(0.0, 1.0), values=((0.0, 0.0), (0.0, 0.0)))
     with pytest.raises(ParameterError, match="a curve has 5 coefficients; give 6 or 10"):
         Biquadratic((1.0,) * 5)
     # A curve holds its value beyond its range, as in EnergyPlus; without a range it may fall to
@@ -231,19 +180,11 @@ BOILER = Boiler(
 
 
 @given(st.floats(0.0, 150.0), st.floats(30.0, 85.0))
-def test_a_boiler_keeps_energy_and_its_inverse(load: float, temperature: float) -> None:
+def test_a_boiler_keeps_energy(load: float, temperature: float) -> None:
     done = BOILER.operate(load, temperature=temperature)
     assert done.fuel == pytest.approx(float(done.heat + done.loss), rel=1e-12)
     assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
     assert bool(done.condensing) == (temperature < 55.0 and load > 0)
-    if 1e-6 < load <= 100.0:
-        assert BOILER.heat(done.fuel, temperature=temperature) == pytest.approx(load, rel=1e-7)
-
-
-def test_a_condensing_boiler_likes_cold_water_and_low_fire_but_not_cycling() -> None:
-    efficiency = BOILER.operate([100.0, 50.0, 20.0, 2.0], temperature=30.0).efficiency
-    assert efficiency[0] < efficiency[1] < efficiency[2] > efficiency[3]
-    assert (np.diff(BOILER.efficiency(0.5, np.linspace(30, 85, 12))) < 0).all()
 
 
 def test_york_calc_is_its_published_sum_and_design_point() -> None:
@@ -336,13 +277,6 @@ def test_motor_drive_and_what_warms_the_stream() -> None:
     electric = MACHINE.electric_power(0.02, 0.8)
     assert electric == pytest.approx(shaft / motor / drive, rel=1e-12)
     assert MACHINE.operating_flow(SystemCurve(static=200.0, resistance=1e5), 0.5) == 0.0
-
-
-def test_a_fan_by_flow_stops_with_it() -> None:
-    fan = PartLoadFan(rated_flow=[2.0, 4.0], rated_power=3.0, heat_fraction=0.9)
-    assert fan.power(0.0).tolist() == [0.0, 0.0]
-    assert fan.power(2.0)[0] == pytest.approx(3.0, rel=1e-3)
-    assert fan.heat(2.0) == pytest.approx(0.9 * fan.power(2.0))
 
 
 def test_bad_plant_says_what_to_give() -> None:

@@ -81,19 +81,10 @@ def test_fog_boiling_and_nan_are_refused() -> None:
         moist_air.humidity_ratio(20.0, 50.0)
 
 
-def test_water_is_as_iapws_says_within_the_stated_errors() -> None:
+def test_one_specific_heat_serves_all_liquid_water() -> None:
     t = np.linspace(0.05, 99.9, 200)
-    for ours, key, scale, error in (
-        (water.density, "D", 1.0, 1.6e-5),
-        (water.specific_heat, "C", 1e-3, 4.4e-5),
-    ):
-        theirs = PropsSI(key, "T", t + 273.15, "P", np.full_like(t, 101_325.0), "Water") * scale
-        assert ours(t) == pytest.approx(theirs, rel=error)
-    heat = PropsSI("H", "T", t + 273.15, "P", np.full_like(t, 101_325.0), "Water") / 1e3
-    assert np.diff(water.enthalpy(t)) == pytest.approx(np.diff(heat), rel=1e-4)
-    assert np.abs(water.specific_heat(t) / water.SPECIFIC_HEAT - 1).max() < 8e-3
-    with pytest.raises(ParameterError, match="temperature of the water is 120 degC"):
-        water.density(120.0)
+    true = PropsSI("C", "T", t + 273.15, "P", np.full_like(t, 101_325.0), "Water") / 1e3
+    assert np.abs(true / water.SPECIFIC_HEAT - 1).max() < 8e-3
 
 
 @pytest.mark.parametrize(

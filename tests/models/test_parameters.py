@@ -8,18 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.models.battery_losses import QuadraticLoss
-from engiagent.models.battery_system import BatteryState, BatterySystem
 from engiagent.models.chp import ExtractionChp
 from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
-from engiagent.models.parameters import increasing, over_time, within
 from engiagent.models.pv import PvArray
-from engiagent.models.ranges import ParameterError
+from engiagent.models.ranges import ParameterError, increasing, over_time, within
 from engiagent.models.recursion import linear_recursion
 from engiagent.models.wind import WindTurbine
 
-LOSS = QuadraticLoss(rated_power=50.0)
-PAIR = BatterySystem(energy_capacity=[10.0, 20.0], charge_loss=LOSS, discharge_loss=LOSS)
 SETS = Genset(rated_power=[100.0, 50.0], fuel_slope=2.5)
 TURBINE = WindTurbine(speeds=(3.0, 12.0), powers=(0.0, 900.0))
 CHP = ExtractionChp(condensing_power_max=9.0, power_loss=0.1, power_to_heat=0.5, fuel_slope=3.0)
@@ -30,10 +26,6 @@ THREE, FOUR = np.ones(3), np.ones((4, 3))
     "build",
     [
         lambda: QuadraticLoss(rated_power=[1.0, 2.0], no_load=[0.1, 0.2, 0.3]),
-        lambda: PAIR.simulate(FOUR, 0.0, 1.0, BatteryState(energy=1.0)),
-        lambda: PAIR.simulate(FOUR[:, :2], np.ones((5, 2)), 1.0, BatteryState(energy=1.0)),
-        lambda: PAIR.simulate(1.0, 0.0, 1.0, BatteryState(energy=1.0)),
-        lambda: PAIR.step(BatteryState(energy=THREE), 1.0, 0.0, 1.0),
         lambda: PvArray(dc_capacity=[1.0, 2.0], losses=[0.1, 0.2, 0.3]),
         lambda: PvArray(dc_capacity=[1.0, 2.0]).output(THREE, 20.0),
         lambda: PvArray(dc_capacity=1.0).output(THREE, [20.0, 21.0]),

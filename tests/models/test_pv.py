@@ -4,16 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.pv import PVWATTS_LOSSES, PvArray, combined_losses
+from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError
 
 SUN = np.linspace(0.0, 1300.0, 40)[:, None, None]
 AIR = np.linspace(-30.0, 45.0, 11)[None, :, None]
 WIND = np.array([0.0, 1.0, 4.0, 15.0])[None, None, :]
-
-
-def test_losses_are_those_of_pvwatts() -> None:
-    assert 100 * combined_losses(PVWATTS_LOSSES) == pytest.approx(pvlib.pvsystem.pvwatts_losses())
 
 
 def test_cell_temperature_is_pvlibs_faiman_model() -> None:
@@ -58,11 +54,6 @@ def test_no_power_comes_from_nowhere(sun: float, air: float, wind: float, rating
     assert output.night_power == (0.0 if output.ac_power > 0 else 0.1)
 
 
-def test_an_inverter_without_rating_is_as_good_as_it_says() -> None:
-    output = PvArray(dc_capacity=10.0, losses=0.0, inverter_efficiency=0.95).output(500.0, 20.0)
-    assert output.ac_power == pytest.approx(0.95 * output.dc_power)
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -75,11 +66,3 @@ def test_an_inverter_without_rating_is_as_good_as_it_says() -> None:
 def test_impossible_parameters_are_refused(change: dict[str, float], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         PvArray(**{"dc_capacity": 1.0, **change})
-
-
-def test_impossible_weather_is_refused() -> None:
-    array = PvArray(dc_capacity=1.0)
-    with pytest.raises(ParameterError, match="irradiance is -3 W/m²"):
-        array.output(-3.0, 20.0)
-    with pytest.raises(ParameterError, match="at most 70"):
-        array.output(100.0, 293.0)

@@ -26,7 +26,7 @@ from engiagent.models.tariffs import (
     bill,
     from_urdb,
 )
-from engiagent.models.tariffs.charges import TierUnit
+from engiagent.models.tariffs.tariff import TierUnit
 
 HOURS = np.arange(8760)
 Rows = list[tuple[float, ...]]

@@ -71,14 +71,6 @@ def test_what_the_fields_become() -> None:
     assert back.demand[0].ratchet == Ratchet(fraction=0.9, months=None, seasons=(6, 7, 8, 9))
 
 
-def test_tiers_are_shared_by_periods_as_the_database_means_them() -> None:
-    structure = [[{"rate": 0.1, "max": 500, "unit": "kWh"}, {"rate": 0.2}]] * 2
-    tariff = from_urdb(RATE | {"energyratestructure": structure, "dgrules": None})
-    assert tariff.energy[0].tiers_by == "share"  # type: ignore[union-attr]
-    found = bill(tariff, TIMES, np.full(744, 1.0))
-    assert found.of("energy") == pytest.approx(500 * 0.1 + 244 * 0.2)
-
-
 @pytest.mark.parametrize(
     ("rules", "by"),
     [

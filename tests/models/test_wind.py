@@ -59,15 +59,6 @@ def test_running_is_the_loop_over_time(wind: list[float], first: bool, restart: 
         assert float(power) == float(turbine.power(speed, running=expected[place]))
 
 
-@settings(deadline=None)
-@given(st.floats(0, 40), st.floats(0.8, 1.5))
-def test_power_stays_within_the_curve_and_below_betz(speed: float, density: float) -> None:
-    power = float(TURBINE.power(speed, density))
-    assert 0.0 <= power <= TURBINE.rated_power
-    area = np.pi * 41.0**2
-    assert power <= 0.593 * 0.5 * density * area * speed**3 / 1000 + 1e-9
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [

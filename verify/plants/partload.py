@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.models.parameters import increasing
+from engiagent.models.ranges import increasing
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.run import Excess
 from engiagent.verify.plants.switching import Switched, switched

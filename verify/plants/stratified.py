@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engiagent.models.storage.hot_water import HotWaterTank
-from engiagent.models.storage.stratified_tank import StratifiedTank
-from engiagent.models.storage.tank_parts import Port
+from engiagent.models.storage.stratified_tank import Port, StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run
@@ -36,9 +35,7 @@ def _execute(unit: Unit) -> Run:
         )
         layers, missing = path.temperature, path.draw.missing
     else:
-        layers = tank.simulate(
-            start, step_hours=hours, periods=over.size, heat=heat, ambient=ambient
-        ).temperature
+        layers = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient)
     held = tank.energy(layers, low)
     full = float(tank.energy(np.full(tank.layers, high), low))
     states = (

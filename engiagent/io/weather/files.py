@@ -3,6 +3,9 @@
 A row of either file is an hour that is named by its end, in the standard time of its station, which
 knows no summer time. Radiation is the mean of the hour; temperatures and wind were read at its
 end. The years of a typical year's months differ, so rows are known by month, day and hour.
+
+pvlib reads the same numbers (a test compares them); it takes 1.5 s to import, leaves the codes of
+missing values in the columns, and its errors name neither line nor field.
 """
 
 import csv

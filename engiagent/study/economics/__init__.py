@@ -6,8 +6,12 @@ from engiagent.study.economics.cashflow import (
     levelised_cost,
     net_present_value,
 )
-from engiagent.study.economics.rates import InternalRates, internal_rates
-from engiagent.study.economics.sizing import BreakEven, break_even_capital
+from engiagent.study.economics.rates import (
+    BreakEven,
+    InternalRates,
+    break_even_capital,
+    internal_rates,
+)
 
 __all__ = [
     "BreakEven",

@@ -1,7 +1,8 @@
 r"""Present values of yearly cash flows.
 
 Flows stand at the ends of years 0, 1, … N; year 0 is today and is not discounted. Rates are
-fractions per year, all real or all nominal.
+fractions per year, all real or all nominal. A few formulas that keep the digits of a small rate,
+which those of numpy-financial lose.
 """
 
 from collections.abc import Sequence

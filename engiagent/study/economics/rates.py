@@ -3,7 +3,13 @@ r"""Internal rates of return: every rate at which cash flows are worth nothing t
 With :math:`v = 1/(1 + i)` they are the positive roots of :math:`p(v) = \sum_k c_k v^k`. Flows that
 change their sign more than once may have several rates, or none; all are found and none is missed:
 the floats are taken as the exact fractions that they are, and roots are isolated by Descartes' rule
-of signs on halved intervals (Vincent, Collins and Akritas) in whole numbers.
+of signs on halved intervals (Vincent, Collins and Akritas) in whole numbers. numpy-financial and
+pyxirr find one rate, from a guess.
+
+What may be paid for yearly earnings :math:`R` less fixed costs :math:`F`, with a share :math:`s` of
+the capital left at the end, at the rate :math:`i`:
+
+.. math:: K = \frac{\sum_k (R_k - F)(1 + i)^{-k}}{1 - s (1 + i)^{-N}}
 """
 
 from collections.abc import Sequence
@@ -15,7 +21,7 @@ from math import gcd, lcm
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.study.economics.cashflow import Floats, cash_flows
+from engiagent.study.economics.cashflow import Floats, cash_flows, net_present_value
 
 Polynomial = list[int]
 """Coefficients from the lowest power on; the last is not 0."""
@@ -252,3 +258,93 @@ def _primitive(polynomial: Polynomial) -> Polynomial:
         trimmed.pop()
     divisor = gcd(*trimmed) or 1
     return [value // divisor for value in trimmed]
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """What may be paid at most.
+
+    Attributes
+    ----------
+    capital
+        What may be paid today, for all of it; below 0 when earnings do not even cover fixed costs.
+        [money]
+    earnings
+        What each year brings after fixed costs, shape (N,). [money/a]
+    rates
+        The internal rates at that capital, found again from the cash flows: the target is one of
+        them.
+    """
+
+    capital: float
+    earnings: tuple[float, ...]
+    rates: InternalRates
+
+    def per(self, amount: float) -> float:
+        """Return the capital for a unit of an amount, as kW of power.
+
+        Raises
+        ------
+        InputError
+            When the amount is not above 0.
+        """
+        if not (np.isfinite(amount) and amount > 0):
+            raise InputError(f"the size is {amount}; give a number above 0")
+        return self.capital / amount
+
+
+def break_even_capital(
+    earnings: Sequence[float] | Floats,
+    target: float,
+    years: int | None = None,
+    *,
+    fixed_costs: float = 0.0,
+    fade: float = 0.0,
+    residual: float = 0.0,
+) -> BreakEven:
+    """Return the capital at which yearly earnings earn a target internal rate of return.
+
+    Parameters
+    ----------
+    earnings
+        What each year brings, from the end of the first on, shape (M,). [money/a]
+    target
+        The rate of return asked for. Above -1. [1/a]
+    years
+        How many years it lasts; the M years' earnings come again from the first on when it lasts
+        longer than they. As many as there are earnings when None. [a]
+    fixed_costs
+        Of every year. [money/a]
+    fade
+        Part of the earnings that each year loses against the one before. 0 to below 1. [1/a]
+    residual
+        Part of the capital that is left at the end. 0 to 1. [-]
+
+    Raises
+    ------
+    InputError
+        When a number is out of its range, or the residual alone earns more than the target.
+
+    Examples
+    --------
+    >>> round(break_even_capital([100.0], 0.13, 15).capital, 4)
+    646.2379
+    """
+    given = cash_flows(earnings)
+    count = len(given) if years is None else years
+    if count < 1:
+        raise InputError(f"it lasts {count} years; give at least 1")
+    for name, value, top in (("fade", fade, 1.0 - 1e-12), ("residual", residual, 1.0)):
+        if not 0 <= value <= top:
+            raise InputError(f"the {name} is {value}; give a part from 0 to 1, as 0.02")
+    cash_flows([fixed_costs])
+    year = np.arange(count)
+    net = given[year % len(given)] * (1.0 - fade) ** year - fixed_costs
+    worth = net_present_value(target, np.concatenate(([0.0], net)))
+    kept = 1.0 - residual * (1.0 + target) ** -count
+    if kept <= 0:
+        raise InputError(f"at a rate of {target} what is left at the end pays for everything")
+    capital = worth / kept
+    flows = np.concatenate(([-capital], net))
+    flows[-1] += residual * capital
+    return BreakEven(capital, tuple(net.tolist()), internal_rates(flows))

@@ -25,9 +25,7 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
-from engiagent.models.tariffs.demand import ratchet_floor
-from engiagent.models.tariffs.energy import tier_groups, tier_limits
-from engiagent.models.tariffs.metering import Metered, measure
+from engiagent.models.tariffs.bill import Metered, measure, ratchet_floor, tier_groups, tier_limits
 from engiagent.study.economics.cashflow import Floats
 
 SOURCE: Json = FrozenMap({"kind": "user", "note": "of the tariff"})
@@ -66,7 +64,7 @@ class TariffParts:
         self._refuse()
         nothing = np.zeros(self.times.count)
         metered = measure(tariff, self.times, nothing, nothing)
-        fixed = replace(tariff, energy=(), demand=(), coincident=(), export=None, taxes=())
+        fixed = replace(tariff, energy=(), demand=(), export=None, taxes=())
         due = bill(fixed, self.times, nothing)
         for charge in tariff.fixed:
             self._constant(charge.name, due.of(charge.name) * self._taxed(charge.name))
@@ -90,7 +88,6 @@ class TariffParts:
         """Refuse what has no exact form here."""
         tariff, export = self.tariff, self.tariff.export
         faults = {
-            "coincident charges": bool(tariff.coincident),
             "net metering": export is not None and not isinstance(export, NetBilling),
             "export that is netted or carried": isinstance(export, NetBilling)
             and (export.carry or export.netting_hours is not None),
@@ -185,18 +182,7 @@ class TariffParts:
                 f"price of tier {k + 1}",
                 f"{name}_G",
             )
-            self.variables.append(
-                VariableDef(
-                    name=tier,
-                    index=(over,),
-                    lower=0,
-                    upper=most,
-                    unit=unit,
-                    role="auxiliary",
-                    description=f"in tier {k + 1}",
-                    source_reference=SOURCE,
-                )
-            )
+            self._variable(tier, over, unit, 0, most, description=f"in tier {k + 1}")
             if not open_ended[:, k].all():
                 self._width(tier, widths[:, k], unit, f"{name}_G")
             parts.append(tier)
@@ -218,18 +204,7 @@ class TariffParts:
     def _in_order(self, lower: str, tier: str, over: str) -> None:
         """Open a tier only when the one below it is full."""
         full, where = f"{lower}_full", f"{lower}_ends[g] == 1"
-        self.variables.append(
-            VariableDef(
-                name=full,
-                index=(over,),
-                type="binary",
-                lower=0,
-                upper=1,
-                role="auxiliary",
-                unit="1",
-                source_reference=SOURCE,
-            )
-        )
+        self._variable(full, over, "1", 0, 1, type="binary")
         self._row(f"{full}_means", f"{lower}[g] >= {lower}_width[g]*{full}[g]", over, where)
         self._row(f"{full}_opens", f"implies(not {full}[g], {tier}[g] <= 0)", over, where)
 
@@ -264,17 +239,7 @@ class TariffParts:
             known_most = float(max(*known, least.max(), 0.0))
             most = f"max(max({self.limit} for t in {self.time}), {known_most!r}[kW])"
         for word, low in (("peak", f"{name}_so_far[g]"), ("billed", f"{name}_least[g]")):
-            self.variables.append(
-                VariableDef(
-                    name=f"{name}_{word}",
-                    index=(over,),
-                    lower=low,
-                    upper=most,
-                    unit="kW",
-                    role="auxiliary",
-                    source_reference=SOURCE,
-                )
-            )
+            self._variable(f"{name}_{word}", over, "kW", low, most)
         self._row(f"{name}_counts", f"{name}_billed[g] >= {name}_peak[g]", over)
         place = {int(k): label for k, label in zip(present, labels, strict=True)}
         self._windows(name, metered, [place[int(k)] for k in key], count)
@@ -392,6 +357,20 @@ class TariffParts:
             )
         )
 
+    def _variable(self, name: str, over: str, unit: str, lower: Any, upper: Any, **m: Any) -> None:
+        self.variables.append(
+            VariableDef(
+                name=name,
+                index=(over,),
+                unit=unit,
+                lower=lower,
+                upper=upper,
+                role="auxiliary",
+                source_reference=SOURCE,
+                **m,
+            )
+        )
+
     def _row(self, name: str, expression: str, over: str, where: str | None = None) -> None:
         self.constraints.append(
             ConstraintDef(
@@ -408,7 +387,5 @@ class TariffParts:
 
 def _rises(prices: Floats, widths: Floats) -> bool:
     """Whether no tier with room is cheaper than one below it."""
-    for row, room in zip(prices, widths, strict=True):
-        if np.any(np.diff(row[room > 0]) < 0):
-            return False
-    return True
+    rows = zip(prices, widths, strict=True)
+    return all((np.diff(row[room > 0]) >= 0).all() for row, room in rows)

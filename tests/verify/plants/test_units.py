@@ -24,6 +24,7 @@ PARAMETERS = {
     "hot_water_tank": "mass: 200, initial_temperature: 45, use: 0.05, use_temperature: 40",
     "stratified_tank": "mass: 200, layers: 5, initial_temperature: 60, use: 0.05, "
     "use_temperature: 40, temperature_max: 80",
+    "layers": "mass: 200, layers: 5, initial_temperature: 60, temperature_max: 80",
     "ice_tank": "energy_capacity: 1000, initial_energy: 500, "
     f"charge_curve: '{CURVE}', charge_difference: 4",
     "ev": "energy_capacity: 50, charge_power_max: 11, charge_efficiency: 0.9, arrival: 1, "
@@ -52,7 +53,7 @@ PARAMETERS = {
     "shiftable_load": "power: 10, shift_up_max: 4, shift_down_max: 4, ahead_energy_max: 3",
     "job": "power: 2, duration: 2, latest: 3",
 }
-MODELS = {"lossy": "battery", "aged": "battery", "v2g": "ev"}
+MODELS = {"lossy": "battery", "aged": "battery", "v2g": "ev", "layers": "stratified_tank"}
 HEAT_35 = 0.5 * 308.15 / 35.0
 """Half of Carnot's between 0 and 35 degC."""
 
@@ -84,6 +85,7 @@ RIGHT = [
     ("two_zone_tank", {"charge": [10, 0], "discharge": [0, 5]}),
     ("hot_water_tank", {"charge": [6.28, 6.28]}),
     ("stratified_tank", {"charge": [6.28, 6.28]}),
+    ("layers", {"charge": [1, 0], "discharge": [0, 1]}),
     ("ice_tank", {"charge": [165, 0], "discharge": [0, 5]}),
     ("ev", {"charge": [0, 10, 10, 0]}),
     ("v2g", {"charge": [11, 0, 0, 0], "discharge": [0, 10, 0, 8]}),
@@ -94,6 +96,7 @@ RIGHT = [
     ("heater", {"electric_power": [2, 0], "heat": [6, 0]}),
     ("heat_pump", {"heat": [10, 0], "electric_power": [10 / HEAT_35, 0]}),
     ("heat_pump", {"heat": [10, 5], "electric_power": [10 / HEAT_35, 5 / HEAT_35 * 1.1]}),
+    ("heat_pump", {"electric_power": [10 / HEAT_35, 0]}),
     ("boiler", {"heat": [8, 0], "fuel": [10, 0]}),
     ("chiller", {"cooling": [500, 250, 25], "electric_power": [100, 47.5, 11.75]}),
     ("cooling_tower", {"heat_rejected": [465, 0], "speed": [1, 0], "electric_power": [15, 0]}),
@@ -117,6 +120,7 @@ WRONG = [
     ("tank", {"charge": [20, 0], "discharge": [0, 0]}, "above:u.temperature"),
     ("hot_water_tank", {"charge": [0, 0]}, "warm:u"),
     ("stratified_tank", {"charge": [25, 25]}, "layers:u.high"),
+    ("layers", {"charge": [25, 25], "discharge": [0, 0]}, "layers:u.high"),
     ("ice_tank", {"charge": [169, 0], "discharge": [0, 5]}, "ice:u.charge"),
     ("ev", {"charge": [0, 10, 5, 0]}, "departure:u"),
     ("ev", {"charge": [0, 10, 10, 5]}, "limit:u.charge"),

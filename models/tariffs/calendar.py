@@ -1,16 +1,172 @@
-"""Which period of a tariff holds when: by month, by hour and by kind of day."""
+"""The clock of a meter, and which period of a tariff holds when: by month, hour and kind of day."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
-from math import lcm
+from datetime import date, datetime, tzinfo
+from functools import cached_property
+from math import gcd, lcm
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import ParameterError
-from engiagent.models.tariffs.times import DAY, Ints, MeterTimes
+
+Ints = npt.NDArray[np.int64]
+
+DAY = 86_400
+HOUR = 3_600
+
+
+def _offset(zone: tzinfo, second: int) -> int:
+    shift = datetime.fromtimestamp(second, zone).utcoffset()
+    return 0 if shift is None else round(shift.total_seconds())
+
+
+def _offsets(zone: tzinfo, first: int, last: int) -> tuple[Ints, Ints]:
+    """Return the instants from which each offset to UTC holds, and the offsets. [s]."""
+    since, offset = [first], [_offset(zone, first)]
+    known = first
+    while known < last:
+        ahead = min(known + DAY, last)
+        if _offset(zone, ahead) != offset[-1]:
+            low, high = known, ahead
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if _offset(zone, middle) == offset[-1] else (low, middle)
+            since.append(high)
+            offset.append(_offset(zone, high))
+            ahead = high
+        known = ahead
+    return np.array(since, dtype=np.int64), np.array(offset, dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeterTimes:
+    """N periods of one length from a start with a time zone.
+
+    The periods are equal in absolute time: on the day that the clocks go forward an hour of the
+    wall clock is missing, on the day that they go back one comes twice.
+
+    Attributes
+    ----------
+    start
+        Start of the first period, with a time zone. Whole seconds.
+    step_hours
+        Length of a period; whole seconds. Above 0. [h]
+    count
+        Number of periods. At least 1.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> zone = ZoneInfo("Europe/Berlin")
+    >>> times = MeterTimes(start=datetime(2026, 3, 29, tzinfo=zone), step_hours=1.0, count=4)
+    >>> times.local.astype("datetime64[h]").astype(str).tolist()
+    ['2026-03-29T00', '2026-03-29T01', '2026-03-29T03', '2026-03-29T04']
+    """
+
+    start: datetime
+    step_hours: float
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.start.utcoffset() is None:
+            raise ParameterError(
+                f"the start {self.start.isoformat()} has no time zone; give one, as "
+                'tzinfo=ZoneInfo("Europe/Berlin")'
+            )
+        if self.start.microsecond:
+            raise ParameterError(f"the start is {self.start.isoformat()}; give whole seconds")
+        if not (np.isfinite(self.step_hours) and self.step_hours > 0):
+            raise ParameterError(f"the step is {self.step_hours} h; give a length above 0, as 0.25")
+        if self.step_seconds < 1 or abs(self.step_seconds - self.step_hours * HOUR) > 1e-6:
+            raise ParameterError(f"the step is {self.step_hours} h; give whole seconds, as 0.25 h")
+        if self.count < 1:
+            raise ParameterError(f"the number of periods is {self.count}; give at least 1")
+
+    @property
+    def step_seconds(self) -> int:
+        """Length of a period. [s]."""
+        return round(self.step_hours * HOUR)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of the start."""
+        zone = self.start.tzinfo
+        assert zone is not None
+        return zone
+
+    @cached_property
+    def seconds(self) -> Ints:
+        """Start of each period in seconds of POSIX time, shape (N,)."""
+        first = round(self.start.timestamp())
+        return first + self.step_seconds * np.arange(self.count, dtype=np.int64)
+
+    @cached_property
+    def _transitions(self) -> tuple[Ints, Ints]:
+        return _offsets(self.zone, int(self.seconds[0]), int(self.seconds[-1]) + self.step_seconds)
+
+    @cached_property
+    def local_seconds(self) -> Ints:
+        """Start of each period in seconds of the wall clock since 1970-01-01 00:00, shape (N,)."""
+        since, offset = self._transitions
+        return np.asarray(
+            self.seconds + offset[np.searchsorted(since, self.seconds, side="right") - 1]
+        )
+
+    @property
+    def local(self) -> npt.NDArray[np.datetime64]:
+        """Start of each period on the wall clock, shape (N,)."""
+        return self.local_seconds.astype("datetime64[s]")
+
+    @property
+    def date(self) -> npt.NDArray[np.datetime64]:
+        """Local date of each period's start, shape (N,)."""
+        return self.local.astype("datetime64[D]")
+
+    @property
+    def weekday(self) -> Ints:
+        """Day of the week of each period's start, Monday 0 to Sunday 6, shape (N,)."""
+        # 1970-01-01 was a Thursday.
+        return np.asarray((self.local_seconds // DAY + 3) % 7)
+
+    @property
+    def month(self) -> Ints:
+        """Calendar month of each period's start, 1 to 12, shape (N,)."""
+        return np.asarray(self.local.astype("datetime64[M]").astype(np.int64) % 12 + 1)
+
+    def billing_month(self, first_day: int = 1) -> Ints:
+        """Return the billing month of each period, in months since January 1970, shape (N,).
+
+        Parameters
+        ----------
+        first_day
+            Day of the month on which a billing month starts; it bears the name of that month.
+        """
+        shifted = (self.local_seconds - (first_day - 1) * DAY).astype("datetime64[s]")
+        return shifted.astype("datetime64[M]").astype(np.int64)
+
+    def common_second(self, *lengths: int) -> int:
+        """Return the longest part of a period that no boundary of the clock or a length cuts. [s].
+
+        Parameters
+        ----------
+        lengths
+            Lengths whose multiples, counted on the wall clock, are boundaries. [s]
+        """
+        offsets = [int(value) % HOUR for value in self._transitions[1]]
+        first = int(self.local_seconds[0])
+        part = self.step_seconds
+        for length in (HOUR, *lengths):
+            part = gcd(part, length, first % length, *(shift - offsets[0] for shift in offsets))
+        return part
+
+    def refined(self, seconds: int) -> "MeterTimes":
+        """Return the same span in periods of ``seconds``, which must divide the step."""
+        parts = self.step_seconds // seconds
+        return MeterTimes(start=self.start, step_hours=seconds / HOUR, count=self.count * parts)
+
 
 Rows = tuple[tuple[int, ...], ...]
 DayKind = Literal["weekday", "weekend", "every day"]

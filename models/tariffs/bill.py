@@ -1,0 +1,657 @@
+r"""Bills: what the meter measured, energy by tiers, demand by peaks, and every line by month.
+
+A tier :math:`k` from :math:`l_{k-1}` to :math:`l_k` holds :math:`\min(E, l_k) - l_{k-1}` of the
+energy :math:`E`, at least 0. Billed demand is
+
+.. math:: P^{bill}_m = \max\left(P_m, \; \max_{m' \in L(m)} f_{m'} P_{m'}\right)
+
+with the measured peak :math:`P_m` and the months :math:`L(m)` that a ratchet looks back upon.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.ranges import Floats, ParameterError, over_time
+from engiagent.models.tariffs.calendar import HOUR, Ints, MeterTimes
+from engiagent.models.tariffs.tariff import (
+    EXPORT,
+    MINIMUM,
+    SETTLED,
+    BillHistory,
+    DemandCharge,
+    EnergyCharge,
+    NetBilling,
+    NetMetering,
+    PriceSeries,
+    Ratchet,
+    Tariff,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metered:
+    """Energy and demand of a horizon.
+
+    Attributes
+    ----------
+    times
+        The parts, each a whole fraction of a period.
+    parts
+        Number of parts in a period.
+    month
+        Billing month of each part, 0 for the first one, shape (parts · N,).
+    first_month
+        The first billing month, in months since January 1970.
+    months
+        Number of billing months.
+    imported, exported
+        Energy of each part, after netting within blocks where the tariff has it. [kWh]
+    demand, demand_at
+        Mean power of each demand window [kW], and the part in which it starts.
+    """
+
+    times: MeterTimes
+    parts: int
+    month: Ints
+    first_month: int
+    months: int
+    imported: Floats
+    exported: Floats
+    demand: Floats
+    demand_at: Ints
+
+    @property
+    def labels(self) -> Ints:
+        """The billing months, in months since January 1970, shape (months,)."""
+        return self.first_month + np.arange(self.months, dtype=np.int64)
+
+    @property
+    def calendar_month(self) -> Ints:
+        """Calendar month that each billing month is called after, 1 to 12, shape (months,)."""
+        return self.labels % 12 + 1
+
+    @property
+    def peak(self) -> Floats:
+        """Highest demand of each billing month, shape (months,). [kW]."""
+        highest = np.zeros(self.months)
+        np.maximum.at(highest, self.month[self.demand_at], self.demand)
+        return highest
+
+    def by_month(self, values: Floats) -> Floats:
+        """Return sums of a value of each part over billing months, shape (months,)."""
+        return np.asarray(np.bincount(self.month, values, self.months), dtype=np.float64)
+
+
+def measure(
+    tariff: Tariff, times: MeterTimes, import_power: npt.ArrayLike, export_power: npt.ArrayLike
+) -> Metered:
+    """Return what the meter measured under the windows of a tariff."""
+    power_in = _power(import_power, times, "the import")
+    power_out = _power(export_power, times, "the export")
+    second = times.common_second(*_boundaries(tariff))
+    parts = times.step_seconds // second
+    fine = times.refined(second)
+    taken, given = (np.repeat(power, parts) * second / HOUR for power in (power_in, power_out))
+    # Netting is a rule for energy; demand is what the import register saw.
+    demand, at = _demand(tariff, times, fine, taken)
+    if isinstance(tariff.export, NetBilling) and tariff.export.netting_hours is not None:
+        taken, given = _netted(taken, given, fine, _seconds(tariff.export.netting_hours))
+    label = fine.billing_month(tariff.billing_day)
+    return Metered(
+        times=fine,
+        parts=parts,
+        month=label - label[0],
+        first_month=int(label[0]),
+        months=int(label[-1] - label[0]) + 1,
+        imported=taken,
+        exported=given,
+        demand=demand,
+        demand_at=at,
+    )
+
+
+def _power(values: npt.ArrayLike, times: MeterTimes, what: str) -> Floats:
+    power = over_time(values, (times.count,), what)
+    if not (power >= 0).all():
+        place = int(np.argmin(power))
+        raise ParameterError(
+            f"{what} is {power[place]:g} kW in period {place}; give import and export apart, each "
+            "at least 0"
+        )
+    return power
+
+
+def _seconds(hours: float) -> int:
+    seconds = round(hours * HOUR)
+    if seconds < 1 or abs(seconds - hours * HOUR) > 1e-6:
+        raise ParameterError(f"a window lasts {hours} h; give whole seconds, as 0.25 h")
+    return seconds
+
+
+def _boundaries(tariff: Tariff) -> list[int]:
+    charges: list[EnergyCharge | PriceSeries | DemandCharge] = [*tariff.energy, *tariff.demand]
+    windows = [tariff.demand_window_hours]
+    if isinstance(tariff.export, NetBilling):
+        charges.append(tariff.export.credit)
+        windows.append(tariff.export.netting_hours)
+    schedules = [charge.schedule for charge in charges if not isinstance(charge, PriceSeries)]
+    return [
+        *(_seconds(window) for window in windows if window is not None),
+        *(schedule.resolution for schedule in schedules),
+    ]
+
+
+def _blocks(times: MeterTimes, second: int) -> Ints:
+    """Return the block of the wall clock of each part; the change of the clocks cuts none."""
+    wall = times.seconds + (times.local_seconds[0] - times.seconds[0])
+    block = wall // second
+    return np.asarray(block - block[0])
+
+
+def _netted(taken: Floats, given: Floats, times: MeterTimes, second: int) -> tuple[Floats, Floats]:
+    block = _blocks(times, second)
+    size = np.bincount(block)
+    net = np.bincount(block, taken - given) / size
+    # What is left of a block counts evenly in its parts, which lie in one price mostly.
+    return np.maximum(net, 0.0)[block], np.maximum(-net, 0.0)[block]
+
+
+def _demand(
+    tariff: Tariff, times: MeterTimes, fine: MeterTimes, taken: Floats
+) -> tuple[Floats, Ints]:
+    power = taken * HOUR / fine.step_seconds
+    window = times.step_seconds
+    if tariff.demand_window_hours is not None:
+        window = _seconds(tariff.demand_window_hours)
+    if tariff.demand_sliding:
+        length = min(max(window // fine.step_seconds, 1), len(power))
+        total = np.concatenate(([0.0], np.cumsum(power)))
+        # A mean of powers that are at least 0 is so too; the difference of sums may round below.
+        means = np.maximum((total[length:] - total[:-length]) / length, 0.0)
+        step = times.step_seconds // fine.step_seconds
+        return means[::step], np.arange(0, len(means), step, dtype=np.int64)
+    if tariff.demand_window_hours is None:
+        block = np.arange(fine.count, dtype=np.int64) // (window // fine.step_seconds)
+    else:
+        block = _blocks(fine, window)
+    first = np.flatnonzero(np.diff(block, prepend=-1))
+    return np.asarray(np.bincount(block, power) / np.bincount(block)), first.astype(np.int64)
+
+
+def energy_cost(
+    charge: EnergyCharge | PriceSeries,
+    metered: Metered,
+    energy: Floats,
+    before: Floats | None = None,
+) -> Floats:
+    """Return what an energy of each part costs by billing month, shape (months,). [currency].
+
+    ``before`` is energy by period that has filled tiers before the horizon, shape (periods,).
+    """
+    if isinstance(charge, PriceSeries):
+        prices = over_time(
+            charge.prices, (metered.times.count // metered.parts,), f"the prices of {charge.name!r}"
+        )
+        return metered.by_month(np.repeat(prices, metered.parts) * energy)
+    group, month_of_group = tier_groups(charge, metered)
+    period = charge.schedule.at(metered.times)
+    upper, price = tier_limits(charge, metered, month_of_group)
+    if charge.tiers_by != "total":
+        amount = np.zeros((len(month_of_group), len(charge.periods)))
+        np.add.at(amount, (group, period), energy)
+        start = np.zeros_like(amount)
+        start[0] = 0.0 if before is None else before
+        cost = _cost(charge, start + amount, upper, price) - _cost(charge, start, upper, price)
+        return np.asarray(np.bincount(month_of_group, cost, metered.months), dtype=np.float64)
+    total = np.cumsum(energy)
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    # The sum before each group starts from the energy of that group alone, for its digits' sake.
+    before_group = np.concatenate(([0.0], total))[first][group]
+    after = total - before_group + np.where(group == 0, 0.0 if before is None else before.sum(), 0)
+    portion = _portions(after, upper[group, period]) - _portions(
+        np.maximum(after - energy, 0.0), upper[group, period]
+    )
+    return metered.by_month((portion * price[period]).sum(axis=1))
+
+
+def period_energy(charge: EnergyCharge, metered: Metered, energy: Floats) -> Floats:
+    """Return energy by billing month and period, shape (months, periods). [kWh]."""
+    amount = np.zeros((metered.months, len(charge.periods)))
+    np.add.at(amount, (metered.month, charge.schedule.at(metered.times)), energy)
+    return amount
+
+
+def tier_cost(amount: Floats, upper: Floats, price: Floats) -> Floats:
+    """Return what amounts of at least 0 cost, of their shape: (groups, periods)."""
+    return np.asarray((_portions(amount, upper) * price).sum(axis=-1))
+
+
+def _cost(charge: EnergyCharge, amount: Floats, upper: Floats, price: Floats) -> Floats:
+    """Return what energy by group and period costs, shape (groups,)."""
+    if charge.tiers_by == "period":
+        return np.asarray(tier_cost(amount, upper, price).sum(axis=1))
+    total = amount.sum(axis=1, keepdims=True)
+    share = np.divide(amount, total, out=np.zeros_like(amount), where=total != 0)
+    first = np.argmax(amount != 0, axis=1)
+    portion = _portions(total[:, 0], upper[np.arange(len(amount)), first])
+    return np.asarray(((share @ price) * portion).sum(axis=1))
+
+
+def net_metering(
+    charge: EnergyCharge, metered: Metered, rule: NetMetering
+) -> tuple[Floats, Floats, Floats]:
+    """Return cost, paid surplus and carried energy of each billing month, shape (months,).
+
+    The cost may be below 0 only when money is carried. [currency], [currency], [kWh]
+    """
+    if charge.tiers_by == "total" or charge.tiers_reset != "month":
+        raise ParameterError(
+            f"{charge.name!r} has tiers that fill in the order of time or by day; net metering "
+            "needs tiers by period or share, and by month"
+        )
+    net = period_energy(charge, metered, metered.imported - metered.exported)
+    month = np.arange(metered.months, dtype=np.int64)
+    upper, price = tier_limits(charge, metered, month)
+    none = np.zeros(metered.months)
+    if rule.carry == "money":
+        taken, given = (np.maximum(sign * net, 0.0) for sign in (1.0, -1.0))
+        credit = _cost(charge, given, upper, price)
+        return _cost(charge, taken, upper, price) - credit, none, none
+    if rule.carry == "none":
+        surplus = np.maximum(-net, 0.0).sum(axis=1)
+        cost = _cost(charge, np.maximum(net, 0.0), upper, price)
+        return cost, rule.surplus_price * surplus, none
+    billed, carried, settled = _carry(net, rule, metered.calendar_month)
+    cost = _cost(charge, billed, upper, price)
+    return cost, rule.surplus_price * settled, carried
+
+
+def _carry(net: Floats, rule: NetMetering, calendar: Ints) -> tuple[Floats, Floats, Floats]:
+    """Run the account of kWh from month to month; only months are stepped through."""
+    bank = np.zeros(net.shape[1])
+    billed = np.zeros_like(net)
+    carried, settled = np.zeros(len(net)), np.zeros(len(net))
+    for month, amount in enumerate(net):
+        bank = bank + np.maximum(-amount, 0.0)
+        wanted = np.maximum(amount, 0.0)
+        paid = np.minimum(bank, wanted)
+        bank = bank - paid
+        billed[month] = wanted - paid
+        if calendar[month] == rule.settlement_month:
+            settled[month] = bank.sum()
+            bank = np.zeros_like(bank)
+        carried[month] = bank.sum()
+    return billed, carried, settled
+
+
+def tier_groups(charge: EnergyCharge, metered: Metered) -> tuple[Ints, Ints]:
+    """Return the group of each part, in which tiers fill, and the billing month of each group."""
+    if charge.tiers_reset == "month":
+        return metered.month, np.arange(metered.months, dtype=np.int64)
+    day = metered.times.date.astype(np.int64)
+    group = day - day[0]
+    first = np.searchsorted(group, np.arange(group[-1] + 1))
+    return group, metered.month[first]
+
+
+def tier_limits(charge: EnergyCharge, metered: Metered, month: Ints) -> tuple[Floats, Floats]:
+    """Return limits in kWh, shape (groups, periods, tiers), and prices, shape (periods, tiers)."""
+    days = _days(metered.labels)[month]
+    by_unit = {
+        "kWh": np.ones(len(month)),
+        "kWh/day": days if charge.tiers_reset == "month" else np.ones(len(month)),
+        "kWh/kW": metered.peak[month],
+    }
+    by_unit["kWh/kW/day"] = by_unit["kWh/day"] * by_unit["kWh/kW"]
+    count = max(len(tiers) for tiers in charge.periods)
+    upper = np.full((len(month), len(charge.periods), count), np.inf)
+    price = np.zeros((len(charge.periods), count))
+    for period, tiers in enumerate(charge.periods):
+        for place, tier in enumerate(tiers):
+            price[period, place] = tier.price
+            if np.isfinite(tier.limit):
+                upper[:, period, place] = tier.limit * by_unit[tier.unit]
+    # A tier that ends before the one below it, as units may have it, holds nothing.
+    return np.maximum.accumulate(upper, axis=2), price
+
+
+def _days(labels: Ints) -> Floats:
+    months = np.concatenate((labels, labels[-1:] + 1)).astype("datetime64[M]")
+    return np.diff(months.astype("datetime64[D]").astype(np.int64)).astype(np.float64)
+
+
+def _portions(amount: Floats, upper: Floats) -> Floats:
+    """Return how much of each amount lies in each tier, one axis more than the amount."""
+    lower = np.concatenate((np.zeros_like(upper[..., :1]), upper[..., :-1]), axis=-1)
+    # A padded tier above an unlimited one would be infinity less infinity.
+    lower = np.where(np.isinf(lower), np.finfo(np.float64).max, lower)
+    return np.maximum(np.minimum(amount[..., None], upper) - lower, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemandBill:
+    """Demand of a charge by billing month and period, shape (months, periods); NaN where none is.
+
+    Attributes
+    ----------
+    measured, billed
+        Demand. [kW]
+    cost
+        By billing month, shape (months,). [currency]
+    """
+
+    measured: Floats
+    billed: Floats
+    cost: Floats
+
+
+def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) -> DemandBill:
+    """Return measured and billed demand and its cost."""
+    measured = _measured(charge, metered, history)
+    occurs = measured >= 0
+    billed = np.maximum(measured, charge.minimum_demand)
+    if charge.ratchet is not None:
+        earlier = np.asarray(history.previous_peaks.get(charge.name, []), dtype=np.float64)
+        billed = np.maximum(
+            billed, ratchet_floor(charge.ratchet, measured, metered, earlier, charge.name)
+        )
+    count = max(len(tiers) for tiers in charge.periods)
+    upper = np.full((len(charge.periods), count), np.inf)
+    price = np.zeros_like(upper)
+    for period, tiers in enumerate(charge.periods):
+        for place, tier in enumerate(tiers):
+            upper[period, place], price[period, place] = tier.limit, tier.price
+    upper = np.maximum.accumulate(upper, axis=1)
+    due = np.where(occurs, billed, 0.0)
+    cost = tier_cost(due, np.broadcast_to(upper, (*due.shape, count)), price).sum(axis=1)
+    return DemandBill(
+        measured=np.where(occurs, measured, np.nan),
+        billed=np.where(occurs, billed, np.nan),
+        cost=cost,
+    )
+
+
+def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> Floats:
+    """Return peaks by month and period, shape (months, periods); -1 where a period has no time."""
+    highest = np.full((metered.months, len(charge.periods)), -1.0)
+    period = charge.schedule.at(metered.times)[metered.demand_at]
+    np.maximum.at(highest, (metered.month[metered.demand_at], period), metered.demand)
+    for number, peak in history.peak_so_far.get(charge.name, {}).items():
+        if number not in range(len(charge.periods)):
+            raise ParameterError(
+                f"the peak so far of {charge.name!r} names period {number}; it has "
+                f"{len(charge.periods)}, from 0 on"
+            )
+        highest[0, number] = max(highest[0, number], peak)
+    return highest
+
+
+def ratchet_floor(
+    ratchet: Ratchet, measured: Floats, metered: Metered, earlier: Floats, name: str
+) -> Floats:
+    """Return the demand that peaks leave to be billed, shape (months, 1 or periods). [kW]."""
+    peaks = np.maximum(measured, 0.0)
+    if ratchet.by == "month":
+        peaks = peaks.max(axis=1, keepdims=True)
+    before = _earlier(ratchet, earlier, peaks, name)
+    labels = np.arange(metered.first_month - len(before), metered.first_month + len(peaks))
+    known = np.concatenate((before, peaks))
+    counts = np.isin(labels % 12 + 1, ratchet.seasons)
+    fraction = np.broadcast_to(np.asarray(ratchet.fraction, dtype=np.float64), (12,))
+    known = np.where(counts, fraction[labels % 12], 0.0)[:, None] * known
+    if ratchet.months is None:
+        return np.asarray(np.broadcast_to(known.max(axis=0), peaks.shape))
+    floor = np.zeros_like(peaks)
+    for lag in range(1, ratchet.months + 1):
+        start = len(before) - lag
+        shifted = known[max(start, 0) : start + len(peaks)] if start + len(peaks) > 0 else known[:0]
+        floor[len(floor) - len(shifted) :] = np.maximum(floor[len(floor) - len(shifted) :], shifted)
+    return floor
+
+
+def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Floats:
+    if ratchet.cyclic:
+        if len(peaks) % 12:
+            raise ParameterError(
+                f"the ratchet of {name!r} repeats the year, and the horizon has {len(peaks)} "
+                "billing months; give whole years, or cyclic=False with earlier peaks"
+            )
+        wanted = 0 if ratchet.months is None else ratchet.months
+        repeats = -(-wanted // len(peaks))
+        return np.tile(peaks, (repeats, 1))[len(peaks) * repeats - wanted :]
+    if not earlier.size:
+        return np.zeros((0, peaks.shape[1]))
+    shaped = earlier[:, None] if earlier.ndim == 1 else earlier
+    if shaped.ndim != 2 or shaped.shape[1] != peaks.shape[1]:
+        raise ParameterError(
+            f"the earlier peaks of {name!r} have the shape {earlier.shape}; give (H, "
+            f"{peaks.shape[1]}), or (H,) for a ratchet by month"
+        )
+    return shaped
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bill:
+    """A bill by billing month and component; arrays have the shape (months,).
+
+    Attributes
+    ----------
+    months
+        The billing months.
+    components
+        Amounts by name, credits below 0; not rounded. [currency]
+    demand
+        Measured and billed demand of each demand charge.
+    imported, exported
+        Energy, after netting within blocks where the tariff has it. [kWh]
+    peak
+        Highest demand of any hour. [kW]
+    carried_credit, carried_energy
+        What goes on to the next month; energy by the periods of the first energy charge.
+        [currency], [kWh]
+    currency
+        Its name.
+    """
+
+    months: npt.NDArray[np.datetime64]
+    components: Mapping[str, Floats]
+    demand: Mapping[str, DemandBill]
+    imported: Floats
+    exported: Floats
+    peak: Floats
+    carried_credit: Floats
+    carried_energy: Floats
+    currency: str
+
+    @property
+    def by_month(self) -> Floats:
+        """The amount due in each billing month. [currency]."""
+        return np.asarray(np.sum(list(self.components.values()), axis=0)) + 0.0 * self.peak
+
+    @property
+    def total(self) -> float:
+        """The amount due over the horizon. [currency]."""
+        return float(self.by_month.sum())
+
+    def of(self, name: str) -> float:
+        """Return the sum of one component over the horizon. [currency]."""
+        if name not in self.components:
+            raise ParameterError(
+                f"the bill has no line {name!r}; it has {', '.join(self.components) or 'none'}"
+            )
+        return float(self.components[name].sum())
+
+
+def bill(
+    tariff: Tariff,
+    times: MeterTimes,
+    import_power: npt.ArrayLike,
+    export_power: npt.ArrayLike = 0.0,
+    history: BillHistory | None = None,
+) -> Bill:
+    """Return the bill of a horizon; months that it touches only in part are billed as they are.
+
+    Parameters
+    ----------
+    tariff
+        What is charged.
+    times
+        The clock of the meter.
+    import_power, export_power
+        Mean powers of the periods, shape (N,). At least 0. [kW]
+    history
+        What happened before the horizon.
+
+    Examples
+    --------
+    >>> from datetime import datetime, timezone
+    >>> from engiagent.models.tariffs import DemandCharge, EnergyCharge
+    >>> start = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    >>> times = MeterTimes(start=start, step_hours=1.0, count=744)
+    >>> tariff = Tariff(energy=(EnergyCharge.flat(0.2),), demand=(DemandCharge.flat(10.0),))
+    >>> bill(tariff, times, [50.0] + [10.0] * 743).by_month.round(6).tolist()
+    [1996.0]
+    """
+    past = history or BillHistory()
+    _known(past, tariff)
+    metered = measure(tariff, times, import_power, export_power)
+    lines: dict[str, Floats] = {}
+    for fixed in tariff.fixed:
+        lines[fixed.name] = fixed.per_month + fixed.per_day * _days_touched(metered)
+    paid, carried_energy = _energy(tariff, metered, past, lines)
+    demand = {part.name: demand_bill(part, metered, past) for part in tariff.demand}
+    lines.update({name: part.cost for name, part in demand.items()})
+    carried = _credits(tariff, metered, lines, paid, past.carried_credit)
+    _minimum(tariff, lines, metered.months)
+    _taxes(tariff, lines, metered.months)
+    return Bill(
+        months=metered.labels.astype("datetime64[M]"),
+        components=lines,
+        demand=demand,
+        imported=metered.by_month(metered.imported),
+        exported=metered.by_month(metered.exported),
+        peak=metered.peak,
+        carried_credit=carried,
+        carried_energy=carried_energy,
+        currency=tariff.currency,
+    )
+
+
+def _energy(
+    tariff: Tariff, metered: Metered, past: BillHistory, lines: dict[str, Floats]
+) -> tuple[Floats, Floats]:
+    """Add the lines for energy; return what net metering pays and carries, shape (months,)."""
+    paid, carried = np.zeros(metered.months), np.zeros(metered.months)
+    for place, charge in enumerate(tariff.energy):
+        if not isinstance(tariff.export, NetMetering):
+            before = None if isinstance(charge, PriceSeries) else past.energy_before(charge)
+            lines[charge.name] = energy_cost(charge, metered, metered.imported, before)
+            continue
+        if isinstance(charge, PriceSeries):
+            raise ParameterError(
+                f"{charge.name!r} is a series of prices; net metering needs periods of a schedule"
+            )
+        lines[charge.name], surplus, energy = net_metering(charge, metered, tariff.export)
+        # Every charge nets the same energy by its own periods, and a surplus is sold but once.
+        if place == 0:
+            paid, carried = surplus, energy
+    return paid, carried
+
+
+def _known(history: BillHistory, tariff: Tariff) -> None:
+    demand = {charge.name for charge in tariff.demand}
+    energy = {part.name for part in tariff.energy if not isinstance(part, PriceSeries)}
+    peaks = {*history.previous_peaks, *history.peak_so_far}
+    for kind, given, names in (
+        ("demand", peaks, demand),
+        ("energy", history.energy_so_far, energy),
+    ):
+        unknown = set(given) - names
+        if unknown:
+            raise ParameterError(
+                f"the history names {', '.join(sorted(unknown))}, which no {kind} charge is "
+                f"called; there are {', '.join(sorted(names)) or 'none'}"
+            )
+    if history.energy_so_far and isinstance(tariff.export, NetMetering):
+        raise ParameterError(
+            "the history has energy so far, which net metering nets with export; start the horizon "
+            "with a billing month instead"
+        )
+
+
+def _days_touched(metered: Metered) -> Floats:
+    day = metered.times.date.astype(np.int64)
+    first = np.flatnonzero(np.diff(day, prepend=day[0] - 1))
+    return np.bincount(metered.month[first], minlength=metered.months).astype(np.float64)
+
+
+def _credits(
+    tariff: Tariff, metered: Metered, lines: dict[str, Floats], paid: Floats, start: float
+) -> Floats:
+    """Add the lines for export; return the carried money."""
+    rule = tariff.export
+    none = np.zeros(metered.months)
+    if rule is None:
+        return none
+    if isinstance(rule, NetBilling):
+        earned = energy_cost(rule.credit, metered, metered.exported)
+        same_month = rule.same_month
+        if not rule.carry:
+            lines[EXPORT] = -earned
+            return none
+    elif rule.carry == "money":
+        names = [charge.name for charge in tariff.energy]
+        energy = sum((lines[name] for name in names), none)
+        earned, same_month = np.maximum(-energy, 0.0), True
+        # A month below 0 gives its credit to the account and owes nothing for energy.
+        for name in names:
+            lines[name] = np.where(energy < 0, 0.0, lines[name])
+    else:
+        lines[EXPORT] = -paid
+        return none
+    names = [charge.name for charge in tariff.energy] if rule.offsets == "energy" else list(lines)
+    charges = np.maximum(sum((lines[name] for name in names), none), 0.0)
+    used, settled, carried = _account(charges, earned, start, rule, same_month, metered)
+    lines[EXPORT], lines[SETTLED] = -used, -settled
+    return carried
+
+
+def _account(
+    charges: Floats,
+    earned: Floats,
+    start: float,
+    rule: NetBilling | NetMetering,
+    same_month: bool,
+    metered: Metered,
+) -> tuple[Floats, Floats, Floats]:
+    """Carry money from month to month: what is used, paid out and carried on, shape (months,)."""
+    bank = start
+    used, settled, carried = (np.zeros(len(charges)) for _ in range(3))
+    for place, (due, credit) in enumerate(zip(charges.tolist(), earned.tolist(), strict=True)):
+        used[place] = min(bank + credit if same_month else bank, due)
+        bank += credit - used[place]
+        if metered.calendar_month[place] == rule.settlement_month:
+            settled[place], bank = rule.payout_fraction * bank, 0.0
+        carried[place] = bank
+    return used, settled, carried
+
+
+def _minimum(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
+    if tariff.minimum_per_month == tariff.minimum_per_year == float("-inf"):
+        return
+    due = sum(lines.values(), np.zeros(months))
+    raised = np.maximum(tariff.minimum_per_month - due, 0.0)
+    lacking = tariff.minimum_per_year * months / 12 - float((due + raised).sum())
+    raised[-1] += max(lacking, 0.0)
+    lines[MINIMUM] = raised
+
+
+def _taxes(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
+    before = dict(lines)
+    for tax in tariff.taxes:
+        names = before if tax.on is None else [name for name in tax.on if name in before]
+        base = sum((before[name] for name in names), np.zeros(months))
+        lines[tax.name] = tax.rate * np.maximum(base, 0.0)
