@@ -25,7 +25,7 @@ from engiagent.study.cases import run_cases
 from engiagent.study.checkpoint import OnPoint
 from engiagent.study.fronts import parse_goal
 from engiagent.study.live import Setting
-from engiagent.study.outcome import Outcome
+from engiagent.study.outcome import Study
 from engiagent.study.pareto import METHODS, Method, run_pareto
 from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
 from engiagent.study.sweep import SweepRequest, run_sweep
@@ -41,7 +41,7 @@ CODES = {
 }
 """That a point has no plan is a result of a study, not a failure of it."""
 
-Run = Callable[..., Outcome]
+Run = Callable[..., Study]
 """A mode's function with all but what every mode takes: blueprint, setting, folder and so on."""
 
 
@@ -129,7 +129,7 @@ def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: A
     variations = tuple(Variation.parse(text) for text in texts)
     design: Design = "grid" if samples is None else "lhs"
 
-    def run(blueprint: Blueprint, show: tuple[str, ...], **more: Any) -> Outcome:
+    def run(blueprint: Blueprint, show: tuple[str, ...], **more: Any) -> Study:
         request = SweepRequest(variations, design, samples or 0, lhs_seed, show)
         return run_sweep(blueprint, request, **more)
 
@@ -189,7 +189,7 @@ def sensitivity(texts: tuple[str, ...], percent: float, **given: Any) -> int:
     """
     named = tuple(Factor.parse(text) for text in texts)
 
-    def run(blueprint: Blueprint, **more: Any) -> Outcome:
+    def run(blueprint: Blueprint, **more: Any) -> Study:
         factors, notes = (named, ()) if named else declared_factors(blueprint)
         if not factors:
             factors = every_parameter(blueprint)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, Literal
 
 from engiagent.explain.places import Part, Place
+from engiagent.io.shows import Shows
 
 SCHEMA: Final = "engiagent-explanation/1"
 
@@ -249,8 +250,8 @@ class Trouble:
     suggestions: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shows):
     """Why a problem has no plan, no best plan, or just this one.
 
     Attributes

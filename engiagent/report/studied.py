@@ -11,7 +11,7 @@ from engiagent.report import words
 from engiagent.report.charts import Bar, Plot, Tornado, Trace, draw
 from engiagent.report.sections import Chart, Section, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.study.outcome import Outcome
+from engiagent.study.outcome import Study
 
 TITLES: Final = {
     "cases": "Cases",
@@ -21,7 +21,7 @@ TITLES: Final = {
 }
 
 
-def page(outcome: Outcome, name: str) -> str:
+def page(outcome: Study, name: str) -> str:
     """Return the page of a study of ``name``."""
     figures = tuple(
         Chart(k, chart.title, draw(chart, f"chart-{k}"))
@@ -56,17 +56,17 @@ def _cell(value: Any) -> Cell:
     return Cell("" if value is None else str(value))
 
 
-def study_charts(outcome: Outcome) -> Sequence[Plot | Tornado]:
+def study_charts(outcome: Study) -> Sequence[Plot | Tornado]:
     """Return the charts of a study; none where no point has a plan."""
     return _CHARTS[outcome.kind](outcome)
 
 
-def _goal(outcome: Outcome) -> str:
+def _goal(outcome: Study) -> str:
     unit = words.unit(outcome.unit)
     return f"{outcome.program.objective_name} [{unit}]" if unit else outcome.program.objective_name
 
 
-def _sweep(outcome: Outcome) -> list[Plot]:
+def _sweep(outcome: Study) -> list[Plot]:
     """Draw the objective and each number asked for over every parameter that was varied."""
     done = [row for row in outcome.rows if _is_number(row.get("objective"))]
     shown: dict[str, list[float]] = {_goal(outcome): [row["objective"] for row in done]}
@@ -100,7 +100,7 @@ def _cloud(axis: str, done: list[dict[str, Any]], values: list[float]) -> list[T
     return [Trace("samples", tuple(pairs), joined=False)]
 
 
-def _cases(outcome: Outcome) -> list[Plot]:
+def _cases(outcome: Study) -> list[Plot]:
     """Draw the objective over the values of each sweep of numbers."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in outcome.rows:
@@ -116,7 +116,7 @@ def _cases(outcome: Outcome) -> list[Plot]:
     ]
 
 
-def _pareto(outcome: Outcome) -> list[Plot]:
+def _pareto(outcome: Study) -> list[Plot]:
     """Draw each pair of goals."""
     rows = [row for row in outcome.rows if row.get("goals") and row.get("efficient")]
     if not rows:
@@ -134,7 +134,7 @@ def _pareto(outcome: Outcome) -> list[Plot]:
     return charts
 
 
-def _sensitivity(outcome: Outcome) -> list[Tornado]:
+def _sensitivity(outcome: Study) -> list[Tornado]:
     """Draw the tornado, the widest bar on top."""
     if not outcome.rows or not _is_number(outcome.rows[0].get("objective")):
         return []
@@ -154,7 +154,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-_CHARTS: Final[Mapping[str, Callable[[Outcome], Sequence[Plot | Tornado]]]] = {
+_CHARTS: Final[Mapping[str, Callable[[Study], Sequence[Plot | Tornado]]]] = {
     "cases": _cases,
     "sweep": _sweep,
     "pareto": _pareto,

@@ -14,7 +14,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.formulations.values import Floats
 from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.live import Json, Live, Setting, failed, solve_all
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Row, Study, studied
 from engiagent.study.places import numbers_at
 from engiagent.units.unit import conversion, parse_unit
 
@@ -34,7 +34,7 @@ def run_cases(
     show: Sequence[str] = (),
     force: bool = False,
     on_point: OnPoint | None = None,
-) -> Outcome:
+) -> Study:
     """Solve a blueprint, its cases and its sweeps, and return all of them in order.
 
     A row's ``at`` has the ``case`` (``base``, or its name) and, for a sweep, ``sweep``, ``value``

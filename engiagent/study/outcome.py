@@ -6,16 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.io.shows import Shows
 from engiagent.run.inputs import data_files
 from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.live import Json, Live
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA: Final = "engiagent-study/2"
 CERTIFIED_ALONE: Final = (
@@ -25,9 +29,9 @@ Row = tuple[Json, Json]
 """What was varied, and the record of the solve."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The rows of a study.
+@dataclass(frozen=True, repr=False)
+class Study(Shows):
+    """The points of a study.
 
     Attributes
     ----------
@@ -49,6 +53,11 @@ class Outcome:
     program: Program
     rows: tuple[Json, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What was studied."""
+        return f"{self.kind} of {self.program.objective_name}"
 
     @property
     def unit(self) -> str:
@@ -90,6 +99,24 @@ class Outcome:
             cells["reason"] = row.get("reason", "")
             flat.append(cells)
         return flat
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row for every point: what was varied, the status, and what was found."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table())
+
+    def plot(self, *, backend: str = "svg") -> Any:
+        """Draw the study, as a :class:`~engiagent.notebook.figures.Figure` or by plotly.
+
+        Raises
+        ------
+        InputError
+            When there is no such backend.
+        """
+        from engiagent.notebook.studies import plot
+
+        return plot(self, backend)
 
     def values(self) -> list[Json]:
         """Return a row for each number of each point, those of a series by their index too."""
@@ -147,7 +174,7 @@ def studied(
     total: int = 0,
     notes: Sequence[str] = (),
     read: Sequence[Blueprint] = (),
-) -> Outcome:
+) -> Study:
     """Run a study of any kind with its checkpoint, and return what it found.
 
     Parameters
@@ -168,7 +195,7 @@ def studied(
     with Checkpoint(out, asked, force=force, on_point=on_point, total=total) as kept:
         found = [{"point": k, "at": at, **record} for k, (at, record) in enumerate(rows(kept))]
     certified = (CERTIFIED_ALONE,) if live.setting.certify else ()
-    return Outcome(kind, asked, live.program, tuple(found), (*notes, *certified))
+    return Study(kind, asked, live.program, tuple(found), (*notes, *certified))
 
 
 def asked_of(kind: str, live: Live, request: Json, read: Sequence[Blueprint] = ()) -> Json:

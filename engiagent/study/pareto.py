@@ -27,7 +27,7 @@ from engiagent.solvers.session import Session
 from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.fronts import Stage, refuse_curved, sign_of, with_goals
 from engiagent.study.live import Json, Live, Setting, failed
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Row, Study, studied
 
 Method = Literal["epsilon", "weighted", "lexicographic", "exact"]
 METHODS: Final = ("epsilon", "weighted", "lexicographic", "exact")
@@ -49,7 +49,7 @@ def run_pareto(
     show: Sequence[str] = (),
     force: bool = False,
     on_point: OnPoint | None = None,
-) -> Outcome:
+) -> Study:
     """Return points of the front between the goals of a blueprint and further ones.
 
     Parameters

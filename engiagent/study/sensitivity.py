@@ -23,7 +23,7 @@ from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolverResult
 from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.live import Live, Setting
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Row, Study, studied
 from engiagent.study.variation import Variation
 
 RANGE: Final = 0.1
@@ -124,7 +124,7 @@ def run_sensitivity(
     notes: Sequence[str] = (),
     force: bool = False,
     on_point: OnPoint | None = None,
-) -> Outcome:
+) -> Study:
     """Solve a programme with each factor at both ends of its range, all others as they stand.
 
     Parameters

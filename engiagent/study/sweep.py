@@ -9,7 +9,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.values import Floats
 from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.live import Live, Setting, solve_all
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Row, Study, studied
 from engiagent.study.variation import Design, Variation, points_of
 
 
@@ -53,7 +53,7 @@ def run_sweep(
     *,
     force: bool = False,
     on_point: OnPoint | None = None,
-) -> Outcome:
+) -> Study:
     """Solve a programme at every point and return all of them in order.
 
     Parameters

@@ -10,7 +10,6 @@ import xarray
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
-from engiagent.notebook.blueprint import Blueprint
 from engiagent.plant.site import Site
 from engiagent.report.charts import (
     Chart,
@@ -237,7 +236,7 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
     buses = dict.fromkeys(("side", "mid", "station"), 0.4)
     site.add("net", "feeder", source="station", buses=buses, lines=lines, minimum_voltage=0.92)
     site.minimise_cost({"grid": 0.3})
-    panels = Blueprint.of(site.blueprint()).solve().panels
+    panels = site.blueprint().solve().panels
     profile = next(panel for panel in panels if "along the feeder" in panel.title)
     assert profile.axis.labels == ("station", "mid", "side")
     assert profile.unit == "p.u."

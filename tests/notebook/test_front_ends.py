@@ -12,14 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
-from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.magics import Reading, read_cell
-from engiagent.notebook.problem import Problem
 from engiagent.notebook.progress import Shown
 from engiagent.solvers.result import Progress
-from engiagent.text import Problem as PlainProblem
-from engiagent.text import corpus_root
+from engiagent.text import Problem, corpus_root
 
 # What JupyterLab leaves of the output of a notebook that is not trusted, as far as it is used here
 # (its sanitizer.ts, November 2026): neither svg nor style nor script nor math.
@@ -303,10 +301,6 @@ def test_the_magic_binds_its_name_in_the_notebook() -> None:
         shell.run_line_magic("load_ext", "engiagent")
         magic("problem", f"day --no-audit --data '{DATA}'", cell())
         assert isinstance(shell.user_ns["day"], Reading)
-        bare = PlainProblem.load(DATA)
-        formatter: Any = shell.display_formatter
-        bundle, _ = formatter.format(bare)
-        assert "Kaltenbach" in bundle["text/html"]
     finally:
         InteractiveShell.clear_instance()
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from engiagent.explain.places import Part, Place
+from engiagent.io.shows import Shows
 
 SCHEMA: Final = "engiagent-audit/1"
 
@@ -78,8 +79,8 @@ class Finding:
         return result
 
 
-@dataclass(frozen=True, kw_only=True)
-class Audit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Audit(Shows):
     """What an audit found.
 
     Attributes
