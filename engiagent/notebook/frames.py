@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engiagent.report.charts import numerals
-from engiagent.report.charts.plan import Plan
-from engiagent.report.charts.series import Series, solution_series
+from engiagent.report.charts.series import Plan, Series, solution_series
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from engiagent.errors import EngiagentError
 from engiagent.report import words
-from engiagent.report.charts.routing import Routing, route_chart
-from engiagent.report.charts.spans import Span, Spans
+from engiagent.report.charts import Bar, Lanes, route_chart
 from engiagent.report.sections import Chart, drawn
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.run.folder import TRACE, TraceLine, read_trace
@@ -80,8 +79,8 @@ class Story:
 
     stages: tuple[Stage, ...] = ()
     turns: tuple[Turn, ...] = ()
-    way: Routing | None = None
-    times: Spans | None = None
+    way: Lanes | None = None
+    times: Lanes | None = None
     left_out: int = 0
 
 
@@ -110,9 +109,9 @@ def story(lines: Sequence[TraceLine], without: str = "") -> Story:
     spans = tuple(_spans(lines, stages))
     return Story(
         stages=stages,
-        times=Spans("When each was at work", spans) if len(spans) > 1 else None,
+        times=Lanes("When each was at work", "s", spans) if len(spans) > 1 else None,
         turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
-        way=way if len(way.turns) > 1 else None,
+        way=way if len(way.bars) > 1 else None,
         left_out=max(len(routes) - MAX_TURNS, 0),
     )
 
@@ -183,7 +182,7 @@ def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
     yield from sorted(done, key=lambda stage: stage.start)
 
 
-def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Span]:
+def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Bar]:
     """Yield the time of every turn, and that of the stages outside all turns, as they began."""
     zero = _beginning(lines)
     found = []
@@ -194,14 +193,16 @@ def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Span
             good = outcome.get("status") == "done" and not outcome.get("faults")
             text = str(outcome.get("summary") or "")
             agent = str(line.get("target") or "?")
-            found.append(Span(agent, max(ended - zero - took, 0.0), took, good, text))
-    turns = [(span.start - _SLACK, span.start + (span.length or 0.0) + _SLACK) for span in found]
+            start = max(ended - zero - took, 0.0)
+            found.append(Bar(agent, start, start + took, good=good, text=text))
+    turns = [(bar.start - _SLACK, (bar.stop or bar.start) + _SLACK) for bar in found]
     for stage in stages:
         end = stage.start + (stage.seconds or 0.0)
         if not any(first <= stage.start and end <= last for first, last in turns):
             good = stage.outcome == "done"
-            found.append(Span(f"({stage.name})", stage.start, stage.seconds, good, stage.outcome))
-    yield from sorted(found, key=lambda span: span.start)
+            stop = None if stage.seconds is None else end
+            found.append(Bar(f"({stage.name})", stage.start, stop, good=good, text=stage.outcome))
+    yield from sorted(found, key=lambda bar: bar.start)
 
 
 def _beginning(lines: Sequence[TraceLine]) -> float:

@@ -315,7 +315,7 @@ def test_a_sweep_is_a_table_and_a_chart_and_agrees_with_single_edits(blueprint: 
     single = blueprint.set("battery.energy_capacity", 30, "MWh").solve()
     assert frame["objective [EUR]"].iloc[-1] == pytest.approx(single.objective, rel=1e-6)
     (chart,) = study.plot().charts
-    assert [len(trace.points) for trace in chart.traces] == [3]
+    assert [len(curve.values) for curve in chart.curves] == [3]
     assert "data:image/svg+xml" in study._repr_html_()
     assert repr(study).startswith("Study(sweep of ")
 
@@ -323,7 +323,7 @@ def test_a_sweep_is_a_table_and_a_chart_and_agrees_with_single_edits(blueprint: 
 def test_a_tornado_is_of_the_factors_that_were_named(blueprint: Blueprint) -> None:
     study = blueprint.sensitivity("battery.energy_capacity", "battery.charge_power_max", width=0.2)
     (chart,) = study.plot().charts
-    assert {bar.label for bar in chart.bars} == {
+    assert {bar.lane for bar in chart.bars} == {
         "battery.energy_capacity",
         "battery.charge_power_max",
     }

@@ -3,20 +3,37 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.errors import EngiagentError
-from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
 from engiagent.solvers.solution import stored_arrays
 
 if TYPE_CHECKING:
     import xarray
+
+
+class Plan(Protocol):
+    """What a chart of a plan is drawn from: a schedule with what is known of its symbols."""
+
+    @property
+    def solution(self) -> "xarray.Dataset | None":
+        """The schedule, as a solver or a user gave it."""
+
+    @property
+    def blueprint(self) -> Blueprint | None:
+        """The blueprint, with the fragments of its components written out."""
+
+    @property
+    def elaboration(self) -> Elaboration | None:
+        """The blueprint's sets and data."""
+
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
 
