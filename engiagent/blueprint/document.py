@@ -490,7 +490,7 @@ class Blueprint(Shows):
     def _of(cls, data: Any, file: str) -> Self:
         """Read what a JSON text may hold."""
         _validate(data, file)
-        result: Self = _read(cls, data)
+        result: Self = read_as(cls, data)
         return result
 
     def to_dict(self) -> dict[str, Any]:
@@ -702,8 +702,8 @@ class Blueprint(Shows):
         return study("sensitivity", self, factors, given)
 
 
-def _read(cls: Any, data: Mapping[str, Any]) -> Any:
-    """Build a dataclass from validated JSON."""
+def read_as(cls: Any, data: Mapping[str, Any]) -> Any:
+    """Build a dataclass from validated JSON; fields that are absent keep their defaults."""
     values = {}
     for name, hint in _hints(cls).items():
         if name in data:
@@ -718,13 +718,13 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 def _convert(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
-        return _read(hint, value)
+        return read_as(hint, value)
     options = get_args(hint)
     if get_origin(hint) is tuple and is_dataclass(options[0]):
-        return tuple(_read(options[0], item) for item in value)
+        return tuple(read_as(options[0], item) for item in value)
     for option in options:
         if isinstance(option, type) and is_dataclass(option):
-            return _read(option, value)
+            return read_as(option, value)
     return freeze(value)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.explain.explanation import Growth, Unbounded
-from engiagent.explain.labels import shown, where_of
-from engiagent.explain.limits import difference_unit
+from engiagent.explain.labels import difference_unit, shown, where_of
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolveOptions
