@@ -692,8 +692,8 @@ class Blueprint(Shows):
         Parameters
         ----------
         factors
-            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for every parameter
-            with a number of its own.
+            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those that the
+            blueprint declares, or else every parameter with a number of its own.
         given
             ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
