@@ -277,8 +277,8 @@ def _(certificate: Certificate) -> str:
 def _goal(goal: Mapping[str, Any], bound: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = []
     if goal.get("value") is not None:
-        word = {"minimize": "minimised", "maximize": "maximised"}.get(str(goal.get("sense")), "")
-        pairs.append((f"objective, {word}", amount(goal["value"], goal.get("unit"))))
+        what = f"objective, {words.sense(goal.get('sense'))}"
+        pairs.append((what, amount(goal["value"], goal.get("unit"))))
     if bound.get("value") is not None:
         pairs.append(("bound", amount(bound["value"], goal.get("unit"))))
     if bound.get("gap") is not None:

@@ -216,8 +216,9 @@ def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None
     setting = setting or Setting()
     begun = asked.begin(blueprint, setting)
     head = _asked_of(asked, begun)
-    watch = {"force": setting.force, "on_point": setting.on_point, "total": begun.total}
-    with Checkpoint(setting.out, head, **watch) as stored:
+    with Checkpoint(
+        setting.out, head, force=setting.force, on_point=setting.on_point, total=begun.total
+    ) as stored:
         found = [
             {"point": k, "at": at, **record} for k, (at, record) in enumerate(begun.rows(stored))
         ]

@@ -1,6 +1,6 @@
 """Every number of a solution and of the given data as a series over an axis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
@@ -225,3 +225,26 @@ def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def _with(label: str, key: tuple[str, ...]) -> str:
     return f"{label}[{', '.join(key)}]" if key else label
+
+
+def over_one_axis(series: Sequence[Series]) -> list[list[Series]]:
+    """Return series in groups that can stand side by side: of one kind of axis in one zone."""
+    groups: dict[tuple[str, str | None], list[Series]] = {}
+    for item in series:
+        name = item.axis.name if item.axis.kind == "number" else ""
+        groups.setdefault((item.axis.kind + name, item.axis.zone), []).append(item)
+    return list(groups.values())
+
+
+def aligned(members: Sequence[Series]) -> tuple[Floats, list[str], list[Floats]]:
+    """Return every place of some series, its label, and each of them there, NaN where it is not."""
+    places = np.unique(np.concatenate([item.axis.places for item in members]))
+    labels: dict[float, str] = {}
+    columns = []
+    for item in members:
+        column = np.full(places.size, np.nan)
+        column[np.searchsorted(places, item.axis.places)] = item.values
+        columns.append(column)
+        for place, label in zip(item.axis.places.tolist(), item.axis.labels, strict=True):
+            labels.setdefault(place, label)
+    return places, [labels[place] for place in places.tolist()], columns
