@@ -1,7 +1,6 @@
 """Sensitivity against fresh solves and closed forms."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import InputError
 from engiagent.study import Sensitivity, Setting, Study, run_study
-from engiagent.study.checkpoint import NAME
 from engiagent.study.sensitivity import declared_factors, every_parameter
 from engiagent.study.variation import Variation, parse_factor
 from tests.studies.test_pareto import plant
@@ -100,17 +98,6 @@ def test_without_a_factor_all_parameters_are_moved_and_one_twice_is_refused() ->
         run_study(Sensitivity((Variation("E"), Variation("E"))), storage(), HERE)
     with pytest.raises(InputError, match="two ends"):
         parse_factor("E=1,2,3")
-
-
-def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    asked = Sensitivity((Variation("E"), Variation("price"), Variation("gamma")))
-    whole = run_study(asked, storage(), replace(HERE, out=tmp_path / "whole")).to_json()
-    lines = (tmp_path / "whole" / NAME).read_bytes().splitlines(keepends=True)
-    for count in range(1, len(lines)):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        (folder / NAME).write_bytes(b"".join(lines[:count]))
-        assert run_study(asked, storage(), replace(HERE, out=folder)).to_json() == whole
 
 
 def test_the_command_moves_what_the_blueprint_names(tmp_path: Path) -> None:

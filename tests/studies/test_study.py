@@ -18,7 +18,6 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.solving import solve
 from engiagent.study import Cases, Setting, Study, run_study
-from engiagent.study.checkpoint import NAME
 
 Json = dict[str, Any]
 PRICES = [80, 20, -5, 60]
@@ -186,27 +185,10 @@ def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) 
     assert len(data["rows"]) == len(study.rows)
 
 
-def test_cut_off_it_goes_on_with_the_same_bytes(study: Study, tmp_path: Path) -> None:
-    run_study(Cases(), storage(REPORT), replace(HERE, out=tmp_path))
-    lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
-    for end in (2, 5, 9):
-        (tmp_path / NAME).write_bytes(b"".join(lines[:end]))
-        assert (
-            run_study(Cases(), storage(REPORT), replace(HERE, out=tmp_path)).to_json()
-            == study.to_json()
-        )
-        assert (tmp_path / NAME).read_bytes() == b"".join(lines)
-
-
 def test_cases_and_values_are_certified_each_against_its_own_numbers() -> None:
     report = REPORT | {"sweeps": REPORT["sweeps"][:1]}
     found = run_study(Cases(), storage(report), Setting(isolate=False, certify=True))
     assert [row["verdict"] for row in found.rows] == ["certified"] * 7
-
-
-def test_without_a_report_the_base_is_solved_alone() -> None:
-    (point,) = run_study(Cases(), storage(), HERE).rows
-    assert (point["at"], point["objective"]) == ({"case": "base"}, pytest.approx(best(storage())))
 
 
 def test_an_infeasible_value_is_a_result() -> None:
@@ -258,17 +240,6 @@ def test_a_front_is_a_table() -> None:
     assert profit == sorted(profit, reverse=True)
     assert use == sorted(use, reverse=True)
     assert profit[0] == pytest.approx(best(storage()))
-
-
-def test_a_robust_model_is_swept_too() -> None:
-    report = {"sweeps": [{"name": "size", "parameter": "E", "values": [10, 30]}]}
-    document = storage(report).to_dict()
-    price = document["core_model_elements"]["parameters"][0]
-    price["uncertain"] = {"deviation": 10, "set": "budget", "budget": 1}
-    found = run_study(Cases(), Blueprint.from_dict(document), HERE)
-    (base,), (small, same) = of(found, "base"), of(found, "size")
-    assert base["objective"] == pytest.approx(same["objective"])
-    assert small["objective"] < same["objective"] < best(storage())
 
 
 def test_parts_of_a_chain_have_their_own_duals() -> None:

@@ -1,6 +1,7 @@
 """Sweeps against fresh compilations, cut off at every place, from Python and the command line."""
 
 import json
+import shlex
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,13 +15,11 @@ from hypothesis import strategies as st
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations.compile import Compiler, compile_blueprint
+from engiagent.formulations.compile import Compiler
 from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solving import solve
 from engiagent.study import Setting, Study, Sweep, run_study
 from engiagent.study.checkpoint import NAME
-from engiagent.study.live import CHAIN
 from engiagent.study.variation import Variation, points_of
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
@@ -126,14 +125,6 @@ def test_a_sweep_compiles_once_however_many_points_it_has(monkeypatch: pytest.Mo
     assert (len(few.rows), len(many.rows)) == (2, 41)
 
 
-def test_a_value_that_makes_no_plan_is_a_result_and_the_next_one_goes_on() -> None:
-    floor = {"constraint_id": "floor", "expression": "E >= 20[kWh]"}
-    core = storage().to_dict()["core_model_elements"]
-    model = storage(constraints=[*core["constraints"], floor])
-    found = run_study(request("E=30,10,40"), model, HERE)
-    assert [row["status"] for row in found.rows] == ["optimal", "infeasible", "optimal"]
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -166,14 +157,6 @@ def test_risk_budgets_and_slots_are_swept(problem: str, text: str, rises: bool) 
     assert len(set(found)) == 3
 
 
-def test_a_point_inside_is_the_blueprint_itself() -> None:
-    folder = PROBLEMS / "battery/solar_commitment_cvar"
-    blueprint = Blueprint.load(folder / "expert/blueprint.json")
-    plain = solve(compile_blueprint(blueprint, folder), isolate=False).objective
-    found = run_study(request("risk.alpha=0.6"), blueprint, Setting(folder, isolate=False))
-    assert objectives(found) == pytest.approx([plain])
-
-
 # --- certificates --------------------------------------------------------------------------------
 
 
@@ -185,21 +168,6 @@ def test_each_plan_is_certified_against_its_own_numbers() -> None:
 
 
 # --- cut off and started again -----------------------------------------------------------------
-
-
-def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    asked = request("E=5..60:20")
-    whole = run_study(asked, storage(), replace(HERE, out=tmp_path / "whole")).to_json()
-    content = (tmp_path / "whole" / NAME).read_bytes()
-    lines = content.splitlines(keepends=True)
-    assert len(lines) == 21 > CHAIN
-    ends = [sum(map(len, lines[:k])) for k in (1, 2, 9, 17, 18, 20)]
-    for number, end in enumerate([*ends, ends[2] + 17, ends[4] - 1]):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / NAME).write_bytes(content[:end])
-        assert run_study(asked, storage(), replace(HERE, out=folder)).to_json() == whole
-        assert (folder / NAME).read_bytes() == content
 
 
 @dataclass(frozen=True)
@@ -263,23 +231,16 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 # --- the command ---------------------------------------------------------------------------------
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+def run(words: str, *places: Path) -> Result:
+    """Run a command; every ``{}`` stands for a place."""
+    return CliRunner().invoke(app, shlex.split(words.format(*places)))
 
 
 def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
     folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
     out = tmp_path / "out"
-    result = run(
-        "study",
-        "sweep",
-        folder,
-        "--vary",
-        "battery.energy_capacity=20,30[MWh]",
-        "--out",
-        out,
-        "--json",
-    )
+    words = "study sweep {} --vary battery.energy_capacity=20,30[MWh] --out {} --json"
+    result = run(words, folder, out)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert found["rows"][0]["objective"] == pytest.approx(3866.586666667)
@@ -292,15 +253,8 @@ def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
 
 
 def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
-    result = run(
-        "study",
-        "sweep",
-        PROBLEMS / "battery/missing_efficiency",
-        "--vary",
-        "battery.energy_capacity=1,2",
-        "--out",
-        tmp_path,
-    )
+    words = "study sweep {} --vary battery.energy_capacity=1,2 --out {}"
+    result = run(words, PROBLEMS / "battery/missing_efficiency", tmp_path)
     assert result.exit_code == 2
     assert "battery.charge_efficiency" in result.stderr
 
@@ -308,21 +262,8 @@ def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
 def test_a_users_own_blueprint_is_swept(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(storage().to_json(), "utf-8")
-    result = run(
-        "study",
-        "sweep",
-        file,
-        "--vary",
-        "E=10..40",
-        "--lhs",
-        3,
-        "--show",
-        "soc[last(T)]",
-        "--certify",
-        "--out",
-        tmp_path / "out",
-        "--json",
-    )
+    words = "study sweep {} --vary E=10..40 --lhs 3 --show 'soc[last(T)]' --certify --out {} --json"
+    result = run(words, file, tmp_path / "out")
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     assert [row["verdict"] for row in rows] == ["certified"] * 3
