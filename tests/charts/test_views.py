@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray
 
-from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.plant.site import Site
@@ -30,7 +30,7 @@ class Drawn:
     """A plan as it is drawn."""
 
     solution: xarray.Dataset | None
-    blueprint: PlainBlueprint | None
+    blueprint: Blueprint | None
     elaboration: Elaboration | None
 
 
@@ -40,7 +40,7 @@ def variable(name: str, index: list[str], unit: str = "kW", **more: Any) -> dict
 
 def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
     """Return a plan whose values are given by variable, by the order of its sets."""
-    blueprint = PlainBlueprint.from_dict(
+    blueprint = Blueprint.from_dict(
         {
             "schema": "engiagent-blueprint/1",
             "kind": "programme",
