@@ -181,14 +181,14 @@ def _is_it_safe(run: Run) -> Answer:
     question = "Is it safe?"
     broken = findings.broken(run)
     if broken:
-        count = "1 demand is" if len(broken) == 1 else f"{len(broken)} demands are"
+        count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
         return Answer(question, f"No: {count} broken.", tuple(broken[:_TIGHTEST]), "bad")
     states = {name: _status(run, name) for name in ("algebra", "physics")}
     if "unchecked" in states.values() or "" in states.values():
-        text = "Not known: not every demand could be checked. What is open, is listed below."
+        text = "Not known: not every requirement could be checked. What is open, is listed below."
         return Answer(question, text, tone="open")
     total = len(findings.demands(run))
-    text = f"Yes: all {total} demands hold" if total > 1 else "Yes: what is demanded holds"
+    text = f"Yes: all {total} requirements hold" if total > 1 else "Yes: what is required holds"
     simulated = mapping(mapping(run.certificate.get("levels")).get("physics")).get("states")
     if simulated:
         text += ", on paper and when the plan is executed in a simulation"
@@ -252,7 +252,7 @@ def in_words(run: Run, name: str) -> str:
 
 _PASSED: Final = {
     "data": "The data are the problem's: {parameters} followed back to the text and its files.",
-    "algebra": "The demands hold, each worked out again from the plan; they were {source}.",
+    "algebra": "The requirements hold, each worked out again from the plan; they were {source}.",
     "physics": "{drift}",
     "optimality": "{bound}",
 }
@@ -262,19 +262,19 @@ _STATED: Final = {
 }
 _FAILED: Final = {
     "data": "The data are not all the problem's: what differs is listed below.",
-    "algebra": "Not all demands hold; those that do not are listed below.",
+    "algebra": "Not all requirements hold; those that do not are listed below.",
     "physics": "Executed in a simulation, the plan does not keep what it promises.",
     "optimality": "What is claimed about the best plan does not hold.",
 }
 _OPEN: Final = {
     "data": "Not all of the data could be followed back to the text.",
-    "algebra": "Not all demands could be checked.",
+    "algebra": "Not all requirements could be checked.",
     "physics": "The plan could not be executed in a simulation, or not all of it.",
     "optimality": "How far the plan is from the best one is not proven{reported}.",
 }
 _SOURCES: Final = {
     "annotated": "written down from the text, apart from the model",
-    "blueprint": "taken from the model itself, so a demand that the model forgot would be missed",
+    "blueprint": "taken from the model itself, so one that the model forgot would be missed",
 }
 
 
