@@ -19,7 +19,6 @@
 # %%
 import numpy as np
 
-from engiagent import Blueprint
 from engiagent.plant.site import Site
 
 hours = np.arange(24)
@@ -50,7 +49,7 @@ site.add(
 site.minimise_cost({"grid": price.tolist()})
 
 # %%
-blueprint = Blueprint.of(site.blueprint())
+blueprint = site.blueprint()
 solution = blueprint.solve()
 print(solution.certificate.verdict, round(solution.objective, 2), solution.unit)
 

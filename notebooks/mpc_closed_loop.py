@@ -19,7 +19,6 @@
 # %%
 import numpy as np
 
-from engiagent import Blueprint
 from engiagent.control import RecedingHorizon, battery_plant
 from engiagent.plant.site import Site
 from engiagent.models.battery import Battery
@@ -46,7 +45,7 @@ site.add(
     discharge_efficiency=0.97,
 )
 site.minimise_cost({"grid": "tariff"})
-blueprint = Blueprint.of(site.blueprint())
+blueprint = site.blueprint()
 blueprint.solve().plot("balance")
 
 # %% [markdown]
@@ -83,11 +82,17 @@ charge, discharge = (log[f"battery_{name}"].values.ravel() for name in ("charge"
 stored = np.append(log["stored"].values.ravel(), float(loop.state["stored"]))
 Figure(
     (
-        Panel("Battery", "kW", axis, (
-            Curve("charge", places, -charge, "step", "stack"),
-            Curve("discharge", places, discharge, "step", "stack"),
-            Curve("price", places, price[:48], "step", side="right"),
-        ), right_unit="EUR/kWh"),
+        Panel(
+            "Battery",
+            "kW",
+            axis,
+            (
+                Curve("charge", places, -charge, "step", "stack"),
+                Curve("discharge", places, discharge, "step", "stack"),
+                Curve("price", places, price[:48], "step", side="right"),
+            ),
+            right_unit="EUR/kWh",
+        ),
         Panel("Stored", "kWh", axis, (Curve("measured", places, stored, "line"),)),
     ),
     "Closed loop",

@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.shows import Shows
 from engiagent.verify.claims import Reading, plan_of, verdict_line, verdict_of
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
@@ -35,8 +36,8 @@ _KEYS: Final = (
 _LISTS: Final = ("overrides", "violations", "missing", "contradictions", "not_understood", "notes")
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shows):
     """The outcome of a check.
 
     Attributes

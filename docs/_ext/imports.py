@@ -11,6 +11,9 @@ BASE: Final = "errors, files, text, tables"
 RUNS: Final = "runs and their folders"
 """What the modules of ``engiagent/`` itself are called: below the packages, and above them."""
 
+VERBS: Final = "notebook"
+"""Where the verbs of problems, blueprints and studies stand: imported when they are called."""
+
 Graph = dict[str, set[str]]
 
 
@@ -38,6 +41,8 @@ def _direct(root: Path) -> Graph:
         if parts[0] in ("__init__", "__main__"):
             continue
         found = {name for name in _imported(ast.parse(path.read_text("utf-8"))) if name != parts[0]}
+        if parts[0] != "api":
+            found -= {VERBS}
         graph.setdefault(parts[0], set()).update(found)
     return {name: {t for t in targets if t in graph} for name, targets in graph.items()}
 
@@ -53,7 +58,15 @@ def _modules(root: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
+    types = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)
+    ]
+    only = {id(inner) for node in types for inner in ast.walk(node)}
     for node in ast.walk(tree):
+        if id(node) in only:
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "engiagent":

@@ -39,8 +39,7 @@ from engiagent.run.sandbox.answer import RESULT
 from engiagent.run.secondopinion import another_solver
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
-from engiagent.study.cases import run_cases
-from engiagent.study.live import Setting
+from engiagent.study import Cases, Setting, run_study
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.opinions import Opinion, with_opinion
@@ -290,7 +289,7 @@ class Run:
         assert report is not None
         # Sweeps may be many; the command study cases solves them.
         asked = board.blueprint.with_core(report=replace(report, sweeps=()))
-        found = run_cases(asked, Setting(self.data, self.options))
+        found = run_study(Cases(), asked, Setting(self.data, self.options))
         self.cases = tuple(
             {
                 "case": row["at"]["case"],

@@ -7,15 +7,25 @@ reading and writing byte for byte.
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.shows import Shows
+
+if TYPE_CHECKING:  # what the verbs return stands above the language
+    from engiagent.explain import Explanation
+    from engiagent.notebook.difference import Difference
+    from engiagent.notebook.home import Home
+    from engiagent.notebook.run import Run
+    from engiagent.notebook.solution import Solution
+    from engiagent.notebook.views import Equations, Findings
+    from engiagent.study.outcome import Study
 
 SCHEMA: Final = "engiagent-blueprint/1"
 MAX_BYTES: Final = 100_000_000
@@ -422,15 +432,21 @@ class Extended:
     unused: tuple[Json, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Blueprint:
-    """A whole blueprint. Change one with :func:`dataclasses.replace`; nothing changes in place."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Blueprint(Shows):
+    """A whole blueprint, with what can be done with it.
+
+    Nothing changes in place: an edit returns another blueprint. What needs more than the language
+    (solvers, the checker, charts) is in :mod:`engiagent.notebook` and imported when it is called.
+    """
 
     schema: str = SCHEMA
     kind: Literal["programme", "definitions"] = "programme"
     modeling_context: Context
     core_model_elements: Core
     extended_analysis_and_robustness: Extended | None = None
+    _home: Any = field(default=None, compare=False)
+    """The file that it was read from, or its :attr:`home`; neither written nor compared."""
 
     @property
     def core(self) -> Core:
@@ -454,7 +470,7 @@ class Blueprint:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise InputError(f"cannot read the blueprint: {reason}", str(path)) from None
-        return cls.from_json(text, file=place.name)
+        return replace(cls.from_json(text, file=place.name), _home=place)
 
     @classmethod
     def from_json(cls, text: str, file: str = "blueprint") -> Self:
@@ -474,7 +490,7 @@ class Blueprint:
     def _of(cls, data: Any, file: str) -> Self:
         """Read what a JSON text may hold."""
         _validate(data, file)
-        result: Self = _read(cls, data)
+        result: Self = read_as(cls, data)
         return result
 
     def to_dict(self) -> dict[str, Any]:
@@ -495,9 +511,199 @@ class Blueprint:
         """Return a copy in which fields of the core are replaced."""
         return replace(self, core_model_elements=replace(self.core, **changes))
 
+    # -- looking --------------------------------------------------------------------------------
 
-def _read(cls: Any, data: Mapping[str, Any]) -> Any:
-    """Build a dataclass from validated JSON."""
+    @cached_property
+    def home(self) -> "Home":
+        """Its problem, where its data lie, what was not understood, and what was edited."""
+        from engiagent.notebook.home import home_of
+
+        return home_of(self._home)
+
+    def at_home(self, home: "Home") -> Self:
+        """Return the blueprint with where it comes from."""
+        return replace(self, _home=home)
+
+    @property
+    def expanded(self) -> "Blueprint":
+        """The blueprint with all that its components stand for written out."""
+        from engiagent.notebook import blueprints
+
+        return blueprints.expanded(self)
+
+    def lint(self) -> "Findings":
+        """Return what static analysis finds: names, shapes, units, unused data."""
+        from engiagent.notebook import blueprints
+
+        return blueprints.lint(self)
+
+    def equations(self) -> "Equations":
+        """Return objective and constraints as formulas that a notebook sets."""
+        from engiagent.notebook.views import Equations
+
+        return Equations(self)
+
+    def diff(self, other: "Blueprint") -> "Difference":
+        """Return what is different in another blueprint."""
+        from engiagent.notebook.difference import diff
+
+        return diff(self, other)
+
+    def to_pyomo(self) -> str:
+        """Return a Pyomo script that solves the blueprint without engiagent."""
+        from engiagent.notebook import blueprints
+
+        return blueprints.to_pyomo(self)
+
+    def to_latex(self) -> str:
+        """Return a LaTeX document that says what the blueprint says."""
+        from engiagent.notebook import blueprints
+
+        return blueprints.to_latex(self)
+
+    def _repr_latex_(self) -> str:
+        return self.equations()._repr_latex_()
+
+    # -- editing --------------------------------------------------------------------------------
+
+    def set(self, name: str, value: Any, unit: str | None = None) -> "Blueprint":
+        """Return the blueprint with another value at a place.
+
+        Parameters
+        ----------
+        name
+            A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
+            variable as ``charge.upper``.
+        value
+            A number; for what has an index also numbers in order, or a mapping from labels.
+        unit
+            Of the value; None for the unit of the place.
+
+        Raises
+        ------
+        EngiagentError
+            When the name leads nowhere, or the blueprint would not hold with the value: with the
+            findings that ``engiagent lint`` would print.
+        """
+        from engiagent.notebook import blueprints
+
+        return blueprints.with_value(self, name, value, unit)
+
+    def patch(self, operations: Sequence[Mapping[str, Any]]) -> "Blueprint":
+        """Return the blueprint changed by a JSON patch (RFC 6902), whole or not at all.
+
+        A step into a list may be the name of the element, as in
+        ``/core_model_elements/constraints/C1/expression``.
+        """
+        from engiagent.notebook import blueprints
+
+        return blueprints.with_patch(self, operations)
+
+    # -- solving --------------------------------------------------------------------------------
+
+    def solve(self, *, progress: bool = True, **options: Any) -> "Solution":
+        """Solve in memory, the solver in a process of its own.
+
+        Parameters
+        ----------
+        progress
+            Show how far it has come.
+        options
+            Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
+
+        Raises
+        ------
+        EngiagentError
+            When data are missing, or static analysis finds errors. A problem without a plan is a
+            solution without one: see its ``status``, and ask it to ``explain()``.
+        """
+        from engiagent.notebook import blueprints
+
+        return blueprints.solve(self, options, progress=progress)
+
+    async def asolve(self, *, progress: bool = False, **options: Any) -> "Solution":
+        """Solve without holding up the event loop; cancelling the task stops the solver."""
+        from engiagent.notebook import blueprints
+
+        return await blueprints.asolve(self, options, progress=progress)
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        force: bool = False,
+        progress: bool = True,
+        **options: Any,
+    ) -> "Run":
+        """Take the blueprint through every stage and keep all of it in a folder.
+
+        Raises
+        ------
+        EngiagentError
+            When the folder cannot be used.
+        """
+        from engiagent.notebook import blueprints
+
+        return blueprints.run(self, out, options, force=force, progress=progress)
+
+    def explain(self, *, seconds: float = 10.0, **options: Any) -> "Explanation":
+        """Say why there is no plan, no best one, or just this one; solves for it."""
+        return self.solve(progress=False, **options).explain(seconds=seconds)
+
+    # -- studies --------------------------------------------------------------------------------
+
+    def sweep(self, *variations: str, **given: Any) -> "Study":
+        """Solve over a grid of values.
+
+        Parameters
+        ----------
+        variations
+            As ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
+        given
+            ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder that a
+            sweep goes on from), ``progress``, and settings of the solver.
+
+        Raises
+        ------
+        EngiagentError
+            When a name leads nowhere, or the blueprint is wrong.
+        """
+        from engiagent.notebook.studies import study
+
+        return study("sweep", self, variations, given)
+
+    def pareto(self, *goals: str, **given: Any) -> "Study":
+        """Return the front between the objective and further goals.
+
+        Parameters
+        ----------
+        goals
+            As ``"peak=min:max(grid[t] for t in T)"``.
+        given
+            ``method``, ``points``, and what :meth:`sweep` takes.
+        """
+        from engiagent.notebook.studies import study
+
+        return study("pareto", self, goals, given)
+
+    def sensitivity(self, *factors: str, **given: Any) -> "Study":
+        """Solve with each factor at both ends of its range, all others as they stand.
+
+        Parameters
+        ----------
+        factors
+            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those that the
+            blueprint declares, or else every parameter with a number of its own.
+        given
+            ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
+        """
+        from engiagent.notebook.studies import study
+
+        return study("sensitivity", self, factors, given)
+
+
+def read_as(cls: Any, data: Mapping[str, Any]) -> Any:
+    """Build a dataclass from validated JSON; fields that are absent keep their defaults."""
     values = {}
     for name, hint in _hints(cls).items():
         if name in data:
@@ -512,13 +718,13 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 def _convert(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
-        return _read(hint, value)
+        return read_as(hint, value)
     options = get_args(hint)
     if get_origin(hint) is tuple and is_dataclass(options[0]):
-        return tuple(_read(options[0], item) for item in value)
+        return tuple(read_as(options[0], item) for item in value)
     for option in options:
         if isinstance(option, type) and is_dataclass(option):
-            return _read(option, value)
+            return read_as(option, value)
     return freeze(value)
 
 

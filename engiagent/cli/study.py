@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,12 @@ from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.report.studied import page
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
-from engiagent.study.cases import run_cases
+from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
 from engiagent.study.checkpoint import OnPoint
 from engiagent.study.fronts import parse_goal
-from engiagent.study.live import Setting
-from engiagent.study.outcome import Outcome
-from engiagent.study.pareto import METHODS, Method, run_pareto
-from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
-from engiagent.study.sweep import SweepRequest, run_sweep
-from engiagent.study.variation import Design, Variation
+from engiagent.study.outcome import Asked
+from engiagent.study.pareto import METHODS, Method
+from engiagent.study.variation import Design, Variation, parse_factor
 from engiagent.text import Problem
 
 CODES = {
@@ -39,9 +35,6 @@ CODES = {
     "interrupted": ExitCode.INTERRUPTED,
 }
 """That a point has no plan is a result of a study, not a failure of it."""
-
-Run = Callable[..., Outcome]
-"""A mode's function with all but what every mode takes: blueprint, setting, folder and so on."""
 
 
 @click.group()
@@ -89,7 +82,7 @@ _points = click.option(
 @_options
 def cases(points: int, **given: Any) -> int:
     """Solve the base, the cases and the sweeps of a blueprint's report, side by side."""
-    return _study("cases", partial(run_cases, points=points), [points], **given)
+    return _study(Cases(points), **given)
 
 
 @study.command(epilog=exit_codes.table())
@@ -119,14 +112,9 @@ def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: A
     NAME is a parameter, a component's slot (battery.energy_capacity), the level of a CVaR
     (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget).
     """
-    variations = tuple(Variation.parse(text) for text in texts)
     design: Design = "grid" if samples is None else "lhs"
-
-    def run(blueprint: Blueprint, show: tuple[str, ...], **more: Any) -> Outcome:
-        request = SweepRequest(variations, design, samples or 0, lhs_seed, show)
-        return run_sweep(blueprint, request, **more)
-
-    return _study("sweep", run, [texts, samples, lhs_seed], **given)
+    asked = Sweep(tuple(map(Variation.parse, texts)), design, samples or 0, lhs_seed)
+    return _study(asked, **given)
 
 
 @study.command(epilog=exit_codes.table())
@@ -151,9 +139,7 @@ def pareto(texts: tuple[str, ...], method: Method, points: int, **given: Any) ->
 
     Points that another one makes pointless, or that come twice, are marked as not efficient.
     """
-    goals = tuple(parse_goal(text) for text in texts)
-    run = partial(run_pareto, goals=goals, method=method, points=points)
-    return _study("pareto", run, [texts, method, points], **given)
+    return _study(Pareto(tuple(map(parse_goal, texts)), method, points), texts, **given)
 
 
 @study.command(epilog=exit_codes.table())
@@ -180,22 +166,12 @@ def sensitivity(texts: tuple[str, ...], percent: float, **given: Any) -> int:
 
     Of linear and convex programmes the local slope is shown too, from the multipliers.
     """
-    named = tuple(Factor.parse(text) for text in texts)
-
-    def run(blueprint: Blueprint, **more: Any) -> Outcome:
-        factors, notes = (named, ()) if named else declared_factors(blueprint)
-        if not factors:
-            factors = every_parameter(blueprint)
-            notes = (*notes, "the blueprint names no factors: all parameters are moved")
-        return run_sensitivity(blueprint, factors, width=percent / 100, notes=notes, **more)
-
-    return _study("sensitivity", run, [texts, percent], **given)
+    return _study(Sensitivity(tuple(map(parse_factor, texts)), percent / 100), **given)
 
 
 def _study(
-    kind: str,
-    run: Run,
-    asked: list[Any],
+    asked: Asked,
+    texts: tuple[str, ...] = (),
     *,
     source: Path,
     settings: tuple[str, ...],
@@ -211,13 +187,22 @@ def _study(
     Without --out the request names the folder: the same one goes on where it was cut off.
     """
     blueprint, data, name = _read(source, settings)
-    setting = Setting(data, solve_options(**given), certify=certify, name=name)
-    mark = sha256_bytes(dumps_canonical([*asked, show, certify, blueprint.sha256]).encode())[:8]
+    request = [asked.to_json(), texts, show, certify, blueprint.sha256]
+    mark = sha256_bytes(dumps_canonical(request).encode())[:8]
+    kind, options = asked.kind, solve_options(**given)
     folder = out or Path("studies") / f"{kind}-{name}-{mark}"
     with _progress() as on_point:
-        found = run(
-            blueprint, setting=setting, out=folder, show=show, force=force, on_point=on_point
+        setting = Setting(
+            data,
+            options,
+            certify=certify,
+            name=name,
+            show=show,
+            out=folder,
+            force=force,
+            on_point=on_point,
         )
+        found = run_study(asked, blueprint, setting)
     for row in found.rows:
         say(_line(row, found.unit))
     for note in found.notes:

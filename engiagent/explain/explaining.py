@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
@@ -13,20 +15,71 @@ from engiagent.explain.infeasible import explain_infeasible
 from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.plans import explain_plan
-from engiagent.explain.stored import stored_result
 from engiagent.explain.trouble import explain_trouble
 from engiagent.explain.unbounded import explain_unbounded
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import Block, Program
+from engiagent.formulations.values import Floats
 from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, is_run_folder, read_record
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.run.stages import choice_of
 from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solution import load_arrays
+from engiagent.solvers.solution import load_arrays, row_names
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
+
+
+def stored_result(program: Program, solution: AnySolution) -> SolverResult | None:
+    """Return the plan and the multipliers of a solution file; None where it holds no plan.
+
+    What lowering put into the program is not stored; such columns and rows are NaN.
+    """
+    named = [(block.name, block) for block in program.columns if not block.generated]
+    if any(name not in solution for name, _ in named):
+        return None
+    rows = list(zip(row_names(program), program.rows, strict=True))
+    plain = [(name, block) for name, block in rows if not block.generated]
+    account: Mapping[str, Any] = solution.attrs
+    x = _gathered(solution, "", named, program.column_count)
+    if x is None:
+        return None
+    priced = any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.variables)
+    return SolverResult(
+        status=account.get("status", "feasible"),
+        reason=str(account.get("reason", "")),
+        is_mip=bool(account.get("is_mip", program.is_mip)),
+        solver=str(account.get("solver", "")),
+        solver_version=str(account.get("solver_version", "")),
+        x=x,
+        row_dual=_gathered(solution, "dual__", plain, program.row_count) if priced else None,
+        column_dual=_gathered(solution, "reduced_cost__", named, program.column_count)
+        if priced
+        else None,
+        objective=float(account["objective"]) if "objective" in account else None,
+    )
+
+
+def _gathered(
+    solution: AnySolution, prefix: str, blocks: list[tuple[str, Any]], size: int
+) -> Floats | None:
+    """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
+    result = np.full(size, np.nan)
+    for name, block in blocks:
+        if f"{prefix}{name}" not in solution:
+            continue
+        values = np.asarray(solution.variables[f"{prefix}{name}"].values, dtype=np.float64)
+        if values.shape != tuple(block.shape):
+            return None
+        result[block.start : block.stop] = _of_block(values, block)
+    return result
+
+
+def _of_block(values: Floats, block: Block) -> Floats:
+    flat = values.reshape(-1)
+    return flat if block.positions is None else flat[block.positions]
+
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""

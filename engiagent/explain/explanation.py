@@ -1,10 +1,13 @@
 """What an explanation says, as data: frozen, with units, ready for JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
 
-from engiagent.explain.places import Part, Place
+from engiagent.blueprint.document import read_as
+from engiagent.errors import InputError
+from engiagent.explain.places import Part, Place, as_json
+from engiagent.io.shows import Shows
 
 SCHEMA: Final = "engiagent-explanation/1"
 
@@ -249,8 +252,8 @@ class Trouble:
     suggestions: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shows):
     """Why a problem has no plan, no best plan, or just this one.
 
     Attributes
@@ -277,21 +280,20 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it; what does not apply is left out."""
-        content = {
-            field.name: _plain(value)
-            for field in fields(self)
-            if (value := getattr(self, field.name)) not in (None, ())
-        }
+        content = {name: item for name, item in as_json(self).items() if item not in (None, [])}
         return {"schema": SCHEMA, **content}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return an explanation that was stored.
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Part | Place):
-        return value.to_dict()
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value
+        Raises
+        ------
+        InputError
+            When it is none of this form.
+        """
+        try:
+            found: Self = read_as(cls, data)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"this is no explanation: {error}", expected=SCHEMA) from None
+        return found

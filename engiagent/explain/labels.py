@@ -1,4 +1,4 @@
-"""Elements of a grid and numbers in words."""
+"""Elements of a grid, numbers, units and gains in words."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from engiagent.formulations.program import Coordinate, Program
+from engiagent.units.unit import CURRENCIES, UnitError, parse_unit
 
 MOST: Final = 3
 """How many runs of elements are listed."""
@@ -169,3 +170,63 @@ def _label(coordinate: Coordinate | None, position: int) -> str:
 
 def _dated(value: object) -> bool:
     return isinstance(value, np.datetime64)
+
+
+def difference_unit(unit: str) -> str:
+    """Return the unit of a change: K for degC; an unreadable unit stays as it is.
+
+    >>> difference_unit("degC"), difference_unit("kW")
+    ('K', 'kW')
+    """
+    try:
+        return parse_unit(unit).difference().text
+    except UnitError:
+        return unit
+
+
+def is_point(unit: str) -> bool:
+    """Whether a unit measures points on a scale, whose zero means nothing."""
+    try:
+        return parse_unit(unit).is_point
+    except UnitError:
+        return False
+
+
+def is_money(unit: str) -> bool:
+    """Whether a unit is one of a currency and nothing else.
+
+    >>> is_money("ct_EUR"), is_money("EUR/kWh"), is_money("kWh")
+    (True, False, False)
+    """
+    try:
+        dimension = parse_unit(unit).dimension
+        return len(dimension) == 1 and dimension[0][1] == 1 and dimension[0][0] in CURRENCIES
+    except UnitError:
+        return False
+
+
+def gain_words(amount: float, unit: str, sense: str, name: str) -> str:
+    """Return what an improvement does to the objective.
+
+    >>> gain_words(0.35, "EUR", "minimize", "cost")
+    'save 0.35 EUR'
+    >>> gain_words(12.0, "kg", "minimize", "emissions")
+    'lower emissions by 12 kg'
+    """
+    if is_money(unit):
+        return f"{'save' if sense == 'minimize' else 'earn'} {shown(amount, unit)}"
+    verb = "lower" if sense == "minimize" else "raise"
+    return f"{verb} {name} by {shown(amount, unit)}"
+
+
+def price_unit(objective: str, unit: str) -> str:
+    """Return the unit of the objective by a quantity.
+
+    >>> price_unit("EUR", "degC"), price_unit("EUR", "kW"), price_unit("EUR", "1")
+    ('EUR/K', 'EUR/kW', 'EUR')
+    """
+    over = difference_unit(unit)
+    if over in ("", "1"):
+        return objective
+    plain = over.replace("_", "").isalnum()
+    return f"{objective}/{over}" if plain else f"{objective}/({over})"

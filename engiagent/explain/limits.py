@@ -15,11 +15,10 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.grammar import Compare, GrammarError, parse
 from engiagent.explain.conflicts import LAWS, Statements
-from engiagent.explain.labels import where_of
+from engiagent.explain.labels import difference_unit, is_point, where_of
 from engiagent.formulations.program import Block, ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.iis import Family, families_of, positions_of
-from engiagent.units.unit import UnitError, parse_unit
 
 Side = Literal["lower", "upper", "both"]
 DECIDED: Final = frozenset({"Resource Capacity", "Strategic Requirements"})
@@ -96,26 +95,6 @@ class Limit:
     def gated(self) -> bool:
         """Whether a switch turns it on and off."""
         return bool(np.any(self.gates >= 0))
-
-
-def difference_unit(unit: str) -> str:
-    """Return the unit of a change: K for degC; an unreadable unit stays as it is.
-
-    >>> difference_unit("degC"), difference_unit("kW")
-    ('K', 'kW')
-    """
-    try:
-        return parse_unit(unit).difference().text
-    except UnitError:
-        return unit
-
-
-def is_point(unit: str) -> bool:
-    """Whether a unit measures points on a scale, whose zero means nothing."""
-    try:
-        return parse_unit(unit).is_point
-    except UnitError:
-        return False
 
 
 @dataclass(frozen=True, eq=False)

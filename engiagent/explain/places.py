@@ -1,7 +1,7 @@
 """From spans, source references and rows of files to places with line, column and words."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,10 +37,6 @@ class Place:
         where = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
         return f"{where}: {self.quote!r}" if self.quote else where
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class Part:
@@ -61,10 +57,6 @@ class Part:
     expression: str
     where: str
     places: tuple[Place, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {**vars(self), "places": [place.to_dict() for place in self.places]}
 
 
 @dataclass(frozen=True)
@@ -140,6 +132,17 @@ class Text:
             yield Place(file, 1, None, str(column))
         for row in wanted[:MOST_CELLS]:
             yield Place(file, found.line(row), None, f"{column} = {found.values[row]}")
+
+
+def as_json(value: Any) -> Any:
+    """Return dataclasses, mappings and sequences as JSON has them."""
+    if is_dataclass(value):
+        return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    return value
 
 
 def _short(words: str) -> str:

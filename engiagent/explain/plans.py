@@ -17,9 +17,8 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.explain.explanation import ReducedCost, Tight
-from engiagent.explain.labels import shown, where_of
+from engiagent.explain.labels import gain_words, price_unit, shown, where_of
 from engiagent.explain.limits import Limit, Limits
-from engiagent.explain.money import gain_words, price_unit
 from engiagent.explain.places import Place
 from engiagent.formulations.elastic import Give, widened
 from engiagent.formulations.program import Block, Bools, Program

@@ -8,8 +8,7 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.explain.explanation import Growth, Unbounded
-from engiagent.explain.labels import shown, where_of
-from engiagent.explain.limits import difference_unit
+from engiagent.explain.labels import difference_unit, shown, where_of
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolveOptions
@@ -97,18 +96,8 @@ def _growth(block: ColumnBlock, rate: float, where: str, enough: bool | None) ->
     verb, side = ("grows", "upper") if rate > 0 else ("falls", "lower")
     at = f" at {where}" if where else " everywhere" if block.shape else ""
     text = f"{subject} {verb} by {shown(abs(rate), unit)}{at}"
-    if block.generated:
-        return Growth(
-            name=block.name,
-            subject=subject,
-            unit=unit,
-            rate=rate,
-            where=where,
-            open_side=side,
-            enough=None,
-            text=text,
-        )
-    text += f"; it has no {side} limit"
+    if not block.generated:
+        text += f"; it has no {side} limit"
     if enough:
         text += ", and one there is enough to end it (seen in a solve with such a limit)"
     elif enough is False:

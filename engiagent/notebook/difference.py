@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.notebook import markup
@@ -74,7 +74,7 @@ def diff(a: Any, b: Any) -> Difference:
     InputError
         When they are of two kinds, or of none of these.
     """
-    if isinstance(a, PlainBlueprint) and isinstance(b, PlainBlueprint):
+    if isinstance(a, Blueprint) and isinstance(b, Blueprint):
         return blueprint_difference(a, b)
     if isinstance(a, Solution) and isinstance(b, Solution):
         return solution_difference(a, b)
@@ -87,10 +87,9 @@ def diff(a: Any, b: Any) -> Difference:
     )
 
 
-def blueprint_difference(a: PlainBlueprint, b: PlainBlueprint) -> Difference:
+def blueprint_difference(a: Blueprint, b: Blueprint) -> Difference:
     """Return what is different in another blueprint, element by element."""
-    first, second = (_plain(item).to_dict() for item in (a, b))
-    found = changes(first, second, whole=frozenset({_SOURCE}))
+    found = changes(a.to_dict(), b.to_dict(), whole=frozenset({_SOURCE}))
     return Difference("Blueprints", tuple(_shown(*change) for change in found))
 
 
@@ -136,12 +135,6 @@ def run_difference(a: Run, b: Run) -> Difference:
     if a.solution is not None and b.solution is not None:
         changes += solution_difference(a.solution, b.solution).changes
     return Difference("Runs", tuple(changes))
-
-
-def _plain(blueprint: PlainBlueprint) -> PlainBlueprint:
-    from engiagent.notebook.blueprint import Blueprint
-
-    return blueprint.plain if isinstance(blueprint, Blueprint) else blueprint
 
 
 def _amount(value: float | None, unit: str) -> str:

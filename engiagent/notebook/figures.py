@@ -55,14 +55,15 @@ class Figure:
         names = ", ".join(caption(chart) for chart in self.charts) or "nothing"
         return f"Figure({self.title!r}: {names})"
 
-    def _html(self) -> Markup:
+    def picture(self) -> Markup:
+        """Return the charts as an image; nothing without a chart."""
         said = f"{self.title}: {', '.join(caption(chart) for chart in self.charts)}"
         return markup.picture(self.svg(), said) if self.charts else Markup("")
 
     def _repr_html_(self) -> str:
         if not self.charts:
             return markup.card(self.title, "There is nothing to draw.")
-        return markup.card("", self._html())
+        return markup.card("", self.picture())
 
 
 def figure(charts: tuple[Chart, ...], title: str, backend: str) -> Any:

@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engiagent.report.charts import numerals
-from engiagent.report.charts.plan import Plan
-from engiagent.report.charts.series import Series, solution_series
+from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
+from engiagent.report.charts.timeline import Axis, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,20 +17,15 @@ def frame(plan: Plan, *, units: bool = True) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    series, _ = solution_series(plan)
-    groups: dict[tuple[str, str | None], list[Series]] = {}
-    for item in series:
-        groups.setdefault((item.axis.kind, item.axis.zone), []).append(item)
+    groups = over_one_axis(solution_series(plan)[0])
     if not groups:
         return pd.DataFrame()
-    members = max(groups.values(), key=len)
-    places = np.unique(np.concatenate([item.axis.places for item in members]))
+    members = max(groups, key=len)
+    places, labels, values = aligned(members)
     columns: dict[str, Any] = {}
-    for item in members:
-        values = np.full(places.size, np.nan)
-        values[np.searchsorted(places, item.axis.places)] = item.values
-        columns[_name(item, columns, units=units)] = values
-    return pd.DataFrame(columns, index=_index(members, places))
+    for item, column in zip(members, values, strict=True):
+        columns[_name(item, columns, units=units)] = column
+    return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
 
 
 def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
@@ -41,19 +34,15 @@ def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
     return name if name not in taken else f"{item.source}: {name}"
 
 
-def _index(members: list[Series], places: np.typing.NDArray[np.float64]) -> "pd.Index[Any]":
+def _index(axis: Axis, places: Floats, labels: list[str]) -> "pd.Index[Any]":
     """Return the rows' index: moments in their zone, times of day, or numbers."""
     import pandas as pd
 
-    axis = members[0].axis
     if axis.kind == "time":
         moments = pd.DatetimeIndex(places.astype("datetime64[s]"), name="time")
         if axis.zone is None:
             return moments
         return moments.tz_localize("UTC").tz_convert(axis.zone).rename("time")
     if axis.kind == "clock":
-        labels: dict[float, str] = {}
-        for item in members:
-            labels.update(zip(item.axis.places.tolist(), item.axis.labels, strict=True))
-        return pd.Index([labels[place] for place in places.tolist()], name="time of day")
+        return pd.Index(labels, name="time of day")
     return pd.Index(places, name=axis.name)

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from engiagent.errors import InputError
+from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
 from engiagent.solvers.result import SolveOptions
-from engiagent.text import Problem as PlainProblem
-
-T = TypeVar("T")
+from engiagent.text import Problem
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Home:
     """
 
     folder: Path | None = None
-    problem: PlainProblem | None = None
+    problem: Problem | None = None
     name: str = "blueprint"
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
@@ -46,14 +45,23 @@ class Home:
         return Path() if self.folder is None else self.folder
 
     @property
-    def stated(self) -> PlainProblem | None:
+    def stated(self) -> Problem | None:
         """The problem that a plan is checked against: none once the blueprint was edited."""
         return None if self.edits else self.problem
 
 
-def dressed(kind: type[T], plain: Any) -> T:
-    """Return a frozen object as one of a kind that adds ways to show it and no fields."""
-    return kind(**{field.name: getattr(plain, field.name) for field in fields(plain)})
+def home_of(known: Home | Path | None) -> Home:
+    """Return the home of a blueprint that has one, or was read from a file.
+
+    Raises
+    ------
+    InputError
+        When the problem beside the file cannot be read.
+    """
+    if not isinstance(known, Path):
+        return known or Home()
+    problem = problem_beside(known)
+    return Home(problem_folder_of(known), problem, problem.id if problem else name_of(known))
 
 
 def solve_options(given: Mapping[str, Any]) -> SolveOptions:

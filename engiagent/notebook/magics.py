@@ -1,4 +1,4 @@
-"""``%load_ext engiagent``: the cell magic ``%%problem``, and HTML for what stages return."""
+"""``%load_ext engiagent``: the cell magic ``%%problem``."""
 
 import argparse
 import shlex
@@ -8,14 +8,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NoReturn
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.explain.audit import Audit
 from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
-from engiagent.notebook.audits import Audit
-from engiagent.notebook.blueprint import Blueprint
-from engiagent.notebook.home import dressed
-from engiagent.notebook.problem import TEXT_FILE, Problem
-from engiagent.notebook.shown import Certificate, Explanation
+from engiagent.text import Problem
+from engiagent.text.problem import TEXT_FILE
 
 _USAGE = "%%problem [NAME] [--data FOLDER] [--engine ENGINE] [--set SLOT=VALUE] [--no-audit]"
 
@@ -65,7 +64,7 @@ class Reading:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magic and the ways to show things; IPython calls it."""
+    """Register the magic; IPython calls it."""
 
     def problem(line: str, cell: str) -> Any:
         name, found = read_cell(line, cell)
@@ -73,23 +72,6 @@ def load_ipython_extension(shell: Any) -> None:
         return found
 
     shell.register_magic_function(problem, magic_kind="cell", magic_name="problem")
-    html = shell.display_formatter.formatters["text/html"]
-    for module, kind, maker in (
-        ("engiagent.explain.audit.findings", "Audit", Audit),
-        ("engiagent.verify.certificate", "Certificate", Certificate),
-        ("engiagent.explain.explanation", "Explanation", Explanation),
-    ):
-        html.for_type_by_name(module, kind, _shower(maker))
-    html.for_type_by_name(
-        "engiagent.blueprint.document", "Blueprint", lambda b: Blueprint.of(b)._repr_html_()
-    )
-    html.for_type_by_name(
-        "engiagent.text.problem", "Problem", lambda p: Problem.of(p)._repr_html_()
-    )
-
-
-def _shower(kind: Any) -> Any:
-    return lambda plain: dressed(kind, plain)._repr_html_()
 
 
 def read_cell(line: str, cell: str) -> tuple[str, Reading]:

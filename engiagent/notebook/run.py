@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from engiagent.agents.engines.asking import Asking
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.explain import explain
+from engiagent.explain import Explanation, explain
 from engiagent.io.files import sha256_bytes
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
-from engiagent.notebook.home import Home, dressed
+from engiagent.notebook.home import Home
 from engiagent.notebook.progress import Shown
-from engiagent.notebook.shown import Certificate, Explanation, amount, verdict_badge
+from engiagent.notebook.shown import amount, verdict_badge
 from engiagent.notebook.solution import Solution
 from engiagent.report.charts import route_chart
 from engiagent.run.folder import (
@@ -33,12 +34,11 @@ from engiagent.run.folder import (
 from engiagent.run.inputs import stored_problem
 from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.solution import load_solution
-from engiagent.text import Problem as PlainProblem
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
 
 if TYPE_CHECKING:
-    from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference
-    from engiagent.notebook.problem import Problem
 
 _CUT: Final = ("running", "interrupted")
 
@@ -125,23 +125,18 @@ class Run:
     # -- what it made ---------------------------------------------------------------------------
 
     @cached_property
-    def problem(self) -> "Problem | None":
+    def problem(self) -> Problem | None:
         """The run's own copy of the problem; None for a run of a blueprint alone."""
-        from engiagent.notebook.problem import Problem
-
-        found = stored_problem(self.folder) if (self.folder / PROBLEM).is_dir() else None
-        return None if found is None else Problem.of(found)
+        return stored_problem(self.folder) if (self.folder / PROBLEM).is_dir() else None
 
     @cached_property
-    def blueprint(self) -> "Blueprint | None":
+    def blueprint(self) -> Blueprint | None:
         """What was solved; None where the run came to none."""
-        from engiagent.notebook.blueprint import Blueprint
-
         if not (self.folder / BLUEPRINT).is_file():
             return None
         found = Blueprint.load(self.folder / BLUEPRINT)
         home = Home(self.folder / PROBLEM, self.problem, str(self.record["problem"]))
-        return Blueprint.of(found, home)
+        return found.at_home(home)
 
     @cached_property
     def solution(self) -> Solution | None:
@@ -157,7 +152,7 @@ class Run:
         path = self.folder / CERTIFICATE
         if not path.is_file():
             return None
-        return dressed(Certificate, Certificate.from_json(path.read_text("utf-8")))
+        return Certificate.from_json(path.read_text("utf-8"))
 
     @property
     def report(self) -> Path:
@@ -166,7 +161,7 @@ class Run:
 
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back."""
-        return dressed(Explanation, explain(self.folder, seconds=seconds))
+        return explain(self.folder, seconds=seconds)
 
     def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
         """Draw the plan; see :meth:`Solution.plot`.
@@ -186,9 +181,9 @@ class Run:
 
     def diff(self, other: "Run") -> "Difference":
         """Return what is different in another run."""
-        from engiagent.notebook.difference import run_difference
+        from engiagent.notebook.difference import diff
 
-        return run_difference(self, other)
+        return diff(self, other)
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -216,12 +211,12 @@ class Run:
         notes = record.get("notes") or ()
         parts: list[Markup | str] = [verdict_badge(self.verdict, self.state), shown]
         if self.solution is not None:
-            parts.append(self.solution.plot()._html())
+            parts.append(self.solution.plot().picture())
         parts.append(markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))))
         return markup.card(str(record["problem"]), *parts, kicker="run")
 
 
-def run_in(out: str | Path | None, problem: PlainProblem) -> Run | None:
+def run_in(out: str | Path | None, problem: Problem) -> Run | None:
     """Return the run of a problem that a folder holds already, None where it is to be begun.
 
     Raises

@@ -1,17 +1,45 @@
-"""Certificates and explanations that show themselves in a notebook."""
+"""How problems, blueprints, certificates, explanations, audits and studies show themselves.
+
+:class:`engiagent.io.shows.Shows` calls :func:`text` in a console and :func:`html` in a notebook.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from functools import singledispatch
+from typing import Any, Final
 
 from markupsafe import Markup
 
-from engiagent.explain import Explanation as PlainExplanation
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.document import ParameterDef, VariableDef
+from engiagent.errors import EngiagentError
+from engiagent.explain import Explanation
+from engiagent.explain.audit import Audit
 from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
+from engiagent.notebook.figures import Figure
 from engiagent.report import words
 from engiagent.report.charts import numerals
-from engiagent.verify.certificate import Certificate as PlainCertificate
+from engiagent.report.studied import study_charts
+from engiagent.study.outcome import Study
+from engiagent.text import Problem
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
+
+_TONES: Final = {"complete": "good", "contradictory": "bad", "missing": "bad"}
+_MARKS: Final = {"good": "✔", "bad": "✘", "open": "?"}
+
+
+@singledispatch
+def text(item: Any) -> str:
+    """Return an object as a console shows it."""
+    raise TypeError(f"{type(item).__name__} has no text")
+
+
+@singledispatch
+def html(item: Any) -> str:
+    """Return an object as a notebook shows it."""
+    raise TypeError(f"{type(item).__name__} has no HTML")
 
 
 def verdict_badge(verdict: Any, state: Any = None) -> Markup:
@@ -26,64 +54,231 @@ def amount(value: Any, unit: Any) -> str:
     return numerals.quantity(number, unit, 9).replace("\xa0", " ")
 
 
-class Certificate(PlainCertificate):
-    """The outcome of a check."""
+# -- problems -----------------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        goal, bound = self.objective or {}, self.bound or {}
-        text = f"Certificate({self.problem!r}: {self.line}"
-        if goal.get("value") is not None:
-            text += f", {amount(goal['value'], goal.get('unit'))}"
-        if bound.get("gap") is not None:
-            text += f", gap {100 * float(bound['gap']):.3g} %"
-        lines = [text + ")"]
-        lines += [f"  {name}: {text}" for name, text in self._claims()]
-        lines += [f"  violated: {item.get('message') or item}" for item in self.violations]
-        lines += [f"  missing: {item}" for item in self.missing]
-        lines += [f"  not understood: {item}" for item in self.not_understood]
-        return "\n".join(lines)
 
-    def _claims(self) -> list[tuple[str, str]]:
-        found = {"plan": self.plan, "reading": self.reading, "overrides": self.overrides}
-        pairs = [("plan", plan_line(found)), ("reading", reading_line(found))]
-        pairs.append(("changed", overrides_line(found)))
-        return [pair for pair in pairs if pair[1]]
+@text.register
+def _(problem: Problem) -> str:
+    return (
+        f"Problem({problem.id!r}: {problem.title!r}, {len(problem.sentences)} sentences, "
+        f"{len(problem.quantities)} quantities, {len(problem.tables)} tables, "
+        f"data {list(problem.data)})"
+    )
 
-    def _repr_html_(self) -> str:
-        violations = [
-            (
-                str(v.get("name") or v.get("check")),
-                _where(v.get("where")),
-                amount(v.get("amount"), v.get("unit")),
-                str(v.get("message") or ""),
-            )
-            for v in self.violations
-        ]
-        levels = [
-            (name, str(level.get("status")), "; ".join(str(f) for f in level.get("findings") or ()))
-            for name, level in self.levels.items()
-        ]
-        return markup.card(
-            self.problem,
-            verdict_badge(self.verdict),
-            markup.facts([*self._claims(), *_goal(self.objective or {}, self.bound or {})]),
-            markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
-            markup.bullets([f"missing: {item}" for item in self.missing]),
-            markup.bullets([f"these clash: {item}" for item in self.contradictions]),
-            markup.bullets([f"open: {item}" for item in self.reading.get("open", ())]),
-            markup.bullets([f"not understood: {item}" for item in self.not_understood]),
-            markup.table(("level", "status", ""), levels, "Levels"),
-            markup.folded("Every check", _checks(self.levels.get("algebra") or {})),
-            markup.folded(f"{len(self.notes)} notes", markup.bullets(self.notes)),
-            kicker="certificate",
+
+@html.register
+def _(problem: Problem) -> str:
+    rows = [
+        (
+            quantity.text,
+            numerals.quantity(float(quantity.value), str(quantity.unit or "")),
+            "" if quantity.sentence is None else problem.sentences[quantity.sentence].text,
         )
+        for quantity in problem.quantities
+        if isinstance(quantity.value, int | float) and quantity.kind != "label"
+    ]
+    files = [
+        (name, str(file.rows), ", ".join(_column(k, c.unit) for k, c in file.columns.items()))
+        for name, file in problem.data.items()
+    ]
+    found = markup.table(("words", "value", "sentence"), rows, "", (1,))
+    return markup.card(
+        problem.title,
+        markup.facts(
+            [
+                ("id", problem.id),
+                ("family", problem.family or ""),
+                ("tags", ", ".join(problem.tags)),
+            ]
+        ),
+        markup.table(("file", "rows", "columns"), files, "Data", (1,)),
+        markup.folded("The text", markup.preformatted(problem.body.strip())),
+        markup.folded(f"{len(rows)} quantities were found in it", found),
+        kicker="problem",
+    )
+
+
+def _column(name: str, unit: Any) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+# -- blueprints ---------------------------------------------------------------------------------
+
+
+@text.register
+def _(blueprint: Blueprint) -> str:
+    core, home = blueprint.core, blueprint.home
+    counts = (
+        f"{len(core.sets)} sets, {len(core.parameters)} parameters, "
+        f"{len(core.decision_variables)} variables, {len(core.constraints)} constraints"
+    )
+    units = ", ".join(f"{c.name} ({c.model})" for c in core.components)
+    lines = [f"Blueprint({home.name!r}: {counts})"]
+    lines += [f"  components: {units}"] if units else []
+    lines += [f"  edited: {text}" for text in home.edits]
+    lines += [f"  missing: {text}" for text in home.missing]
+    lines += [f"  not understood: {text}" for text in home.not_understood]
+    return "\n".join(lines)
+
+
+@html.register
+def _(blueprint: Blueprint) -> str:
+    core, home = blueprint.core, blueprint.home
+    goal = core.objective_function
+    aim = "" if goal is None else f"{goal.sense} {goal.name or 'objective'}, in {goal.unit or '–'}"
+    components = [
+        (c.name, c.model, ", ".join(f"{k} {v}" for k, v in (c.connections or {}).items()))
+        for c in core.components
+    ]
+    return markup.card(
+        home.name,
+        blueprint.modeling_context.problem_essence or "",
+        markup.facts([("objective", aim), ("size", _size_of(blueprint))]),
+        markup.bullets(
+            [
+                *(f"edited: {text}" for text in home.edits),
+                *(f"missing: {text}" for text in home.missing),
+                *(f"not understood: {text}" for text in home.not_understood),
+            ]
+        ),
+        markup.table(("component", "model", "connections"), components, "Components"),
+        markup.table(
+            ("parameter", "value", "unit", "where it comes from"),
+            [_parameter(p) for p in core.parameters],
+            "Parameters",
+            (1,),
+        ),
+        _decisions(blueprint),
+        kicker="blueprint",
+    )
+
+
+def _decisions(blueprint: Blueprint) -> Markup:
+    """Return variables and constraints, folded away: components have many."""
+    try:
+        core = blueprint.expanded.core
+    except EngiagentError:
+        core = blueprint.core
+    variables = [_variable(item) for item in core.decision_variables]
+    constraints = [
+        (item.name or item.constraint_id, item.expression, ", ".join(item.forall))
+        for item in core.constraints
+    ]
+    return markup.folded(
+        f"{len(variables)} variables",
+        markup.table(("variable", "index", "from", "to", "unit", "quantity"), variables),
+    ) + markup.folded(
+        f"{len(constraints)} constraints",
+        markup.table(("constraint", "states", "for all"), constraints),
+    )
+
+
+def _size_of(blueprint: Blueprint) -> str:
+    """Return how large the program is; nothing where the blueprint does not hold."""
+    if blueprint.kind == "definitions":
+        return "definitions, computed and not decided"
+    try:
+        found = analyse(blueprint.expanded, blueprint.home.folder)
+    except EngiagentError:
+        return ""
+    return f"{found.variables} variables, {found.constraints} rows"
+
+
+def _parameter(item: ParameterDef) -> tuple[str, str, str, str]:
+    name = f"{item.name}[{', '.join(item.index)}]" if item.index else item.name
+    unit = item.unit if isinstance(item.unit, str) else "several"
+    shown = words.source(item.source_reference)
+    return name, _value(item), numerals.unit(unit) or "–", shown
+
+
+def _value(item: ParameterDef) -> str:
+    value: Any = item.value
+    if item.status == "missing":
+        return "missing"
+    if value is None:
+        return str(item.data or "")
+    if isinstance(value, int | float):
+        return numerals.number(float(value))
+    if isinstance(value, str):
+        return value
+    return f"{len(value)} values"
+
+
+def _variable(item: VariableDef) -> tuple[str, str, str, str, str, str]:
+    low, high = ("" if end is None else str(end) for end in (item.lower, item.upper))
+    kind = "" if item.type in (None, "continuous") else f" ({item.type})"
+    unit = numerals.unit(item.unit) or "–"
+    return f"{item.name}{kind}", ", ".join(item.index), low, high, unit, item.quantity or ""
+
+
+# -- certificates ---------------------------------------------------------------------------------
+
+
+@text.register
+def _(certificate: Certificate) -> str:
+    goal, bound = certificate.objective or {}, certificate.bound or {}
+    text = f"Certificate({certificate.problem!r}: {certificate.line}"
+    if goal.get("value") is not None:
+        text += f", {amount(goal['value'], goal.get('unit'))}"
+    if bound.get("gap") is not None:
+        text += f", gap {100 * float(bound['gap']):.3g} %"
+    lines = [text + ")"]
+    lines += [f"  {name}: {text}" for name, text in _claims(certificate)]
+    lines += [f"  violated: {item.get('message') or item}" for item in certificate.violations]
+    lines += [f"  missing: {item}" for item in certificate.missing]
+    lines += [f"  not understood: {item}" for item in certificate.not_understood]
+    return "\n".join(lines)
+
+
+def _claims(certificate: Certificate) -> list[tuple[str, str]]:
+    found = {
+        "plan": certificate.plan,
+        "reading": certificate.reading,
+        "overrides": certificate.overrides,
+    }
+    pairs = [("plan", plan_line(found)), ("reading", reading_line(found))]
+    pairs.append(("changed", overrides_line(found)))
+    return [pair for pair in pairs if pair[1]]
+
+
+@html.register
+def _(certificate: Certificate) -> str:
+    violations = [
+        (
+            str(v.get("name") or v.get("check")),
+            _where(v.get("where")),
+            amount(v.get("amount"), v.get("unit")),
+            str(v.get("message") or ""),
+        )
+        for v in certificate.violations
+    ]
+    levels = [
+        (name, str(level.get("status")), "; ".join(str(f) for f in level.get("findings") or ()))
+        for name, level in certificate.levels.items()
+    ]
+    return markup.card(
+        certificate.problem,
+        verdict_badge(certificate.verdict),
+        markup.facts(
+            [*_claims(certificate), *_goal(certificate.objective or {}, certificate.bound or {})]
+        ),
+        markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
+        markup.bullets([f"missing: {item}" for item in certificate.missing]),
+        markup.bullets([f"these clash: {item}" for item in certificate.contradictions]),
+        markup.bullets([f"open: {item}" for item in certificate.reading.get("open", ())]),
+        markup.bullets([f"not understood: {item}" for item in certificate.not_understood]),
+        markup.table(("level", "status", ""), levels, "Levels"),
+        markup.folded("Every check", _checks(certificate.levels.get("algebra") or {})),
+        markup.folded(f"{len(certificate.notes)} notes", markup.bullets(certificate.notes)),
+        kicker="certificate",
+    )
 
 
 def _goal(goal: Mapping[str, Any], bound: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = []
     if goal.get("value") is not None:
-        word = {"minimize": "minimised", "maximize": "maximised"}.get(str(goal.get("sense")), "")
-        pairs.append((f"objective, {word}", amount(goal["value"], goal.get("unit"))))
+        what = f"objective, {words.sense(goal.get('sense'))}"
+        pairs.append((what, amount(goal["value"], goal.get("unit"))))
     if bound.get("value") is not None:
         pairs.append(("bound", amount(bound["value"], goal.get("unit"))))
     if bound.get("gap") is not None:
@@ -110,20 +305,83 @@ def _where(place: Any) -> str:
     return ", ".join(f"{key} {value}" for key, value in place.items())
 
 
-class Explanation(PlainExplanation):
-    """Why a problem has no plan, no best plan, or just this one."""
+# -- explanations and audits ---------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        return "\n".join([self.summary, *(str(line) for line in lines_of(self))])
 
-    def _repr_html_(self) -> str:
-        parts: list[Markup | str] = [self.summary]
-        under: list[str] = []
-        for line in lines_of(self):
-            if line.depth == 0:
-                parts += [markup.bullets(under), Markup("<b>{}</b>").format(line.text)]
-                under = []
-            else:
-                under.append(line.text)
-        parts.append(markup.bullets(under))
-        return markup.card(f"{self.problem}: {self.kind}", *parts, kicker="explanation")
+@text.register
+def _(explanation: Explanation) -> str:
+    return "\n".join([explanation.summary, *(str(line) for line in lines_of(explanation))])
+
+
+@html.register
+def _(explanation: Explanation) -> str:
+    parts: list[Markup | str] = [explanation.summary]
+    under: list[str] = []
+    for line in lines_of(explanation):
+        if line.depth == 0:
+            parts += [markup.bullets(under), Markup("<b>{}</b>").format(line.text)]
+            under = []
+        else:
+            under.append(line.text)
+    parts.append(markup.bullets(under))
+    return markup.card(f"{explanation.problem}: {explanation.kind}", *parts, kicker="explanation")
+
+
+@text.register
+def _(audit: Audit) -> str:
+    lines = [f"{audit.problem}: {audit.verdict}"]
+    lines += [f"  {finding.severity}: {finding.explanation}" for finding in audit.findings]
+    lines += [f"  not understood: {text}" for text in audit.not_understood]
+    return "\n".join(lines)
+
+
+@html.register
+def _(audit: Audit) -> str:
+    tone = _TONES.get(audit.verdict, "open")
+    rows = [
+        (f.severity, f"{f.subject}: {f.explanation}", "; ".join(str(place) for place in f.places))
+        for f in audit.findings
+    ]
+    return markup.card(
+        audit.problem,
+        markup.badge(audit.verdict, tone, _MARKS[tone]),
+        markup.table(("severity", "finding", "where"), rows),
+        markup.folded(
+            f"{len(audit.not_understood)} sentences that nothing here can judge",
+            markup.bullets(audit.not_understood),
+        ),
+        markup.folded(f"{len(audit.notes)} notes", markup.bullets(audit.notes)),
+        kicker="audit",
+    )
+
+
+# -- studies ------------------------------------------------------------------------------------
+
+
+@text.register
+def _(study: Study) -> str:
+    done = sum(row.get("status") == "optimal" for row in study.rows)
+    return f"Study({study.title}: {len(study.rows)} points, {done} optimal)"
+
+
+@html.register
+def _(study: Study) -> str:
+    rows = study.table()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [tuple(_cell(row.get(name)) for name in names) for row in rows]
+    numbers = [k for k, name in enumerate(names) if any(_is_number(r.get(name)) for r in rows)]
+    return markup.card(
+        study.title,
+        Figure(tuple(study_charts(study)), study.title).picture(),
+        markup.folded(f"{len(rows)} points", markup.table(names, cells, "", numbers)),
+        markup.bullets(study.notes),
+        kicker="study",
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    return numerals.number(float(value), 8) if _is_number(value) else str(value or "")

@@ -6,22 +6,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from markupsafe import Markup
-
-from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
-from engiagent.explain.explaining import Given, explain, explain_result, explain_stored
+from engiagent.explain import Explanation, Given, explain, explain_result, explain_stored
 from engiagent.formulations.program import Program
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
 from engiagent.notebook.frames import frame
-from engiagent.notebook.home import dressed
-from engiagent.notebook.shown import Certificate, Explanation, amount
+from engiagent.notebook.shown import amount
 from engiagent.report.charts import Panel, plan_panels
 from engiagent.run.certify import certify, with_gaps
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import save_solution
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import EDITED, Reading
 from engiagent.verify.disturbances import parse_disturbances
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference
 
 OVERVIEW: Final = 4
@@ -41,7 +38,7 @@ class Drawn:
     """A plan as charts are drawn from it."""
 
     solution: "xarray.Dataset"
-    blueprint: PlainBlueprint
+    blueprint: Blueprint
     elaboration: Elaboration
 
 
@@ -59,7 +56,7 @@ class Solution:
         What the solver was given and what it said; None for a plan that was read from a file.
     """
 
-    blueprint: "Blueprint"
+    blueprint: Blueprint
     dataset: "xarray.Dataset"
     program: Program | None = None
     result: SolverResult | None = None
@@ -120,8 +117,8 @@ class Solution:
     @cached_property
     def drawn(self) -> Drawn:
         """The plan with its expanded blueprint and the data, as charts are drawn from it."""
-        plain = self.blueprint.expanded.plain
-        return Drawn(self.dataset, plain, Elaboration(plain.core, self.blueprint.home.folder))
+        written = self.blueprint.expanded
+        return Drawn(self.dataset, written, Elaboration(written.core, self.blueprint.home.folder))
 
     @cached_property
     def panels(self) -> tuple[Panel, ...]:
@@ -192,7 +189,7 @@ class Solution:
         found = certify(
             problem,
             self.dataset,
-            self.blueprint.plain,
+            self.blueprint,
             folder=home.data,
             name=home.name,
             reading=Reading(open=(EDITED,)) if edited else None,
@@ -203,7 +200,7 @@ class Solution:
             said = f"checked against the blueprint as edited: {'; '.join(home.edits)}"
             found = replace(found, notes=(*found.notes, said))
         unclear = () if problem is None else home.not_understood
-        return dressed(Certificate, with_gaps(found, unclear))
+        return with_gaps(found, unclear)
 
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back.
@@ -218,19 +215,17 @@ class Solution:
             blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem, name=home.name
         )
         if self.program is not None and self.result is not None:
-            found = explain_result(given, self.program, self.result, seconds=seconds)
-        else:
-            stored = explain_stored(given, self.dataset, seconds=seconds)
-            found = stored or explain(
-                given.blueprint, given.folder, problem=given.problem, seconds=seconds
-            )
-        return dressed(Explanation, found)
+            return explain_result(given, self.program, self.result, seconds=seconds)
+        stored = explain_stored(given, self.dataset, seconds=seconds)
+        return stored or explain(
+            given.blueprint, given.folder, problem=given.problem, seconds=seconds
+        )
 
     def diff(self, other: "Solution") -> "Difference":
         """Return what is different in another plan."""
-        from engiagent.notebook.difference import solution_difference
+        from engiagent.notebook.difference import diff
 
-        return solution_difference(self, other)
+        return diff(self, other)
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -272,7 +267,7 @@ class Solution:
                     ),
                 ]
             ),
-            drawn._html() if drawn.charts else Markup(""),
+            drawn.picture(),
             "Not checked yet: the certificate says whether the plan holds.",
             kicker="solution",
         )

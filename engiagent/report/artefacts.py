@@ -4,7 +4,8 @@ A run may have been interrupted, or its problem may have no schedule. So every a
 one that is damaged is named in :attr:`Run.trouble` and the others are still shown.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,22 @@ class Run:
     problem_name: str | None
     problem_text: str | None
     trouble: tuple[str, ...]
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object of a stored document; an empty one where it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: Any) -> Sequence[Any]:
+    """Return a list of a stored document; an empty one where it is none."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def finite(value: Any) -> float | None:
+    """Return a number of a stored document; None where it is none."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known and math.isfinite(value) else None
 
 
 def holds_run(folder: Path) -> bool:

@@ -76,11 +76,10 @@ def run_row(run: RunSummary, href: str) -> tuple[Cell, ...]:
     verdict = words.verdict(run.verdict, run.state)
     shown = verdict.word if run.verdict else words.state(run.state, run.stage)
     objective = "" if run.objective is None else words.quantity(run.objective, run.unit, 8)
-    sense = {"minimize": "minimised", "maximize": "maximised"}.get(run.sense or "", "")
     return (
         Cell(run.problem, href=href, note=run.name if run.name != run.problem else ""),
         Cell(shown, tone=verdict.tone, symbol=verdict.symbol, note=shortened(run.reason)),
-        Cell(objective, note=sense if objective else "", is_number=True),
+        Cell(objective, note=words.sense(run.sense) if objective else "", is_number=True),
         Cell(words.percent(run.gap), is_number=True),
         Cell(words.duration(run.seconds), is_number=True),
         Cell((run.started or "")[:16].replace("T", "\u00a0")),

@@ -11,7 +11,7 @@ from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
-from engiagent.report.artefacts import Run
+from engiagent.report.artefacts import Run, mapping, sequence
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.run import certify
 from engiagent.run.folder import CASES
@@ -72,14 +72,14 @@ class Finding:
 
 def levels(run: Run) -> list[Level]:
     """Return the levels of the certificate in their order."""
-    found = _mapping(run.certificate.get("levels"))
+    found = mapping(run.certificate.get("levels"))
     rows = []
     for name, question in LEVELS.items():
         if name not in found:
             continue
-        level = _mapping(found[name])
+        level = mapping(found[name])
         symbol, tone, status = _status(level.get("status"))
-        notes = [finding.text for finding in map(_finding, _sequence(level.get("findings")))]
+        notes = [finding.text for finding in map(_finding, sequence(level.get("findings")))]
         if name == "physics":
             notes += certify.executed(run.certificate)
         notes += [f"{key.replace('_', ' ')}: {value}" for key, value in _plain(level)]
@@ -89,12 +89,12 @@ def levels(run: Run) -> list[Level]:
 
 def checks(run: Run) -> list[Check]:
     """Return the checks of all levels, in their order."""
-    found = _mapping(run.certificate.get("levels"))
+    found = mapping(run.certificate.get("levels"))
     rows = []
     for name in LEVELS:
-        for key, members in _mapping(found.get(name)).items():
+        for key, members in mapping(found.get(name)).items():
             label = name if key == "checks" else f"{name}, {key.replace('_', ' ')}"
-            rows += [_check(label, item) for item in _sequence(members) if _is_check(item)]
+            rows += [_check(label, item) for item in sequence(members) if _is_check(item)]
     return rows[:MOST]
 
 
@@ -121,8 +121,8 @@ def check_table(run: Run) -> DataTable | None:
         for check in found
     )
     plain = [[*(cell.text for cell in row), row[0].note, row[-1].note] for row in rows]
-    text, _ = csv_text([*head, "Level", "Formula"], plain)
     title = "The least margin of every check; one below minus the tolerance is a violation"
+    text, _ = csv_text([*head, "Level", "Formula"], plain)
     return DataTable(title, head, rows, data_uri(text), "checks.csv")
 
 
@@ -174,14 +174,14 @@ def _is_check(item: Any) -> bool:
 def violations(run: Run) -> list[Finding]:
     """Return what must hold and does not."""
     quotes = _quotes(run)
-    return [_violation(_mapping(item), quotes) for item in _listed(run, "violations")]
+    return [_violation(mapping(item), quotes) for item in _listed(run, "violations")]
 
 
 def _quotes(run: Run) -> dict[str, str]:
     """Return the words of the text that each check rests on, by its id."""
     quotes: dict[str, str] = {}
-    for level in _mapping(run.certificate.get("levels")).values():
-        for check in map(_mapping, _sequence(_mapping(level).get("checks"))):
+    for level in mapping(run.certificate.get("levels")).values():
+        for check in map(mapping, sequence(mapping(level).get("checks"))):
             quotes[str(check.get("id"))] = str(check.get("quote") or "")
     return quotes
 
@@ -190,7 +190,7 @@ def broken(run: Run) -> list[str]:
     """Return the demands that are broken, each once, in the words of the text where it has any."""
     quotes = _quotes(run)
     lines: dict[str, str] = {}
-    for item in map(_mapping, _listed(run, "violations")):
+    for item in map(mapping, _listed(run, "violations")):
         check = str(item.get("check") or item.get("name") or item.get("message"))
         quote = str(item.get("quote") or quotes.get(check, ""))
         said = f"“{' '.join(quote.split())}”" if quote else _violation(item, quotes).text
@@ -215,7 +215,7 @@ def contradictions(run: Run) -> list[Finding]:
 def open_points(run: Run) -> list[Finding]:
     """Return what of the text is open in the reading, besides sentences nobody understood."""
     known = [f.text for f in not_understood(run)]
-    left = _sequence(_mapping(run.certificate.get("reading")).get("open"))
+    left = sequence(mapping(run.certificate.get("reading")).get("open"))
     return [_finding(item) for item in left if not any(text in str(item) for text in known)][:MOST]
 
 
@@ -252,12 +252,12 @@ def _titled(name: str, constraints: Mapping[str, ConstraintDef]) -> tuple[str, s
         return name, ""
     reference = constraint.source_reference
     parts = reference if isinstance(reference, tuple) else (reference,)
-    quotes = [str(q) for part in parts if (q := _mapping(part).get("quote"))]
+    quotes = [str(q) for part in parts if (q := mapping(part).get("quote"))]
     return constraint.name or constraint.constraint_id, " … ".join(quotes)
 
 
 def _listed(run: Run, key: str) -> Sequence[Any]:
-    return _sequence(run.certificate.get(key, run.record.get(key)))[:MOST]
+    return sequence(run.certificate.get(key, run.record.get(key)))[:MOST]
 
 
 def _status(value: Any) -> tuple[str, str, str]:
@@ -265,7 +265,7 @@ def _status(value: Any) -> tuple[str, str, str]:
 
 
 def _check(level: str, item: Mapping[str, Any]) -> Check:
-    worst = _mapping(item.get("worst"))
+    worst = mapping(item.get("worst"))
     symbol, tone, status = _status(item.get("status"))
     unit = worst.get("unit")
     return Check(
@@ -365,11 +365,3 @@ def _summary(item: Any) -> str:
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     return ", ".join([*texts, *numbers])
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _sequence(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()

@@ -15,7 +15,7 @@ from engiagent.report.artefacts import Run
 from engiagent.report.charts.series import Series
 from engiagent.report.charts.timeline import Axis, time_label
 from engiagent.report.schedule import settled
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.solvers.solution import stored_arrays
 
 MAX_COLUMNS: Final = 10
@@ -67,9 +67,8 @@ def instructions(run: Run, series: Sequence[Series]) -> Instructions | None:
     cells = tuple(
         (Cell(row[0]), *(Cell(text, is_number=True) for text in row[1:])) for row in rows[:MAX_ROWS]
     )
-    text, _ = csv_text(head, rows)
     title = f"Settings, a row for every change, to {DIGITS} digits"
-    table = DataTable(title, head, cells, data_uri(text), "instructions.csv")
+    table = table_with_csv(title, head, cells, "instructions.csv", rows)
     summary = tuple(_usage(item, item.source in switches) for item in shown)
     return Instructions(table, len(rows), summary, never, len(used) - len(shown))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from engiagent.io.files import write_atomic
 from engiagent.report import findings, model, plain, turns, words
-from engiagent.report.artefacts import Run, load_run
+from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
@@ -125,16 +125,14 @@ def _title(run: Run) -> str:
 
 def _objective(run: Run) -> list[Fact]:
     """Return what was reached, what bounds it, and how the solver got there."""
-    stated = run.certificate.get("objective")
-    objective: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+    objective = mapping(run.certificate.get("objective"))
     attrs: Mapping[str, Any] = run.solution.attrs if run.solution is not None else {}
     value = objective.get("value", attrs.get("objective"))
     unit = objective.get("unit", attrs.get("objective_unit"))
     sense = objective.get("sense", attrs.get("sense"))
     facts: list[Fact] = []
     if value is not None:
-        word = {"minimize": "minimised", "maximize": "maximised"}.get(str(sense), "")
-        facts.append(Fact("Objective", _amount(value, unit), word))
+        facts.append(Fact("Objective", _amount(value, unit), words.sense(sense)))
     claimed = objective.get("claimed")
     if claimed is not None and _amount(claimed, unit) != _amount(value, unit):
         facts.append(Fact("Claimed by the solver", _amount(claimed, unit)))
@@ -159,8 +157,7 @@ def _scenarios(over: Mapping[str, Any], unit: Any) -> Iterator[Fact]:
 
 
 def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:
-    stated = run.certificate.get("bound")
-    bound: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+    bound = mapping(run.certificate.get("bound"))
     facts: list[Fact] = []
     if bound.get("value") is not None:
         method = str(bound.get("method") or "")
@@ -208,6 +205,4 @@ def _versions(run: Run) -> list[tuple[str, str]]:
 
 
 def _pairs(value: Any) -> list[tuple[str, str]]:
-    if not isinstance(value, Mapping):
-        return []
-    return [(str(key), str(item)) for key, item in value.items()]
+    return [(str(key), str(item)) for key, item in mapping(value).items()]

@@ -3,13 +3,12 @@
 Nothing is said here that the certificate does not say; what it leaves open is called open.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.report import findings, words
-from engiagent.report.artefacts import Run
+from engiagent.report.artefacts import Run, finite, mapping
 from engiagent.report.charts.series import PREFIXES
 from engiagent.report.instructions import Instructions
 from engiagent.units.unit import CURRENCIES
@@ -113,8 +112,8 @@ def _without_plan(run: Run) -> str:
 
 
 def _what_it_costs(run: Run) -> Answer:
-    goal = _mapping(run.certificate.get("objective"))
-    value, unit, sense = _number(goal.get("value")), goal.get("unit"), goal.get("sense")
+    goal = mapping(run.certificate.get("objective"))
+    value, unit, sense = finite(goal.get("value")), goal.get("unit"), goal.get("sense")
     is_cost = money(unit)
     question = "What it brings" if sense == "maximize" else "What it costs"
     question = question if is_cost else "What it comes to"
@@ -137,7 +136,7 @@ def _aim(run: Run, sense: Any) -> str:
 
 def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     """Yield how much better another plan could be."""
-    bound = _number(_mapping(run.certificate.get("bound")).get("value"))
+    bound = finite(mapping(run.certificate.get("bound")).get("value"))
     if bound is None:
         yield "How much better another plan could be is not proven."
         return
@@ -148,8 +147,8 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     if room <= _NONE_LEFT * max(1.0, abs(value)):
         yield _BEST.get(_evidence(run), "How much better another plan could be is not proven.")
         return
-    share = words.percent(_mapping(run.certificate.get("bound")).get("gap"))
-    method = str(_mapping(run.certificate.get("bound")).get("method") or "")
+    share = words.percent(mapping(run.certificate.get("bound")).get("gap"))
+    method = str(mapping(run.certificate.get("bound")).get("method") or "")
     shown = (
         "as a solver reports, not recomputed" if "not recomputed" in method else "this is proven"
     )
@@ -168,11 +167,11 @@ _BEST: Final = {
 
 
 def _evidence(run: Run) -> str:
-    return str(_mapping(run.certificate.get("plan")).get("optimum"))
+    return str(mapping(run.certificate.get("plan")).get("optimum"))
 
 
 def _claim(run: Run) -> str:
-    return str(_mapping(run.certificate.get("plan")).get("claim"))
+    return str(mapping(run.certificate.get("plan")).get("claim"))
 
 
 # --- is it safe --------------------------------------------------------------------------------
@@ -182,23 +181,18 @@ def _is_it_safe(run: Run) -> Answer:
     question = "Is it safe?"
     broken = findings.broken(run)
     if broken:
-        count = "1 demand is" if len(broken) == 1 else f"{len(broken)} demands are"
+        count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
         return Answer(question, f"No: {count} broken.", tuple(broken[:_TIGHTEST]), "bad")
     states = {name: _status(run, name) for name in ("algebra", "physics")}
     if "unchecked" in states.values() or "" in states.values():
-        text = "Not known: not every demand could be checked. What is open, is listed below."
+        text = "Not known: not every requirement could be checked. What is open, is listed below."
         return Answer(question, text, tone="open")
     total = len(findings.demands(run))
-    text = f"Yes: all {total} demands hold" if total > 1 else "Yes: what is demanded holds"
-    simulated = _mapping(_mapping(run.certificate.get("levels")).get("physics")).get("states")
+    text = f"Yes: all {total} requirements hold" if total > 1 else "Yes: what is required holds"
+    simulated = mapping(mapping(run.certificate.get("levels")).get("physics")).get("states")
     if simulated:
         text += ", on paper and when the plan is executed in a simulation"
-    return Answer(question, f"{text}.", tuple(_tight(run)), "good")
-
-
-def _tight(run: Run) -> Iterator[str]:
-    """Yield the demands with the least room."""
-    yield from findings.tightest(run, _TIGHTEST)
+    return Answer(question, f"{text}.", tuple(findings.tightest(run, _TIGHTEST)), "good")
 
 
 # --- why to believe it -------------------------------------------------------------------------
@@ -206,7 +200,7 @@ def _tight(run: Run) -> Iterator[str]:
 
 def _why_believe_it(run: Run) -> Answer:
     question = "Why believe it?"
-    levels = _mapping(run.certificate.get("levels"))
+    levels = mapping(run.certificate.get("levels"))
     if not levels:
         return Answer(question, "Nothing was checked.", tone="open")
     if none_allowed(run.certificate):
@@ -241,9 +235,9 @@ def levels(run: Run) -> list[findings.Level]:
 
 def in_words(run: Run, name: str) -> str:
     """Return what a level of the certificate means, for a reader who knows none of its terms."""
-    level = _mapping(_mapping(run.certificate.get("levels")).get(name))
+    level = mapping(mapping(run.certificate.get("levels")).get(name))
     status = _status(run, name)
-    grade = _mapping(run.certificate.get("reading")).get("grade")
+    grade = mapping(run.certificate.get("reading")).get("grade")
     if name == "data" and (grade == "stated" or not run.problem_text):
         return _STATED[status if status == "fail" else "pass"]
     writer = {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name]
@@ -258,7 +252,7 @@ def in_words(run: Run, name: str) -> str:
 
 _PASSED: Final = {
     "data": "The data are the problem's: {parameters} followed back to the text and its files.",
-    "algebra": "The demands hold, each worked out again from the plan; they were {source}.",
+    "algebra": "The requirements hold, each worked out again from the plan; they were {source}.",
     "physics": "{drift}",
     "optimality": "{bound}",
 }
@@ -268,19 +262,19 @@ _STATED: Final = {
 }
 _FAILED: Final = {
     "data": "The data are not all the problem's: what differs is listed below.",
-    "algebra": "Not all demands hold; those that do not are listed below.",
+    "algebra": "Not all requirements hold; those that do not are listed below.",
     "physics": "Executed in a simulation, the plan does not keep what it promises.",
     "optimality": "What is claimed about the best plan does not hold.",
 }
 _OPEN: Final = {
     "data": "Not all of the data could be followed back to the text.",
-    "algebra": "Not all demands could be checked.",
+    "algebra": "Not all requirements could be checked.",
     "physics": "The plan could not be executed in a simulation, or not all of it.",
     "optimality": "How far the plan is from the best one is not proven{reported}.",
 }
 _SOURCES: Final = {
     "annotated": "written down from the text, apart from the model",
-    "blueprint": "taken from the model itself, so a demand that the model forgot would be missed",
+    "blueprint": "taken from the model itself, so one that the model forgot would be missed",
 }
 
 
@@ -294,7 +288,7 @@ def _drift(level: Mapping[str, Any]) -> str:
 
 def _apart(state: Mapping[str, Any]) -> str:
     """Return how far a state is from what the plan says of it."""
-    name, drift = state.get("quantity"), _number(state.get("drift"))
+    name, drift = state.get("quantity"), finite(state.get("drift"))
     if drift is not None and abs(drift) < _NO_DRIFT:
         return f"{name} comes out the same"
     return f"{name} differs by {words.quantity(drift, state.get('unit'), 2)} at most"
@@ -303,9 +297,9 @@ def _apart(state: Mapping[str, Any]) -> str:
 def _bound(run: Run) -> str:
     if none_allowed(run.certificate):
         return "That the blueprint allows no plan is proven, and the proof was checked."
-    bound = _mapping(run.certificate.get("bound"))
-    goal = _mapping(run.certificate.get("objective"))
-    if _number(bound.get("value")) is None:
+    bound = mapping(run.certificate.get("bound"))
+    goal = mapping(run.certificate.get("objective"))
+    if finite(bound.get("value")) is None:
         return "There is nothing better to look for."
     side = "more" if goal.get("sense") == "maximize" else "less"
     shown = words.quantity(bound["value"], goal.get("unit"), 7)
@@ -323,14 +317,5 @@ def _counted(count: Any, noun: str) -> str:
 
 
 def _status(run: Run, name: str) -> str:
-    level = _mapping(_mapping(run.certificate.get("levels")).get(name))
+    level = mapping(mapping(run.certificate.get("levels")).get(name))
     return str(level.get("status") or "")
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -8,8 +8,15 @@ import numpy as np
 from engiagent.report import words
 from engiagent.report.artefacts import Run
 from engiagent.report.charts.panels import Panel
-from engiagent.report.charts.series import Scalar, Series, given_series, solution_series
-from engiagent.report.charts.timeline import Axis, Floats
+from engiagent.report.charts.series import (
+    Scalar,
+    Series,
+    aligned,
+    given_series,
+    over_one_axis,
+    solution_series,
+)
+from engiagent.report.charts.timeline import Floats
 from engiagent.report.charts.views import plan_panels
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 
@@ -49,7 +56,10 @@ def build_schedule(run: Run) -> Schedule:
         panels=panels[:MAX_PANELS],
         left_out=max(len(panels) - MAX_PANELS, 0),
         series=tuple(series),
-        tables=tuple(_tables([*series, *given])),
+        tables=tuple(
+            _table(members, number)
+            for number, members in enumerate(over_one_axis([*series, *given]))
+        ),
         scalars=tuple(scalars),
     )
 
@@ -57,23 +67,9 @@ def build_schedule(run: Run) -> Schedule:
 # --- tables ------------------------------------------------------------------------------------
 
 
-def _tables(series: Sequence[Series]) -> list[DataTable]:
-    groups: dict[tuple[str, str | None], list[Series]] = {}
-    for item in series:
-        name = item.axis.name if item.axis.kind == "number" else ""
-        groups.setdefault((item.axis.kind + name, item.axis.zone), []).append(item)
-    return [_table(members, number) for number, members in enumerate(groups.values())]
-
-
 def _table(members: Sequence[Series], number: int) -> DataTable:
     """Return series of one kind of axis side by side, a row for every place of any of them."""
-    places = np.unique(np.concatenate([item.axis.places for item in members]))
-    columns = []
-    for item in members:
-        column = np.full(places.size, np.nan)
-        column[np.searchsorted(places, item.axis.places)] = item.values
-        columns.append(column)
-    labels = _labels_of(places, [item.axis for item in members])
+    places, labels, columns = aligned(members)
     axis = members[0].axis
     head = (axis.title, *(_heading(item) for item in members))
     clear = [settled(column) for column in columns]
@@ -101,14 +97,6 @@ def _left_out(total: int, shown: int, kept: int) -> str:
         return ""
     file = "all of them" if kept == total else f"the first {kept}, solution.nc all of them"
     return f"The first {shown} of {total} rows; the CSV file has {file}."
-
-
-def _labels_of(places: Floats, axes: Sequence[Axis]) -> list[str]:
-    names: dict[float, str] = {}
-    for axis in axes:
-        for place, label in zip(axis.places, axis.labels, strict=True):
-            names.setdefault(float(place), label)
-    return [names[float(place)] for place in places]
 
 
 def _heading(item: Series) -> str:

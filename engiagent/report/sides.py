@@ -17,8 +17,7 @@ from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.charts.palette import STYLES
-from engiagent.report.charts.plan import Plan
-from engiagent.report.charts.series import Scalar, Series, solution_series
+from engiagent.report.charts.series import Plan, Scalar, Series, solution_series
 from engiagent.report.schedule import settled
 from engiagent.run.listing import RunSummary, summarise
 

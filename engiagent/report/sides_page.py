@@ -10,7 +10,7 @@ from engiagent.report.charts import Panel
 from engiagent.report.charts.views import curve
 from engiagent.report.sections import Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.listing import RunSummary
 
 MOST_CHARTS: Final = 16
@@ -41,17 +41,16 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     sections = [Section("What came of each", tables=(_outcomes(found, link),))]
     asked = [item for item in found.differences if item.kind in GIVEN]
     models = [item for item in found.differences if item.kind not in (*GIVEN, "value")]
-    if asked:
-        table = _differences(found, "What was asked and given", asked)
-        sections.append(Section("What was asked and given", tables=(table,), kind="compared"))
-    if models:
-        table = _differences(found, "The models", models)
-        is_long = len(models) > _FEW
-        sections.append(Section("The models", "", (table,), kind="compared", is_folded=is_long))
     values = [item for item in found.differences if item.kind == "value"]
-    if values:
-        table = _differences(found, "Values of the plans", values)
-        sections.append(Section("Values of the plans", tables=(table,), kind="compared"))
+    for title, items in (
+        ("What was asked and given", asked),
+        ("The models", models),
+        ("Values of the plans", values),
+    ):
+        if items:
+            tables = (_differences(found, title, items),)
+            is_long = items is models and len(models) > _FEW
+            sections.append(Section(title, tables=tables, kind="compared", is_folded=is_long))
     if found.quantities:
         text = "" if differing else "All series are the same."
         sections.append(Section("Series", text, tables=(_series(found),), kind="values"))
@@ -141,5 +140,4 @@ def _with_csv(
         [f"{c.text} {c.note}".strip() if k == 0 else c.text for k, c in enumerate(row)]
         for row in rows
     )
-    text, _ = csv_text(head, plain)
-    return DataTable(title, tuple(head), tuple(rows), data_uri(text), file)
+    return table_with_csv(title, head, rows, file, plain)

@@ -7,11 +7,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from engiagent.report import words
-from engiagent.report.charts import Bar, Plot, Tornado, Trace, draw
+from engiagent.report import charts, words
 from engiagent.report.sections import Chart, Section, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
-from engiagent.study.outcome import Outcome
+from engiagent.study.outcome import Study
 
 TITLES: Final = {
     "cases": "Cases",
@@ -21,10 +20,10 @@ TITLES: Final = {
 }
 
 
-def page(outcome: Outcome, name: str) -> str:
+def page(outcome: Study, name: str) -> str:
     """Return the page of a study of ``name``."""
     figures = tuple(
-        Chart(k, chart.title, draw(chart, f"chart-{k}"))
+        Chart(k, chart.title, charts.draw(chart, f"chart-{k}"))
         for k, chart in enumerate(study_charts(outcome), start=1)
     )
     sections = [
@@ -56,17 +55,17 @@ def _cell(value: Any) -> Cell:
     return Cell("" if value is None else str(value))
 
 
-def study_charts(outcome: Outcome) -> Sequence[Plot | Tornado]:
+def study_charts(outcome: Study) -> Sequence[charts.Chart]:
     """Return the charts of a study; none where no point has a plan."""
     return _CHARTS[outcome.kind](outcome)
 
 
-def _goal(outcome: Outcome) -> str:
+def _goal(outcome: Study) -> str:
     unit = words.unit(outcome.unit)
     return f"{outcome.program.objective_name} [{unit}]" if unit else outcome.program.objective_name
 
 
-def _sweep(outcome: Outcome) -> list[Plot]:
+def _sweep(outcome: Study) -> list[charts.Panel]:
     """Draw the objective and each number asked for over every parameter that was varied."""
     done = [row for row in outcome.rows if _is_number(row.get("objective"))]
     shown: dict[str, list[float]] = {_goal(outcome): [row["objective"] for row in done]}
@@ -75,32 +74,29 @@ def _sweep(outcome: Outcome) -> list[Plot]:
         shown[f"{label} [{unit}]"] = [row["values"].get(label, math.nan) for row in done]
     names = list(outcome.rows[0]["at"]) if outcome.rows else []
     is_grid = outcome.asked["request"]["design"] == "grid"
-    charts: list[Plot] = []
+    found: list[charts.Panel] = []
     for axis in names:
+        others = [name for name in names if name != axis] if is_grid else []
         for title, values in shown.items():
-            traces = _traces(axis, names, done, values) if is_grid else _cloud(axis, done, values)
-            charts.append(Plot(f"{title} over {axis}", axis, title, tuple(traces)))
-    return charts
+            traces = _traces(axis, others, done, values)
+            name = f"{title} over {axis}"
+            found.append(charts.plot(name, axis, title, traces, joined=is_grid))
+    return found
 
 
 def _traces(
-    axis: str, names: list[str], done: list[dict[str, Any]], values: list[float]
-) -> list[Trace]:
-    """Return a line for each combination of the other parameters."""
+    axis: str, others: list[str], done: list[dict[str, Any]], values: list[float]
+) -> dict[str, list[tuple[float, float]]]:
+    """Return the points over a parameter for each combination of others."""
     groups: dict[str, list[tuple[float, float]]] = {}
     for row, value in zip(done, values, strict=True):
-        others = ", ".join(f"{n} = {row['at'][n]:g}" for n in names if n != axis)
+        label = ", ".join(f"{n} = {row['at'][n]:g}" for n in others)
         if math.isfinite(value):
-            groups.setdefault(others or "all", []).append((row["at"][axis], value))
-    return [Trace(label, tuple(sorted(points))) for label, points in groups.items()]
+            groups.setdefault(label or "all", []).append((row["at"][axis], value))
+    return {label: sorted(points) for label, points in groups.items()}
 
 
-def _cloud(axis: str, done: list[dict[str, Any]], values: list[float]) -> list[Trace]:
-    pairs = [(row["at"][axis], v) for row, v in zip(done, values, strict=True) if math.isfinite(v)]
-    return [Trace("samples", tuple(pairs), joined=False)]
-
-
-def _cases(outcome: Outcome) -> list[Plot]:
+def _cases(outcome: Study) -> list[charts.Panel]:
     """Draw the objective over the values of each sweep of numbers."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in outcome.rows:
@@ -111,30 +107,30 @@ def _cases(outcome: Outcome) -> list[Plot]:
                 (at["value"], row["objective"])
             )
     return [
-        Plot(f"{goal} over {axis}", axis, goal, (Trace("all", tuple(sorted(points))),))
+        charts.plot(f"{goal} over {axis}", axis, goal, {"all": sorted(points)})
         for (axis, goal), points in lines.items()
     ]
 
 
-def _pareto(outcome: Outcome) -> list[Plot]:
+def _pareto(outcome: Study) -> list[charts.Panel]:
     """Draw each pair of goals."""
     rows = [row for row in outcome.rows if row.get("goals") and row.get("efficient")]
     if not rows:
         return []
     names = list(rows[0]["goals"])
     heads = {name: f"{name} [{rows[0]['goal_units'][name]}]" for name in names}
-    charts: list[Plot] = []
+    found: list[charts.Panel] = []
     for k, first in enumerate(names):
         for second in names[k + 1 :]:
-            points = tuple(sorted((row["goals"][second], row["goals"][first]) for row in rows))
+            points = sorted((row["goals"][second], row["goals"][first]) for row in rows)
             joined = len(names) == 2 and not outcome.program.is_mip
             title = f"{heads[first]} against {heads[second]}"
-            front = (Trace("front", points, joined),)
-            charts.append(Plot(title, heads[second], heads[first], front))
-    return charts
+            front = {"front": points}
+            found.append(charts.plot(title, heads[second], heads[first], front, joined=joined))
+    return found
 
 
-def _sensitivity(outcome: Outcome) -> list[Tornado]:
+def _sensitivity(outcome: Study) -> list[charts.Lanes]:
     """Draw the tornado, the widest bar on top."""
     if not outcome.rows or not _is_number(outcome.rows[0].get("objective")):
         return []
@@ -145,16 +141,16 @@ def _sensitivity(outcome: Outcome) -> list[Tornado]:
             ends.setdefault(row["at"]["factor"], {})[row["at"]["end"]] = row["objective"]
     width = {name: max(abs(v - base) for v in found.values()) for name, found in ends.items()}
     order = sorted(ends, key=lambda name: (-width[name], name))
-    bars = [Bar(name, ends[name].get("low"), ends[name].get("high")) for name in order]
+    bars = {name: (ends[name].get("low"), ends[name].get("high")) for name in order}
     title = f"{_goal(outcome)} when one factor changes"
-    return [Tornado(title, outcome.unit, base, tuple(bars))]
+    return [charts.tornado(title, outcome.unit, base, bars)]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-_CHARTS: Final[Mapping[str, Callable[[Outcome], Sequence[Plot | Tornado]]]] = {
+_CHARTS: Final[Mapping[str, Callable[[Study], Sequence[charts.Chart]]]] = {
     "cases": _cases,
     "sweep": _sweep,
     "pareto": _pareto,

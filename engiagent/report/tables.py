@@ -59,6 +59,19 @@ class DataTable:
     note: str = ""
 
 
+def table_with_csv(
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[tuple[Cell, ...]],
+    file: str,
+    plain: Iterable[Sequence[str]] | None = None,
+) -> DataTable:
+    """Return a table with the same as a CSV file; ``plain`` where the file says more."""
+    shown = tuple(rows)
+    text, _ = csv_text(head, ([c.text for c in row] for row in shown) if plain is None else plain)
+    return DataTable(title, tuple(head), shown, data_uri(text), file)
+
+
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str, int]:
     """Return a CSV file of bounded size and how many rows it holds."""
     out = io.StringIO()

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from engiagent.errors import EngiagentError
 from engiagent.report import words
-from engiagent.report.charts.routing import Routing, route_chart
-from engiagent.report.charts.spans import Span, Spans
+from engiagent.report.artefacts import finite, mapping
+from engiagent.report.charts import Bar, Lanes, route_chart
 from engiagent.report.sections import Chart, drawn
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.folder import TRACE, TraceLine, read_trace
 
 MAX_TURNS: Final = 200
@@ -80,8 +80,8 @@ class Story:
 
     stages: tuple[Stage, ...] = ()
     turns: tuple[Turn, ...] = ()
-    way: Routing | None = None
-    times: Spans | None = None
+    way: Lanes | None = None
+    times: Lanes | None = None
     left_out: int = 0
 
 
@@ -110,9 +110,9 @@ def story(lines: Sequence[TraceLine], without: str = "") -> Story:
     spans = tuple(_spans(lines, stages))
     return Story(
         stages=stages,
-        times=Spans("When each was at work", spans) if len(spans) > 1 else None,
+        times=Lanes("When each was at work", "s", spans) if len(spans) > 1 else None,
         turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
-        way=way if len(way.turns) > 1 else None,
+        way=way if len(way.bars) > 1 else None,
         left_out=max(len(routes) - MAX_TURNS, 0),
     )
 
@@ -149,9 +149,7 @@ def turn_table(found: Story) -> DataTable:
             )
         )
     head = ("Turn", "How it went", "What came of it", "Why it was sent", "Took")
-    plain = [[cell.text for cell in row] for row in rows]
-    text, _ = csv_text(head, plain)
-    return DataTable("The agents' turns", head, tuple(rows), data_uri(text), "turns.csv")
+    return table_with_csv("The agents' turns", head, rows, "turns.csv")
 
 
 def figures(found: Story, before: int = 0) -> list[Chart]:
@@ -177,31 +175,33 @@ def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
             open_stages[name] = (open_stages[name][0], progress_text(line))
         elif event == END and name in open_stages:
             begun, said = open_stages.pop(name)
-            seconds, outcome = _number(line.get("seconds")), str(line.get("outcome") or "done")
+            seconds, outcome = finite(line.get("seconds")), str(line.get("outcome") or "done")
             done.append(Stage(name, begun, seconds, outcome, said))
     done += [Stage(name, at, None, RUNNING, said) for name, (at, said) in open_stages.items()]
     yield from sorted(done, key=lambda stage: stage.start)
 
 
-def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Span]:
+def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Bar]:
     """Yield the time of every turn, and that of the stages outside all turns, as they began."""
     zero = _beginning(lines)
     found = []
     for line in [line for line in lines if line.get("event") == "route"][:MAX_TURNS]:
-        outcome, ended = _mapping(line.get("outcome")), _time(line)
-        took = _number(outcome.get("seconds"))
+        outcome, ended = mapping(line.get("outcome")), _time(line)
+        took = finite(outcome.get("seconds"))
         if ended is not None and took is not None:
             good = outcome.get("status") == "done" and not outcome.get("faults")
             text = str(outcome.get("summary") or "")
             agent = str(line.get("target") or "?")
-            found.append(Span(agent, max(ended - zero - took, 0.0), took, good, text))
-    turns = [(span.start - _SLACK, span.start + (span.length or 0.0) + _SLACK) for span in found]
+            start = max(ended - zero - took, 0.0)
+            found.append(Bar(agent, start, start + took, good=good, text=text))
+    turns = [(bar.start - _SLACK, (bar.stop or bar.start) + _SLACK) for bar in found]
     for stage in stages:
         end = stage.start + (stage.seconds or 0.0)
         if not any(first <= stage.start and end <= last for first, last in turns):
             good = stage.outcome == "done"
-            found.append(Span(f"({stage.name})", stage.start, stage.seconds, good, stage.outcome))
-    yield from sorted(found, key=lambda span: span.start)
+            stop = None if stage.seconds is None else end
+            found.append(Bar(f"({stage.name})", stage.start, stop, good=good, text=stage.outcome))
+    yield from sorted(found, key=lambda bar: bar.start)
 
 
 def _beginning(lines: Sequence[TraceLine]) -> float:
@@ -211,23 +211,23 @@ def _beginning(lines: Sequence[TraceLine]) -> float:
 
 def progress_text(line: TraceLine) -> str:
     """Return how far the solver had come, in words."""
-    parts = [f"after {words.duration(_number(line.get('elapsed')))}"]
+    parts = [f"after {words.duration(finite(line.get('elapsed')))}"]
     for name in ("nodes", "iterations"):
-        count = _number(line.get(name))
+        count = finite(line.get(name))
         if count:
             parts.append(f"{words.number(count)} {name}")
             break
     for name, title in (("objective", "best"), ("bound", "bound")):
-        value = _number(line.get(name))
+        value = finite(line.get(name))
         if value is not None:
             parts.append(f"{title} {words.number(value, 7)}")
-    gap = _number(line.get("gap"))
+    gap = finite(line.get("gap"))
     return ", ".join([*parts, f"gap {words.percent(gap)}"] if gap is not None else parts)
 
 
 def _turn(line: TraceLine) -> Turn:
-    outcome, trigger = _mapping(line.get("outcome")), _mapping(line.get("trigger"))
-    chance = _number(line.get("estimated_success"))
+    outcome, trigger = mapping(line.get("outcome")), mapping(line.get("trigger"))
+    chance = finite(line.get("estimated_success"))
     because = str(line.get("reasoning") or "")
     decision = ""
     if trigger:
@@ -249,16 +249,16 @@ def _turn(line: TraceLine) -> Turn:
         because=because,
         decision=decision,
         faults=tuple(said),
-        seconds=_number(outcome.get("seconds")),
-        usage=_spent(_mapping(outcome.get("usage"))),
+        seconds=finite(outcome.get("seconds")),
+        usage=_spent(mapping(outcome.get("usage"))),
     )
 
 
 def _spent(usage: Mapping[str, Any]) -> str:
-    read, written = (_number(usage.get(key)) or 0 for key in ("input_tokens", "output_tokens"))
+    read, written = (finite(usage.get(key)) or 0 for key in ("input_tokens", "output_tokens"))
     if not read + written:
         return ""
-    cost = _number(usage.get("cost"))
+    cost = finite(usage.get("cost"))
     money = "no price known" if cost is None else f"{cost:.4f} USD"
     return f"{read:.0f} tokens in, {written:.0f} out, {money}"
 
@@ -268,12 +268,3 @@ def _time(line: TraceLine) -> float | None:
         return datetime.fromisoformat(str(line.get("time"))).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

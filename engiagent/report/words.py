@@ -7,7 +7,7 @@ from typing import Any
 from engiagent.report.charts.numerals import number, quantity, unit
 from engiagent.verify.verdicts import VERDICTS, Verdict
 
-__all__ = ["Verdict", "number", "quantity", "source", "unit", "verdict"]
+__all__ = ["Verdict", "number", "quantity", "sense", "source", "unit", "verdict"]
 
 _SHOWN = 4
 
@@ -27,6 +27,11 @@ def verdict(name: Any, state: Any) -> Verdict:
         return VERDICTS[name]
     meaning = _STATES.get(state, "The folder holds no certificate, so nothing was checked.")
     return Verdict("", "No verdict", 0, "…", "open", "", "", meaning)
+
+
+def sense(name: Any) -> str:
+    """Return what was done to an objective; nothing where it is not known."""
+    return {"minimize": "minimised", "maximize": "maximised"}.get(str(name), "")
 
 
 def spoken(name: str) -> str:

@@ -1,9 +1,9 @@
 """The base of a blueprint, the cases of its report, and the sweeps of its report, side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
@@ -12,9 +12,9 @@ from engiagent.blueprint.reporting import BASE, case_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.values import Floats
-from engiagent.study.checkpoint import Checkpoint, OnPoint
+from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.live import Json, Live, Setting, failed, solve_all
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Begun, Row
 from engiagent.study.places import numbers_at
 from engiagent.units.unit import conversion, parse_unit
 
@@ -25,66 +25,54 @@ DUALS: Final = (
 )
 
 
-def run_cases(
-    blueprint: Blueprint,
-    setting: Setting | None = None,
-    out: Path | None = None,
-    *,
-    points: int = 11,
-    show: Sequence[str] = (),
-    force: bool = False,
-    on_point: OnPoint | None = None,
-) -> Outcome:
-    """Solve a blueprint, its cases and its sweeps, and return all of them in order.
+@dataclass(frozen=True)
+class Cases:
+    """A blueprint, its cases and the sweeps of its report.
 
     A row's ``at`` has the ``case`` (``base``, or its name) and, for a sweep, ``sweep``, ``value``
     and ``unit``; on a front between several goals also ``front``, the number of the point.
 
-    Parameters
+    Attributes
     ----------
     points
         How many points of a front between two goals.
-    out, show, force, on_point
-        As for :func:`engiagent.study.sweep.run_sweep`.
-
-    Raises
-    ------
-    BlueprintError
-        When the blueprint, or that of a case, is wrong; nothing has been solved then.
-    EngiagentError
-        When data is missing, or it is a blueprint of definitions.
     """
-    setting = setting or Setting()
-    if points < 2:
-        raise InputError("a front needs at least two points", found=str(points))
-    report = blueprint.core.report or ReportDef()
-    variants = {case.name: case_of(blueprint, k) for k, case in enumerate(report.cases)}
-    if blueprint.kind != "definitions":
-        _refuse_wrong(blueprint, variants, setting.folder)
-    base = Live(blueprint, (), setting, show)
 
-    def rows(kept: Checkpoint) -> Iterator[Row]:
-        for name, variant in {BASE: blueprint, **variants}.items():
-            key = f"case:{name}"
-            if kept.get(key) is None:
-                kept.put(key, _case(base, name, variant, points))
-            yield from _rows({"case": name}, kept.get(key))
-        for sweep in report.sweeps:
-            yield from _swept(base, blueprint, sweep, points, kept)
+    points: int = 11
+    kind: ClassVar[str] = "cases"
 
-    found = studied(
-        "cases",
-        base,
-        {"blueprint": blueprint.sha256, "points": points, "show": list(show)},
-        rows,
-        out,
-        force=force,
-        on_point=on_point,
-        total=1 + len(variants) + sum(len(sweep.values) for sweep in report.sweeps),
-        read=tuple(variants.values()),
-    )
-    notes = (*found.notes, *_absent(found.rows), *((DUALS,) if report.duals else ()))
-    return replace(found, notes=notes)
+    def to_json(self) -> Json:
+        """Return it as JSON has it."""
+        return {"points": self.points}
+
+    def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
+        """Return the cases under way.
+
+        Raises
+        ------
+        BlueprintError
+            When the blueprint, or that of a case, is wrong.
+        """
+        if self.points < 2:
+            raise InputError("a front needs at least two points", found=str(self.points))
+        report = blueprint.core.report or ReportDef()
+        variants = {case.name: case_of(blueprint, k) for k, case in enumerate(report.cases)}
+        if blueprint.kind != "definitions":
+            _refuse_wrong(blueprint, variants, setting.folder)
+        base = Live(blueprint, (), setting)
+
+        def rows(stored: Checkpoint) -> Iterator[Row]:
+            for name, variant in {BASE: blueprint, **variants}.items():
+                key = f"case:{name}"
+                if stored.get(key) is None:
+                    stored.put(key, _case(base, name, variant, self.points))
+                yield from _rows({"case": name}, stored.get(key))
+            for sweep in report.sweeps:
+                yield from _swept(base, blueprint, sweep, self.points, stored)
+
+        total = 1 + len(variants) + sum(len(sweep.values) for sweep in report.sweeps)
+        notes = (DUALS,) if report.duals else ()
+        return Begun(base, rows, total, notes, (blueprint, *variants.values()))
 
 
 def _refuse_wrong(base: Blueprint, variants: Mapping[str, Blueprint], folder: Path | None) -> None:
@@ -146,9 +134,3 @@ def _numbers(live: Live, sweep: SweepDef, value: Any) -> Floats:
 def _rows(at: Json, records: Sequence[Json]) -> Iterator[Row]:
     for number, record in enumerate(records):
         yield ({**at, "front": number} if len(records) > 1 else at), record
-
-
-def _absent(rows: Sequence[Json]) -> Iterator[str]:
-    absent = {row["at"]["case"]: row["absent"] for row in rows if row.get("absent")}
-    for case, names in absent.items():
-        yield f"{case}: there is no {', '.join(names)}"

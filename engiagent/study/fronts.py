@@ -111,17 +111,16 @@ class Stage:
     @classmethod
     def of(cls, program: Program, first: Goal, others: tuple[Goal, ...]) -> "Stage":
         """Return the program of a goal with rows for others, which hold nothing yet."""
-        stage = only(program, first)
-        for goal in others:
-            stage = kept(stage, goal, goal.offset)
-        found = cls(_owned(stage), others)
-        found.limit([np.inf if g.sense == "minimize" else -np.inf for g in others])
-        return found
+        return cls._with_rows(only(program, first), others)
 
     @classmethod
     def weighted(cls, program: Program, others: tuple[Goal, ...]) -> "Stage":
         """Return a program that minimises weighted goals, with rows for some of them."""
         stage = replace(only(program, program.goals[0]), sense="minimize", offset=0.0)
+        return cls._with_rows(stage, others)
+
+    @classmethod
+    def _with_rows(cls, stage: Program, others: tuple[Goal, ...]) -> "Stage":
         for goal in others:
             stage = kept(stage, goal, goal.offset)
         found = cls(_owned(stage), others)

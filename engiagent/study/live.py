@@ -20,9 +20,10 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session import Session
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
-from engiagent.study.checkpoint import Checkpoint
+from engiagent.study.checkpoint import Checkpoint, OnPoint
 from engiagent.study.places import numbers_at, placed, with_numbers
 from engiagent.study.requests import Requests
+from engiagent.study.variation import Variation
 
 Json = dict[str, Any]
 NOT_CERTIFIED: Final = "not certified"
@@ -45,6 +46,15 @@ class Setting:
         Whether the plan of each point goes to the checker.
     name
         What certificates call the blueprint.
+    show
+        Expressions to read from each solution, besides those of the blueprint's report.
+    out
+        A folder that stores each point as it is found; started again, a study goes on from there
+        and ends with the same result.
+    force
+        Begin anew in a folder that holds another study.
+    on_point
+        Called with the number of points done, of all points, and what the last one found.
     """
 
     folder: Path | None = None
@@ -52,6 +62,10 @@ class Setting:
     isolate: bool = True
     certify: bool = False
     name: str = "blueprint"
+    show: tuple[str, ...] = ()
+    out: Path | None = None
+    force: bool = False
+    on_point: OnPoint | None = None
 
     def solve(self, program: Program, options: SolveOptions | None = None) -> SolverResult:
         """Solve a program from nothing."""
@@ -67,8 +81,6 @@ class Live:
         A programme.
     names
         Of the places; see :mod:`engiagent.study.places`.
-    show
-        Expressions to read from each solution, besides those of the blueprint's report.
     requests
         What to read instead, where it is there: of a case, what the base asks for.
 
@@ -83,14 +95,13 @@ class Live:
         blueprint: Blueprint,
         names: Sequence[str],
         setting: Setting,
-        show: Sequence[str] = (),
         requests: Requests | None = None,
     ) -> None:
         if blueprint.kind == "definitions":
             raise EngiagentError("definitions are computed once; a study needs a programme")
         self.setting = setting
         report = blueprint.core.report or ReportDef()
-        asked = tuple(dict.fromkeys((*report.expressions, *show)))
+        asked = tuple(dict.fromkeys((*report.expressions, *setting.show)))
         own_report = None if requests else ReportDef(expressions=asked, duals=report.duals)
         blueprint = blueprint.with_core(report=own_report)
         self.blueprint, places = placed(blueprint, tuple(names))
@@ -134,6 +145,17 @@ class Live:
     def base(self) -> dict[str, Floats]:
         """Return the numbers as they stand in the blueprint, by place."""
         return {name: numbers.values for name, numbers in self.numbers.items()}
+
+    def unit_of(self, variation: Variation) -> str:
+        """Return the unit of what a variation takes."""
+        if variation.factor:
+            return "factor"
+        return variation.unit or self.places[variation.name].unit
+
+    def moved(self, variation: Variation, value: float) -> Floats:
+        """Return the numbers that a value of a variation stands for, in the place's own unit."""
+        own, numbers = self.places[variation.name].unit, self.numbers[variation.name]
+        return numbers.moved(value, factor=variation.factor, unit=variation.unit, own=own)
 
     def restart(self) -> None:
         """Forget the solves up to here, so that the next one starts from nothing."""

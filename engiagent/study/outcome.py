@@ -6,16 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.io.shows import Shows
 from engiagent.run.inputs import data_files
-from engiagent.study.checkpoint import Checkpoint, OnPoint
-from engiagent.study.live import Json, Live
+from engiagent.study.checkpoint import Checkpoint
+from engiagent.study.live import Json, Live, Setting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA: Final = "engiagent-study/2"
 CERTIFIED_ALONE: Final = (
@@ -25,9 +29,9 @@ Row = tuple[Json, Json]
 """What was varied, and the record of the solve."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The rows of a study.
+@dataclass(frozen=True, repr=False)
+class Study(Shows):
+    """The points of a study.
 
     Attributes
     ----------
@@ -49,6 +53,11 @@ class Outcome:
     program: Program
     rows: tuple[Json, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What was studied."""
+        return f"{self.kind} of {self.program.objective_name}"
 
     @property
     def unit(self) -> str:
@@ -90,6 +99,24 @@ class Outcome:
             cells["reason"] = row.get("reason", "")
             flat.append(cells)
         return flat
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a row for every point: what was varied, the status, and what was found."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table())
+
+    def plot(self, *, backend: str = "svg") -> Any:
+        """Draw the study, as a :class:`~engiagent.notebook.figures.Figure` or by plotly.
+
+        Raises
+        ------
+        InputError
+            When there is no such backend.
+        """
+        from engiagent.notebook.studies import plot
+
+        return plot(self, backend)
 
     def values(self) -> list[Json]:
         """Return a row for each number of each point, those of a series by their index too."""
@@ -135,63 +162,91 @@ def _csv(rows: Sequence[Json]) -> str:
     return text.getvalue()
 
 
-def studied(
-    kind: str,
-    live: Live,
-    request: Json,
-    rows: Callable[[Checkpoint], Iterable[Row]],
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    on_point: OnPoint | None = None,
-    total: int = 0,
-    notes: Sequence[str] = (),
-    read: Sequence[Blueprint] = (),
-) -> Outcome:
-    """Run a study of any kind with its checkpoint, and return what it found.
+@dataclass(frozen=True)
+class Begun:
+    """A study under way.
+
+    Attributes
+    ----------
+    rows
+        Solves what the checkpoint does not have yet, and gives all rows in order.
+    total
+        How many solves there are.
+    read
+        Further blueprints whose data files decide on the result.
+    """
+
+    live: Live
+    rows: Callable[[Checkpoint], Iterable[Row]]
+    total: int
+    notes: Sequence[str] = ()
+    read: Sequence[Blueprint] = ()
+
+
+class Asked(Protocol):
+    """What is asked of a study: cases, a sweep, a front or a sensitivity."""
+
+    @property
+    def kind(self) -> str:
+        """``cases``, ``sweep``, ``pareto`` or ``sensitivity``."""
+
+    def to_json(self) -> Json:
+        """Return what is asked as JSON has it; a folder that holds another request is refused."""
+
+    def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
+        """Compile what is needed; nothing is solved yet."""
+
+
+def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None) -> Study:
+    """Solve a programme as often as a study asks, and return what was found, in order.
 
     Parameters
     ----------
-    request
-        What is asked, besides inputs and limits; a folder that holds another request is refused.
-    rows
-        Solves what the checkpoint does not have yet, and gives all rows in order.
-    read
-        Further blueprints whose data files decide on the result.
+    asked
+        :class:`~engiagent.study.cases.Cases`, :class:`~engiagent.study.sweep.Sweep`,
+        :class:`~engiagent.study.pareto.Pareto` or
+        :class:`~engiagent.study.sensitivity.Sensitivity`.
 
     Raises
     ------
-    InputError
-        When the folder holds another study or cannot be written to.
+    EngiagentError
+        When the blueprint is wrong, a name leads nowhere, or the folder holds another study or
+        cannot be written to.
     """
-    asked = asked_of(kind, live, request, read)
-    with Checkpoint(out, asked, force=force, on_point=on_point, total=total) as kept:
-        found = [{"point": k, "at": at, **record} for k, (at, record) in enumerate(rows(kept))]
-    certified = (CERTIFIED_ALONE,) if live.setting.certify else ()
-    return Outcome(kind, asked, live.program, tuple(found), (*notes, *certified))
+    setting = setting or Setting()
+    begun = asked.begin(blueprint, setting)
+    head = _asked_of(asked, begun)
+    with Checkpoint(
+        setting.out, head, force=setting.force, on_point=setting.on_point, total=begun.total
+    ) as stored:
+        found = [
+            {"point": k, "at": at, **record} for k, (at, record) in enumerate(begun.rows(stored))
+        ]
+    certified = (CERTIFIED_ALONE,) if setting.certify else ()
+    notes = (*begun.notes, *_absent(found), *certified)
+    return Study(asked.kind, head, begun.live.program, tuple(found), notes)
 
 
-def asked_of(kind: str, live: Live, request: Json, read: Sequence[Blueprint] = ()) -> Json:
+def _absent(rows: Sequence[Json]) -> Iterator[str]:
+    """Yield what a case does not have of what is asked for."""
+    absent = {row["at"].get("case"): row["absent"] for row in rows if row.get("absent")}
+    for case, names in absent.items():
+        yield f"{case or 'the programme'}: there is no {', '.join(names)}"
+
+
+def _asked_of(asked: Asked, begun: Begun) -> Json:
     """Return what decides on a study's result: inputs by their hashes, request, limits."""
-    setting = live.setting
-    options = setting.options
+    live = begun.live
+    setting, options = live.setting, live.setting.options
     folder = setting.folder or Path()
+    named = (name for b in (live.blueprint, *begun.read) for name in data_files(b))
+    limits = ("backend", "gap", "time_limit", "memory_limit_mb", "seed", "speed")
     return {
-        "kind": kind,
+        "kind": asked.kind,
         "version": __version__,
         "blueprint": live.blueprint.sha256,
-        "data": {
-            name: sha256_bytes(open_inside(folder, name))
-            for name in dict.fromkeys(n for b in (live.blueprint, *read) for n in data_files(b))
-        },
-        "request": request,
+        "data": {name: sha256_bytes(open_inside(folder, name)) for name in dict.fromkeys(named)},
+        "request": {**asked.to_json(), "show": list(setting.show)},
         "certify": setting.certify,
-        "limits": {
-            "backend": options.backend,
-            "gap": options.gap,
-            "time_limit": options.time_limit,
-            "memory_limit_mb": options.memory_limit_mb,
-            "seed": options.seed,
-            "speed": options.speed,
-        },
+        "limits": {name: getattr(options, name) for name in limits},
     }

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
 from math import comb, factorial
-from pathlib import Path
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -24,10 +23,10 @@ from engiagent.formulations.values import Floats
 from engiagent.solvers.goals import ROOM, goal_values, solve_goals
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.session import Session
-from engiagent.study.checkpoint import Checkpoint, OnPoint
+from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.fronts import Stage, refuse_curved, sign_of, with_goals
 from engiagent.study.live import Json, Live, Setting, failed
-from engiagent.study.outcome import Outcome, Row, studied
+from engiagent.study.outcome import Begun, Row
 
 Method = Literal["epsilon", "weighted", "lexicographic", "exact"]
 METHODS: Final = ("epsilon", "weighted", "lexicographic", "exact")
@@ -38,74 +37,64 @@ ALIKE: Final = 1e-6
 CORNERS: Final = 2000
 
 
-def run_pareto(
-    blueprint: Blueprint,
-    goals: Sequence[GoalDef] = (),
-    setting: Setting | None = None,
-    out: Path | None = None,
-    *,
-    method: Method = "epsilon",
-    points: int = 11,
-    show: Sequence[str] = (),
-    force: bool = False,
-    on_point: OnPoint | None = None,
-) -> Outcome:
-    """Return points of the front between the goals of a blueprint and further ones.
+@dataclass(frozen=True)
+class Pareto:
+    """The front between the goals of a blueprint and further ones.
 
-    Parameters
+    Attributes
     ----------
     goals
         Further goals, beside those of the blueprint's own objective.
     points
         How many limits or weights along each side of the front.
-    out, force, on_point
-        As for :func:`engiagent.study.sweep.run_sweep`.
-
-    Raises
-    ------
-    EngiagentError
-        When the goals are not two or three linear ones, or the method does not fit them.
     """
-    setting = setting or Setting()
-    if points < 2:
-        raise InputError("a front needs at least two points", found=str(points))
-    live = Live(with_goals(blueprint, tuple(goals)), (), setting, show)
-    refuse_curved(live.program)
-    if method == "exact" and (
-        len(live.program.goals) != 2 or not live.program.is_linear or live.program.is_mip
-    ):
-        raise InputError(
-            "exact corners are those of a linear programme with two goals",
-            expected="the method epsilon",
-        )
-    request = {"method": method, "points": points, "show": list(show)}
 
-    def rows(memory: Checkpoint) -> list[Row]:
-        front = _Front(live, memory)
-        keys = _KEYS[method](front, points) if front.ends() else [front.failed]
-        records = _judged(live.program.goals, [memory.get(key) for key in keys])
-        return [
-            ({"method": key.partition(":")[0]}, record)
-            for key, record in zip(keys, records, strict=True)
-        ]
+    goals: tuple[GoalDef, ...] = ()
+    method: Method = "epsilon"
+    points: int = 11
+    kind: ClassVar[str] = "pareto"
 
-    return studied(
-        "pareto",
-        live,
-        request,
-        rows,
-        out,
-        force=force,
-        on_point=on_point,
-        total=_count(method, len(live.program.goals), points),
-    )
+    def to_json(self) -> Json:
+        """Return it as JSON has it; the goals are in the blueprint."""
+        return {"method": self.method, "points": self.points}
 
+    def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
+        """Return the front under way.
 
-def _count(method: Method, goals: int, points: int) -> int:
-    """Return how many points there are at the most; of corners nobody knows, at least two."""
-    lattice = comb(points + goals - 2, goals - 1)
-    more = {"epsilon": points ** (goals - 1), "weighted": lattice, "exact": 0}
-    return goals + int(more.get(method, factorial(goals)))
+        Raises
+        ------
+        EngiagentError
+            When the goals are not two or three linear ones, or the method does not fit them.
+        """
+        if self.points < 2:
+            raise InputError("a front needs at least two points", found=str(self.points))
+        live = Live(with_goals(blueprint, self.goals), (), setting)
+        program = live.program
+        refuse_curved(program)
+        if self.method == "exact" and (
+            len(program.goals) != 2 or not program.is_linear or program.is_mip
+        ):
+            raise InputError(
+                "exact corners are those of a linear programme with two goals",
+                expected="the method epsilon",
+            )
+
+        def rows(memory: Checkpoint) -> list[Row]:
+            front = _Front(live, memory)
+            keys = _KEYS[self.method](front, self.points) if front.ends() else [front.failed]
+            records = _judged(program.goals, [memory.get(key) for key in keys])
+            return [
+                ({"method": key.partition(":")[0]}, record)
+                for key, record in zip(keys, records, strict=True)
+            ]
+
+        return Begun(live, rows, self._count(len(program.goals)))
+
+    def _count(self, goals: int) -> int:
+        """Return how many points there are at the most; of corners nobody knows, at least two."""
+        lattice = comb(self.points + goals - 2, goals - 1)
+        more = {"epsilon": self.points ** (goals - 1), "weighted": lattice, "exact": 0}
+        return goals + int(more.get(self.method, factorial(goals)))
 
 
 @dataclass

@@ -11,8 +11,7 @@ more solves beside the base show.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from engiagent.errors import InputError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.result import SolverResult
-from engiagent.study.checkpoint import Checkpoint, OnPoint
+from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.live import Live, Setting
-from engiagent.study.outcome import Outcome, Row, studied
-from engiagent.study.variation import Variation
+from engiagent.study.outcome import Begun, Row
+from engiagent.study.variation import Variation, parse_factor
 
 RANGE: Final = 0.1
 STEP: Final = 1e-3
@@ -36,31 +35,7 @@ NOISE: Final = 1e-9
 NAMES: Final = ("parameter", "name", "factor")
 
 
-@dataclass(frozen=True)
-class Factor:
-    """A factor with its ends; None stands for the study's relative range."""
-
-    name: str
-    variation: Variation | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> "Factor":
-        """Read ``NAME`` or ``NAME=LOW..HIGH``, with a unit in brackets or a ``*`` for factors.
-
-        Raises
-        ------
-        InputError
-            When it does not give two ends.
-        """
-        if "=" not in text:
-            return cls(text.strip())
-        variation = Variation.parse(text)
-        if len(variation.values) != 2:
-            raise InputError("a factor has two ends", found=repr(text), expected="E=80..120[kWh]")
-        return cls(variation.name, variation)
-
-
-def declared_factors(blueprint: Blueprint) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
+def declared_factors(blueprint: Blueprint) -> tuple[tuple[Variation, ...], tuple[str, ...]]:
     """Return the factors of a blueprint's ``sensitivity_factors``, and what it cannot say of some.
 
     An entry names its parameter under ``parameter``, ``name`` or ``factor``, and may give ``low``
@@ -75,18 +50,18 @@ def declared_factors(blueprint: Blueprint) -> tuple[tuple[Factor, ...], tuple[st
             notes.append(f"sensitivity_factors[{position}] names no parameter; it is left out")
             continue
         try:
-            factors.append(Factor(name, _declared(name, given)))
+            factors.append(_declared(name, given))
         except InputError as error:
             notes.append(f"{name} is left out: {error}")
     return tuple(factors), tuple(notes)
 
 
-def _declared(name: str, given: Mapping[str, Any]) -> Variation | None:
+def _declared(name: str, given: Mapping[str, Any]) -> Variation:
     if "low" in given and "high" in given:
         unit = f"[{given['unit']}]" if given.get("unit") else ""
-        return Factor.parse(f"{name}={given['low']}..{given['high']}{unit}").variation
+        return parse_factor(f"{name}={given['low']}..{given['high']}{unit}")
     if "range" not in given:
-        return None
+        return Variation(name)
     text = str(given["range"]).replace("±", "").strip()
     share = text.removesuffix("%").strip()
     try:
@@ -104,66 +79,55 @@ def _relative(name: str, width: float) -> Variation:
     return Variation(name, (1.0 - width, 1.0 + width), factor=True)
 
 
-def every_parameter(blueprint: Blueprint) -> tuple[Factor, ...]:
+def every_parameter(blueprint: Blueprint) -> tuple[Variation, ...]:
     """Return all parameters with numbers of their own."""
     return tuple(
-        Factor(p.name)
+        Variation(p.name)
         for p in blueprint.core.parameters
         if (p.type or "number") == "number" and not isinstance(p.value, str) and not p.status
     )
 
 
-def run_sensitivity(
-    blueprint: Blueprint,
-    factors: Sequence[Factor],
-    setting: Setting | None = None,
-    out: Path | None = None,
-    *,
-    width: float = RANGE,
-    show: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    force: bool = False,
-    on_point: OnPoint | None = None,
-) -> Outcome:
-    """Solve a programme with each factor at both ends of its range, all others as they stand.
+@dataclass(frozen=True)
+class Sensitivity:
+    """A programme with each factor at both ends of its range, all others as they stand.
 
-    Parameters
+    Attributes
     ----------
     factors
-        See :func:`declared_factors` and :func:`every_parameter`.
+        None for those that the blueprint declares, or else every parameter.
     width
         Relative range of factors that give no ends of their own.
-    out, force, on_point
-        As for :func:`engiagent.study.sweep.run_sweep`.
-
-    Raises
-    ------
-    EngiagentError
-        When there is no factor, a name leads nowhere, or the blueprint is wrong.
     """
-    setting = setting or Setting()
-    ends = [f.variation or _relative(f.name, width) for f in factors]
-    if not ends:
-        raise InputError("there is no factor", expected="sensitivity_factors, or --factor NAME")
-    names = [v.name for v in ends]
-    if len(set(names)) != len(names):
-        raise InputError("a factor is given twice", found=", ".join(names))
-    live = Live(blueprint, names, setting, show)
-    request = {
-        "factors": [[v.name, list(v.values), v.unit, v.factor] for v in ends],
-        "show": list(show),
-    }
-    return studied(
-        "sensitivity",
-        live,
-        request,
-        partial(_rows, live, ends),
-        out,
-        force=force,
-        on_point=on_point,
-        total=1 + 3 * len(ends),
-        notes=notes,
-    )
+
+    factors: tuple[Variation, ...] = ()
+    width: float = RANGE
+    kind: ClassVar[str] = "sensitivity"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"factors": [factor.to_json() for factor in self.factors], "width": self.width}
+
+    def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
+        """Return the sensitivity under way.
+
+        Raises
+        ------
+        EngiagentError
+            When there is no factor, a name leads nowhere, or the blueprint is wrong.
+        """
+        factors, notes = (self.factors, ()) if self.factors else declared_factors(blueprint)
+        if not factors:
+            factors = every_parameter(blueprint)
+            notes = (*notes, "the blueprint names no factors: all parameters are moved")
+        ends = [v if v.values else _relative(v.name, self.width) for v in factors]
+        names = [v.name for v in ends]
+        if not names:
+            raise InputError("there is no factor", expected="sensitivity_factors, or --factor NAME")
+        if len(set(names)) != len(names):
+            raise InputError("a factor is given twice", found=", ".join(names))
+        live = Live(blueprint, names, setting)
+        return Begun(live, partial(_rows, live, ends), 1 + 3 * len(ends), notes)
 
 
 def _rows(live: Live, ends: Sequence[Variation], kept: Checkpoint) -> Iterator[Row]:
@@ -173,7 +137,7 @@ def _rows(live: Live, ends: Sequence[Variation], kept: Checkpoint) -> Iterator[R
     for v in ends:
         keys = [f"{v.name}/{end}" for end in ("low", "high", "slope")]
         kept.chain(keys, partial(_factor, live, v))
-        unit = "factor" if v.factor else v.unit or live.places[v.name].unit
+        unit = live.unit_of(v)
         values = (*(f"{x:.10g} {unit}" for x in v.values), "")
         for key, value in zip(keys, values, strict=True):
             yield {"factor": v.name, "end": key.rpartition("/")[2], "value": value}, kept.get(key)
@@ -181,14 +145,13 @@ def _rows(live: Live, ends: Sequence[Variation], kept: Checkpoint) -> Iterator[R
 
 def _factor(live: Live, v: Variation) -> Callable[[str], dict[str, Any]]:
     """Return what finds both ends and the slope of a factor, beginning at the base every time."""
-    numbers, unit = live.numbers[v.name], live.places[v.name].unit
-    low, high = (numbers.moved(x, factor=v.factor, unit=v.unit, own=unit) for x in v.values)
+    low, high = (live.moved(v, x) for x in v.values)
     live.restart()
     base = None
     if live.in_place and not live.program.is_mip:
         live.move({})
         base = live.solve()
-    per = (v.values[1] - v.values[0], "factor" if v.factor else v.unit or unit)
+    per = (v.values[1] - v.values[0], live.unit_of(v))
 
     def find(key: str) -> dict[str, Any]:
         if key.endswith("/slope"):

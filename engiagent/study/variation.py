@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Variation:
     name
         A parameter, or another place of a blueprint; see :mod:`engiagent.study.places`.
     values
-        In order; for a range without a count its two ends.
+        In order; for a range without a count its two ends, for a factor without ends none.
     unit
         In which the values are; None for the parameter's own.
     factor
@@ -44,7 +44,7 @@ class Variation:
     """
 
     name: str
-    values: tuple[float, ...]
+    values: tuple[float, ...] = ()
     unit: str | None = None
     factor: bool = False
     open: bool = False
@@ -75,10 +75,30 @@ class Variation:
         is_open = span is not None and span["count"] is None
         return cls(name, values, unit, bool(match["factor"]), is_open)
 
-    @property
-    def text(self) -> str:
-        """What the values are of, for the head of a column."""
-        return f"{self.name} [{'factor' if self.factor else self.unit or 'own unit'}]"
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "name": self.name,
+            "values": list(self.values),
+            "unit": self.unit,
+            "factor": self.factor,
+        }
+
+
+def parse_factor(text: str) -> Variation:
+    """Read ``NAME``, whose range is the study's, or ``NAME=LOW..HIGH`` with two ends of its own.
+
+    Raises
+    ------
+    InputError
+        When it does not give two ends.
+    """
+    if "=" not in text:
+        return Variation(text.strip())
+    found = Variation.parse(text)
+    if len(found.values) != 2:
+        raise InputError("a factor has two ends", found=repr(text), expected="E=80..120[kWh]")
+    return found
 
 
 def _spaced(span: re.Match[str], text: str) -> tuple[float, ...]:

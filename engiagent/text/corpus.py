@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from engiagent.errors import InputError
-from engiagent.text.problem import TEXT_SUFFIXES
 
+TEXT_SUFFIXES: Final = (".md", ".txt")
 MAX_DEPTH: Final = 12
 _NO_PROBLEMS: Final = ("readme", "changelog", "license", "licence", "contributing", "authors")
 _SKIPPED: Final = ("expert", "__pycache__", "node_modules")

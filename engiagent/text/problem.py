@@ -3,15 +3,18 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from types import MappingProxyType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from engiagent.errors import InputError
-from engiagent.io.files import open_inside, sha256_bytes
+from engiagent.io.files import open_inside, sha256_bytes, write_atomic
+from engiagent.io.shows import Shows
 from engiagent.io.tabular import SUFFIXES
 from engiagent.text.blocks import read_sentences, read_tables
+from engiagent.text.corpus import TEXT_SUFFIXES, locate
 from engiagent.text.datafile import DataFile, load_data_file, mentioned_files
 from engiagent.text.frontmatter import (
     DataOptions,
@@ -25,9 +28,17 @@ from engiagent.text.parts import Quantity, Sentence, Table
 from engiagent.text.quantities import read_quantities
 from engiagent.units.words import Conventions, conventions_of
 
+if TYPE_CHECKING:  # what the verbs take and return stands above the text
+    from engiagent.agents.engines.asking import Asking
+    from engiagent.blueprint import Blueprint
+    from engiagent.explain.audit import Audit
+    from engiagent.notebook.run import Run
+    from engiagent.notebook.solution import Solution
+    from engiagent.verify.certificate import Certificate
+
 MAX_TEXT_BYTES: Final = 2_000_000
 MAX_ENTRIES: Final = 5_000
-TEXT_SUFFIXES: Final = (".md", ".txt")
+TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
@@ -37,9 +48,12 @@ _ZONE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Problem:
-    """An engineering problem as text with its data.
+@dataclass(frozen=True, repr=False)
+class Problem(Shows):
+    """An engineering problem as text with its data, and what can be done with it.
+
+    What needs more than the text (engines, solvers, the checker) is in :mod:`engiagent.notebook`
+    and imported when it is called.
 
     Attributes
     ----------
@@ -70,7 +84,7 @@ class Problem:
     tags: tuple[str, ...]
     path: Path
     folder: Path
-    text: str = field(repr=False)
+    text: str
     body_start: int
     tables: tuple[Table, ...]
     data: Mapping[str, DataFile]
@@ -82,9 +96,10 @@ class Problem:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a problem from a ``.md`` or ``.txt`` file, or from a folder.
+        """Load a problem from a ``.md`` or ``.txt`` file, a folder, or by its name in the corpus.
 
-        A folder holds ``problem.md`` or exactly one ``.md`` or ``.txt`` file. Data files are those
+        A path that exists goes before a name, as ``merchant_day`` or ``battery/merchant_day``. A
+        folder holds ``problem.md`` or exactly one ``.md`` or ``.txt`` file. Data files are those
         that the front matter lists or, without a list, those beside it that the body names.
 
         Raises
@@ -93,7 +108,10 @@ class Problem:
             With file, line and column where there are such: whatever is absent, unreadable or
             contradicts the front matter.
         """
-        file, own_folder = _find(Path(path))
+        place = Path(path)
+        if not (place.exists() or place.suffix or place.is_absolute()):
+            place = locate(str(path))
+        file, own_folder = _find(place)
         folder, name = file.parent, file.name
         raw = open_inside(folder, name, max_bytes=MAX_TEXT_BYTES)
         text = decode_text(raw, name)
@@ -179,12 +197,156 @@ class Problem:
             raise InputError(f"no data file {name!r}", self.path.name, expected=f"one of: {listed}")
         return self.data[name]
 
-    def __repr__(self) -> str:
-        return (
-            f"Problem({self.id!r}: {self.title!r}, {len(self.sentences)} sentences, "
-            f"{len(self.quantities)} quantities, {len(self.tables)} tables, "
-            f"data {list(self.data)})"
+    @classmethod
+    def from_text(
+        cls, text: str, data: Mapping[str, Any] | None = None, folder: str | Path | None = None
+    ) -> Self:
+        """Make a problem from its text and data.
+
+        Parameters
+        ----------
+        text
+            Markdown, as it would stand in ``problem.md``.
+        data
+            By file name a path, a text, or a table with ``to_csv`` as a pandas ``DataFrame``,
+            whose index is written where it has a name.
+        folder
+            Where to write both; None for a new temporary folder.
+
+        Raises
+        ------
+        InputError
+            When a name leads out of the folder, or the problem cannot be read.
+        """
+        target = Path(mkdtemp(prefix="problem-")) / "problem" if folder is None else Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for name, content in (data or {}).items():
+            if Path(name).name != name or name == TEXT_FILE:
+                raise InputError("no name of a data file", found=name, expected="as prices.csv")
+            write_atomic(target / name, _content(content))
+        write_atomic(target / TEXT_FILE, text)
+        return cls.load(target)
+
+    def audit(self, seconds: float = 30.0) -> "Audit":
+        """Say whether the text gives enough to be solved, and whether what it gives can hold."""
+        from engiagent.notebook import problems
+
+        return problems.audit_problem(self, seconds=seconds)
+
+    def analyse(
+        self,
+        engine: str = "offline",
+        *,
+        values: Mapping[str, str] | None = None,
+        asking: "Asking | None" = None,
+    ) -> "Blueprint":
+        """Return the blueprint of the problem, with what was not understood in its ``home``.
+
+        Parameters
+        ----------
+        engine
+            ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a language
+            model, ``expert`` takes the reference that lies with a problem of the corpus.
+        values
+            What the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
+        asking
+            Whom ``anthropic`` asks, and how; None for what its cards say.
+
+        Raises
+        ------
+        EngiagentError
+            When nothing could be made of the text, or there is nobody to ask. A run lets a
+            language model repair its answer, this does not; see :meth:`run`.
+        """
+        from engiagent.notebook import problems
+
+        return problems.analyse(self, engine, values, asking)
+
+    def solve(self, engine: str = "offline", **options: Any) -> "Solution":
+        """Analyse and solve in memory; see :meth:`analyse` and ``Blueprint.solve``."""
+        return self.analyse(engine).solve(**options)
+
+    def check(
+        self, schedule: Any, mapping: Mapping[str, str] | None = None, *, exact: bool = False
+    ) -> "Certificate":
+        """Have an external schedule checked against the problem's annotated requirements.
+
+        Parameters
+        ----------
+        schedule
+            A dataset, a ``DataFrame``, a mapping of arrays, or the path of a file.
+        mapping
+            Quantity to column where the columns have names of their own, as
+            ``{"battery.charge": "P_ch"}``.
+        exact
+            Whether to say beside every figure what rational arithmetic makes of it.
+
+        Raises
+        ------
+        InputError
+            When the problem has no annotated requirements, or the schedule cannot be read.
+        """
+        from engiagent.notebook import problems
+
+        return problems.check(self, schedule, mapping, exact=exact)
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        engine: str = "offline",
+        *,
+        values: Mapping[str, str] | None = None,
+        asking: "Asking | None" = None,
+        force: bool = False,
+        progress: bool = True,
+        **options: Any,
+    ) -> "Run":
+        """Take the problem through every stage and keep all of it in a folder.
+
+        A folder that holds a run of the same text is not begun again: a run that ended is opened,
+        and one that was cut goes on where it was, so that a notebook can be run again.
+
+        Parameters
+        ----------
+        out
+            The folder; None for a new one below ``runs/``.
+        engine, values, asking
+            As for :meth:`analyse`; not ``expert``.
+        force
+            Begin again, and replace what the folder holds.
+        progress
+            Show how far it has come.
+        options
+            Limits and settings of the solver, as ``time_limit=60``.
+
+        Raises
+        ------
+        EngiagentError
+            When the folder holds something else, or nobody is there to ask.
+        """
+        from engiagent.notebook import problems
+
+        return problems.run(
+            self, out, engine, values, asking, options, force=force, progress=progress
         )
+
+
+def _content(given: Any) -> str | bytes:
+    """Return what to write into a data file."""
+    if isinstance(given, str) and "\n" in given:
+        return given
+    if isinstance(given, str | Path):
+        try:
+            return Path(given).read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read the data: {error.strerror}", str(given)) from None
+    if hasattr(given, "to_csv"):
+        index = getattr(given, "index", None)
+        named = index is not None and any(name is not None for name in index.names)
+        return str(given.to_csv(index=named, lineterminator="\n"))
+    raise InputError(
+        "this is no data", found=type(given).__name__, expected="a path, a text or a DataFrame"
+    )
 
 
 def _find(path: Path) -> tuple[Path, bool]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.cli.app import app
-from engiagent.explain.audit import Audit, audit_path, audit_problem
+from engiagent.explain.audit import audit_path, audit_problem
 from engiagent.text import Problem, corpus_root
 
 Core = dict[str, Any]
@@ -145,8 +145,3 @@ def test_the_command_ends_with_the_code_of_its_verdict(place: str, code: int) ->
     for slot in ("charge", "discharge"):
         given += ["--set", f"battery.{slot}_efficiency=95 %"]
     assert CliRunner().invoke(app, given).exit_code == 0
-
-
-def test_a_list_of_findings_is_as_bad_as_its_worst() -> None:
-    assert Audit(problem="p").verdict == "complete"
-    assert Audit(problem="p", not_understood=("a",)).verdict == "undecided"

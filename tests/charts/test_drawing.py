@@ -14,15 +14,14 @@ from engiagent.report.charts import (
     Axis,
     Band,
     Bar,
+    Chart,
     Curve,
+    Lanes,
     Panel,
-    Plot,
-    Span,
-    Spans,
-    Tornado,
-    Trace,
     document,
     draw,
+    plot,
+    tornado,
 )
 from engiagent.report.charts.palette import DARK, LIGHT, style
 from engiagent.report.charts.panels import stacked
@@ -47,16 +46,16 @@ def dispatch(periods: int, areas: int = 3) -> Panel:
     return Panel("site", "kW", line, (*curves, limit, price), (band,), "EUR/MWh")
 
 
-def everything() -> list[Panel | Plot | Tornado]:
+def everything() -> list[Chart]:
     return [
         dispatch(24),
-        Plot("front", "emissions [t]", "cost [EUR]", (Trace("a", ((1.0, 5.0), (2.0, 3.0))),)),
-        Tornado("cost", "EUR", 10.0, (Bar("price", 8.0, 13.0), Bar("load", None, 11.0))),
+        plot("front", "emissions [t]", "cost [EUR]", {"a": [(1.0, 5.0), (2.0, 3.0)]}),
+        tornado("cost", "EUR", 10.0, {"price": (8.0, 13.0), "load": (None, 11.0)}),
     ]
 
 
-@pytest.mark.parametrize("chart", everything(), ids=lambda chart: type(chart).__name__)
-def test_a_drawing_has_a_name_and_says_what_it_shows(chart: Panel | Plot | Tornado) -> None:
+@pytest.mark.parametrize("chart", everything(), ids=lambda chart: chart.title)
+def test_a_drawing_has_a_name_and_says_what_it_shows(chart: Chart) -> None:
     root = ElementTree.fromstring(str(draw(chart, "x")))
     title, said = root.find("title"), root.find("desc")
     assert title is not None
@@ -148,29 +147,42 @@ def test_panels_without_a_value_are_drawn_empty() -> None:
     nothing = Curve("x", line.edges, np.full(3, np.nan), "step")
     assert "no values" in draw(Panel("x", "kW", line, (nothing,)), "x")
     assert "<svg" in draw(Panel("x", "kW", line, ()), "x")
-    assert "<svg" in draw(Plot("x", "a", "b", ()), "x")
-    assert "<svg" in draw(Tornado("x", "EUR", 1.0, ()), "x")
+    assert "<svg" in draw(plot("x", "a", "b", {}), "x")
+    assert "<svg" in draw(tornado("x", "EUR", 1.0, {}), "x")
+    assert "0 bars" in draw(Lanes("times", "s", ()), "x")
 
 
-def test_spans_have_a_bar_each_and_one_that_goes_on_reaches_the_end() -> None:
-    spans = (Span("a", 0.0, 6.0), Span("b", 6.0, 2.0, good=False), Span("a", 8.0, None, text="<x>"))
-    text = draw(Spans("times", spans), "t")
-    bars = [
-        {key: float(value) for key, value in re.findall(r'(x|width)="([\d.]+)"', bar)}
-        for bar in re.findall(r"<rect [^>]*>", text)
+def rectangles(text: str) -> list[dict[str, float]]:
+    return [
+        {key: float(value) for key, value in re.findall(r'(x|y|width)="([\d.]+)"', bar)}
+        for bar in re.findall(r'<rect [^>]*class="bar[^>]*>', text)
     ]
-    assert len(bars) == 3
-    scale = bars[0]["width"] / 6.0
-    by_start = sorted(bars, key=lambda bar: bar["x"])
-    assert by_start[1]["x"] == pytest.approx(bars[0]["x"] + 6.0 * scale, abs=0.1)
-    assert by_start[1]["width"] == pytest.approx(2.0 * scale, abs=0.1)
+
+
+def test_lanes_have_a_bar_each_and_one_that_goes_on_reaches_the_end() -> None:
+    bars = (Bar("a", 0.0, 6.0), Bar("b", 6.0, 8.0, good=False), Bar("a", 8.0, None, text="<x>"))
+    text = draw(Lanes("times", "s", bars), "t")
+    found = sorted(rectangles(text), key=lambda bar: bar["x"])
+    scale = found[0]["width"] / 6.0
+    assert [bar["x"] for bar in found[1:]] == pytest.approx(
+        [found[0]["x"] + 6.0 * scale, found[0]["x"] + 8.0 * scale], abs=2.0
+    )
+    assert found[1]["width"] == pytest.approx(2.0 * scale, abs=0.1)
     assert "since 8" in text
     assert "&lt;x&gt;" in text
-    assert "nothing" in draw(Spans("times", ()), "t")
+
+
+def test_bars_of_a_tornado_begin_at_its_base() -> None:
+    drawn = draw(tornado("cost", "EUR", 10.0, {"price": (8.0, 13.0)}), "t")
+    low, high = rectangles(drawn)[2:]  # after those of the legend
+    assert low["x"] + low["width"] == pytest.approx(high["x"], abs=0.1)
+    assert high["width"] == pytest.approx(1.5 * low["width"], rel=0.01)
+    assert low["y"] != high["y"]
 
 
 def test_what_is_not_drawn_is_said() -> None:
-    traces = tuple(Trace(f"case {k}", ((0.0, float(k)), (1.0, 2.0))) for k in range(9))
-    drawn = draw(Plot("cost", "size [kW]", "cost [EUR]", traces), "x")
+    traces = {f"case {k}": [(0.0, float(k)), (1.0, 2.0)] for k in range(9)}
+    drawn = draw(plot("cost", "size [kW]", "cost [EUR]", traces), "x")
     assert drawn.count("3 more are not drawn") == 2  # in the legend and in words
-    assert "not drawn" not in draw(Plot("cost", "size", "cost", traces[:6]), "x")
+    few = plot("cost", "size", "cost", dict(list(traces.items())[:6]))
+    assert "not drawn" not in draw(few, "x")

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 import xarray
 
-from engiagent.blueprint import Blueprint as PlainBlueprint
+from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
-from engiagent.notebook.blueprint import Blueprint
 from engiagent.plant.site import Site
 from engiagent.report.charts import (
+    Bar,
     Chart,
+    Lanes,
     Panel,
-    Span,
-    Spans,
     document,
     draw,
     plan_panels,
@@ -31,7 +30,7 @@ class Drawn:
     """A plan as it is drawn."""
 
     solution: xarray.Dataset | None
-    blueprint: PlainBlueprint | None
+    blueprint: Blueprint | None
     elaboration: Elaboration | None
 
 
@@ -41,7 +40,7 @@ def variable(name: str, index: list[str], unit: str = "kW", **more: Any) -> dict
 
 def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
     """Return a plan whose values are given by variable, by the order of its sets."""
-    blueprint = PlainBlueprint.from_dict(
+    blueprint = Blueprint.from_dict(
         {
             "schema": "engiagent-blueprint/1",
             "kind": "programme",
@@ -237,7 +236,7 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
     buses = dict.fromkeys(("side", "mid", "station"), 0.4)
     site.add("net", "feeder", source="station", buses=buses, lines=lines, minimum_voltage=0.92)
     site.minimise_cost({"grid": 0.3})
-    panels = Blueprint.of(site.blueprint()).solve().panels
+    panels = site.blueprint().solve().panels
     profile = next(panel for panel in panels if "along the feeder" in panel.title)
     assert profile.axis.labels == ("station", "mid", "side")
     assert profile.unit == "p.u."
@@ -269,12 +268,13 @@ ROUTES: list[dict[str, Any]] = [
 
 def test_the_turns_of_a_run_are_told_in_order() -> None:
     chart = route_chart(ROUTES)
-    assert [turn.agent for turn in chart.turns] == ["analyzer", "modeler", "analyzer"]
-    assert [turn.good for turn in chart.turns] == [True, False, False]
+    assert [bar.lane for bar in chart.bars] == ["analyzer", "modeler", "analyzer"]
+    assert [bar.good for bar in chart.bars] == [True, False, False]
+    assert [chart.series[bar.series] for bar in chart.bars][1:] == ["main way", "taxonomy"]
     drawn = draw(chart, "x")
     assert "2 &lt;findings&gt;" in drawn
-    assert "3 turns: 1. analyzer" in drawn
-    assert "no turns" in draw(route_chart([]), "y")
+    assert "3 bars: analyzer" in drawn
+    assert "0 bars" in draw(route_chart([]), "y")
 
 
 def test_plotly_gets_the_same_series_and_units() -> None:
@@ -282,11 +282,11 @@ def test_plotly_gets_the_same_series_and_units() -> None:
         *plan_panels(dispatch()),
         *plan_panels(feeder())[:1],
         route_chart(ROUTES),
-        Spans("times", (Span("a", 0.0, 2.0), Span("b", 2.0, None, text="goes on"))),
+        Lanes("times", "s", (Bar("a", 0.0, 2.0), Bar("b", 2.0, None, text="goes on"))),
     ]
     figure = plotly_figure(charts)
     names = {trace.name for trace in figure.data}
-    assert {"P[oil]", "P[gas]", "grid.export", "price", "lowest", "turns"} <= names
+    assert {"P[oil]", "P[gas]", "grid.export", "price", "lowest", "taxonomy"} <= names
     steps = next(trace for trace in figure.data if trace.name == "price")
     assert steps.line.shape == "hv"
     assert list(steps.y) == [50.0, 60.0, 40.0, 40.0]

@@ -1,5 +1,6 @@
 """Clashes and proposals, each looked at again by another solver."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.explain import Explanation, explain
 from engiagent.explain.explanation import Proposal
 from engiagent.explain.relaxed import without_gaps
+from engiagent.explain.text import lines_of
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.elastic import demands_of
 from engiagent.formulations.expansion import expand
@@ -202,12 +204,15 @@ def test_what_only_laws_forbid_is_said_to_be_a_wrong_number() -> None:
     assert not any(change.name == "M" for p in found.proposals for change in p.changes)
 
 
-def test_an_explanation_is_plain_json(explained: dict[str, Explanation]) -> None:
-    import json
-
+def test_an_explanation_is_plain_json_and_read_back_as_it_was(
+    explained: dict[str, Explanation],
+) -> None:
     for found in explained.values():
-        text = json.dumps(found.to_dict(), allow_nan=False)
-        assert json.loads(text)["schema"] == "engiagent-explanation/1"
+        stored = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert stored["schema"] == "engiagent-explanation/1"
+        again = Explanation.from_dict(stored)
+        assert again.to_dict() == found.to_dict()
+        assert list(lines_of(again)) == list(lines_of(found))
 
 
 def test_a_long_horizon_is_narrowed_to_the_hours_that_clash() -> None:

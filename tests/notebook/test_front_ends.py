@@ -12,53 +12,21 @@ from xml.etree import ElementTree
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
-from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.magics import Reading, read_cell
-from engiagent.notebook.problem import Problem
 from engiagent.notebook.progress import Shown
 from engiagent.solvers.result import Progress
-from engiagent.text import Problem as PlainProblem
-from engiagent.text import corpus_root
+from engiagent.text import Problem, corpus_root
 
 # What JupyterLab leaves of the output of a notebook that is not trusted, as far as it is used here
 # (its sanitizer.ts, November 2026): neither svg nor style nor script nor math.
-ALLOWED = {
-    "b": (),
-    "br": (),
-    "caption": (),
-    "details": (),
-    "div": (),
-    "img": ("alt", "src", "width"),
-    "li": (),
-    "p": (),
-    "pre": (),
-    "small": (),
-    "span": (),
-    "summary": (),
-    "table": (),
-    "tbody": (),
-    "td": (),
-    "th": ("scope",),
-    "thead": (),
-    "tr": (),
-    "ul": (),
-}
-STYLES = {
-    "border",
-    "border-radius",
-    "color",
-    "cursor",
-    "font-size",
-    "font-weight",
-    "margin",
-    "max-width",
-    "opacity",
-    "padding",
-    "padding-left",
-    "text-align",
-    "white-space",
-}
+PLAIN = "b br caption details div li p pre small span summary table tbody td thead tr ul"
+ALLOWED = {**dict.fromkeys(PLAIN.split(), ()), "img": ("alt", "src", "width"), "th": ("scope",)}
+STYLES = (
+    "border, border-radius, color, cursor, font-size, font-weight, margin, max-width, opacity, "
+    "padding, padding-left, text-align, white-space"
+)
 VOID = {"img", "br"}
 
 
@@ -79,7 +47,9 @@ class Sanitiser(HTMLParser):
         for name, value in attrs:
             if name == "style":
                 styles = [part.partition(":") for part in (value or "").split(";")]
-                self.taken += [n.strip() for n, _, _ in styles if n.strip() not in STYLES]
+                self.taken += [
+                    n.strip() for n, _, _ in styles if n.strip() not in (*STYLES.split(", "), "")
+                ]
                 self.taken += [v for _, _, v in styles if "(" in v]  # no var(), no url()
             elif name not in ALLOWED.get(tag, ()):
                 self.taken.append(f"{tag} {name}")
@@ -271,11 +241,6 @@ def test_a_cancelled_task_stops_the_solver() -> None:
     assert asyncio.run(cancelled()) < 10.0
 
 
-def test_an_option_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="solve has no 'speed_limit'"):
-        hard(10).solve(speed_limit=3)
-
-
 # --- the magic ---------------------------------------------------------------------------------
 
 
@@ -303,10 +268,6 @@ def test_the_magic_binds_its_name_in_the_notebook() -> None:
         shell.run_line_magic("load_ext", "engiagent")
         magic("problem", f"day --no-audit --data '{DATA}'", cell())
         assert isinstance(shell.user_ns["day"], Reading)
-        bare = PlainProblem.load(DATA)
-        formatter: Any = shell.display_formatter
-        bundle, _ = formatter.format(bare)
-        assert "Kaltenbach" in bundle["text/html"]
     finally:
         InteractiveShell.clear_instance()
 

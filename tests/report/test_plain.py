@@ -117,7 +117,7 @@ def test_a_violated_plan_is_not_to_be_used(make_run: MakeRun, certificate: Any) 
     folder = make_run(certificate=proof)
     assert answer(folder, "What to do").text.startswith("Do not use this plan")
     safe = answer(folder, "Is it safe?")
-    assert (safe.text, safe.tone) == ("No: 1 demand is broken.", "bad")
+    assert (safe.text, safe.tone) == ("No: 1 requirement is broken.", "bad")
     assert safe.details == ("“at most 50 kW” is broken by 1.5\u00a0kW at 2025-03-30 03:00",)
     assert "it is not to be used" in render_report(folder)
 
@@ -196,4 +196,4 @@ def test_whose_demands_were_checked_is_said(make_run: MakeRun, certificate: Any)
     proof = certificate()
     proof["levels"]["algebra"]["source"] = "blueprint"
     said = answer(make_run(certificate=proof), "Why believe it?").details
-    assert any("a demand that the model forgot would be missed" in line for line in said)
+    assert any("one that the model forgot would be missed" in line for line in said)

@@ -44,7 +44,7 @@ def test_the_way_through_the_agents_is_drawn_where_there_is_one() -> None:
     names = ["analyzer", "modeler", "analyzer", "modeler", "solver"]
     found = story([route(k, name) for k, name in enumerate(names)])
     assert found.way is not None
-    assert [turn.agent for turn in found.way.turns] == names
+    assert [bar.lane for bar in found.way.bars] == names
     assert story([route(1, "analyzer")]).way is None
 
 
@@ -59,9 +59,9 @@ def test_times_are_those_of_turns_and_of_stages_outside_them() -> None:
     ]
     times = story(lines).times
     assert times is not None
-    assert [(s.lane, s.start, s.length, s.good) for s in times.spans] == [
+    assert [(bar.lane, bar.start, bar.stop, bar.good) for bar in times.bars] == [
         ("(load)", 0.0, 1.0, True),
-        ("analyzer", 1.0, 2.0, False),
+        ("analyzer", 1.0, 3.0, False),
         ("(report)", 4.0, None, False),
     ]
 

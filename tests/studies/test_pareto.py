@@ -11,11 +11,9 @@ from click.testing import CliRunner
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.study.checkpoint import NAME
+from engiagent.study import Pareto, Setting, Study, run_study
 from engiagent.study.fronts import parse_goal
-from engiagent.study.live import Setting
-from engiagent.study.outcome import Outcome
-from engiagent.study.pareto import METHODS, Method, run_pareto
+from engiagent.study.pareto import METHODS, Method
 from tests.studies.test_study import storage
 
 Json = dict[str, Any]
@@ -65,7 +63,7 @@ def plant(whole: bool = False) -> Blueprint:
     )
 
 
-def front(outcome: Outcome) -> list[tuple[float, ...]]:
+def front(outcome: Study) -> list[tuple[float, ...]]:
     return sorted(tuple(r["goals"].values()) for r in outcome.rows if r.get("efficient"))
 
 
@@ -79,7 +77,7 @@ def best_cost(dirt: float) -> float:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_point_is_on_the_front(method: Method) -> None:
-    found = run_pareto(plant(), [DIRTY], HERE, method=method, points=7)
+    found = run_study(Pareto((DIRTY,), method, 7), plant(), HERE)
     points = front(found)
     assert points[0] == pytest.approx((14, 38), abs=1e-6)
     assert points[-1] == pytest.approx((32, 8), abs=1e-6)
@@ -88,24 +86,24 @@ def test_every_point_is_on_the_front(method: Method) -> None:
 
 
 def test_exact_finds_every_corner_and_nothing_between() -> None:
-    points = front(run_pareto(plant(), [DIRTY], HERE, method="exact"))
+    points = front(run_study(Pareto((DIRTY,), "exact"), plant(), HERE))
     dirt = np.linspace(8, 38, 301)
     straight = np.interp(dirt, [p[1] for p in points[::-1]], [p[0] for p in points[::-1]])
     assert straight == pytest.approx([best_cost(d) for d in dirt], abs=1e-6)
 
 
 def test_whole_numbers_have_fronts_too() -> None:
-    points = front(run_pareto(plant(whole=True), [DIRTY], HERE, points=6))
+    points = front(run_study(Pareto((DIRTY,), points=6), plant(whole=True), HERE))
     assert len(points) >= 4
     assert all(value == round(value) for point in points for value in np.round(point, 6))
     with pytest.raises(InputError, match="exact corners"):
-        run_pareto(plant(whole=True), [DIRTY], HERE, method="exact")
+        run_study(Pareto((DIRTY,), "exact"), plant(whole=True), HERE)
 
 
 @pytest.mark.parametrize("method", ["epsilon", "weighted", "lexicographic"])
 def test_of_three_goals_no_point_is_worse_in_all(method: Method) -> None:
     loud = parse_goal("loudness=min:loud")
-    points = front(run_pareto(plant(), [DIRTY, loud], HERE, method=method, points=4))
+    points = front(run_study(Pareto((DIRTY, loud), method, 4), plant(), HERE))
     assert len(points) >= 3
     for one in points:
         assert not any(
@@ -115,27 +113,14 @@ def test_of_three_goals_no_point_is_worse_in_all(method: Method) -> None:
 
 def test_a_goal_that_is_maximised_goes_the_other_way() -> None:
     clean = parse_goal("clean=max:x['c']")
-    points = front(run_pareto(plant(), [clean], HERE, points=4))
+    points = front(run_study(Pareto((clean,), points=4), plant(), HERE))
     assert points[0] == pytest.approx((14, 0), abs=1e-6)
     assert points[-1] == pytest.approx((4 * 1 + 6 * 4, 6), abs=1e-6)
 
 
 def test_goals_that_agree_are_one_point() -> None:
     same = parse_goal("twice=min:2*sum(price[u]*x[u] for u in U)")
-    assert len(front(run_pareto(plant(), [same], HERE, points=4))) == 1
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_cut_off_anywhere_it_ends_with_the_same_bytes(method: Method, tmp_path: Path) -> None:
-    whole = run_pareto(plant(), [DIRTY], HERE, tmp_path / "w", method=method, points=5).to_json()
-    content = (tmp_path / "w" / NAME).read_bytes()
-    lines = content.splitlines(keepends=True)
-    for count in {1, 2, len(lines) // 2, len(lines) - 1}:
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        (folder / NAME).write_bytes(b"".join(lines[:count]) + b'{"key": "ep')
-        again = run_pareto(plant(), [DIRTY], HERE, folder, method=method, points=5)
-        assert again.to_json() == whole
+    assert len(front(run_study(Pareto((same,), points=4), plant(), HERE))) == 1
 
 
 def test_without_a_plan_the_study_says_so() -> None:
@@ -143,7 +128,7 @@ def test_without_a_plan_the_study_says_so() -> None:
     document["core_model_elements"]["constraints"][0]["expression"] = (
         "sum(x[u] for u in U) >= 100[kWh]"
     )
-    found = run_pareto(Blueprint.from_dict(document), [DIRTY], HERE)
+    found = run_study(Pareto((DIRTY,)), Blueprint.from_dict(document), HERE)
     assert [row["status"] for row in found.rows] == ["infeasible"]
 
 
@@ -155,11 +140,11 @@ def test_what_is_no_goal_is_refused(text: str) -> None:
 
 def test_one_goal_two_of_a_name_and_curved_ones_are_refused() -> None:
     with pytest.raises(InputError, match="two or 3"):
-        run_pareto(plant(), [], HERE)
+        run_study(Pareto(()), plant(), HERE)
     with pytest.raises(InputError, match="one name"):
-        run_pareto(plant(), [parse_goal("cost=min:dirty")], HERE)
+        run_study(Pareto((parse_goal("cost=min:dirty"),)), plant(), HERE)
     with pytest.raises(EngiagentError):
-        run_pareto(plant(), [parse_goal("q=min:sum(x[u]**2 for u in U)")], HERE)
+        run_study(Pareto((parse_goal("q=min:sum(x[u]**2 for u in U)"),)), plant(), HERE)
 
 
 def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
@@ -172,14 +157,10 @@ def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
         file,
         "--goal",
         goal,
-        "--points",
-        3,
-        "--certify",
-        "--out",
+        *["--points", "3", "--certify", "--json", "--out"],
         out,
-        "--json",
     ]
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = CliRunner().invoke(app, [str(word) for word in (*words, "--out", out)])
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     assert {row["verdict"] for row in rows} <= {"certified", "feasible"}

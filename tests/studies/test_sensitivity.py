@@ -10,10 +10,9 @@ from click.testing import CliRunner
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.study.checkpoint import NAME
-from engiagent.study.live import Setting
-from engiagent.study.outcome import Outcome
-from engiagent.study.sensitivity import Factor, declared_factors, every_parameter, run_sensitivity
+from engiagent.study import Sensitivity, Setting, Study, run_study
+from engiagent.study.sensitivity import declared_factors, every_parameter
+from engiagent.study.variation import Variation, parse_factor
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
 
@@ -21,7 +20,7 @@ Json = dict[str, Any]
 HERE = Setting(isolate=False)
 
 
-def ends(outcome: Outcome, factor: str) -> dict[str, Json]:
+def ends(outcome: Study, factor: str) -> dict[str, Json]:
     return {r["at"]["end"]: r for r in outcome.rows if r["at"]["factor"] == factor}
 
 
@@ -32,7 +31,9 @@ def declaring(*factors: Json) -> Blueprint:
 
 
 def test_each_end_is_what_a_fresh_solve_gives() -> None:
-    found = run_sensitivity(storage(), [Factor("E"), Factor.parse("gamma=0..2")], HERE, width=0.2)
+    found = run_study(
+        Sensitivity((Variation("E"), parse_factor("gamma=0..2")), 0.2), storage(), HERE
+    )
     plain = best(storage())
     assert found.rows[0]["objective"] == pytest.approx(plain)
     for end, value in (("low", 24), ("high", 36)):
@@ -42,7 +43,7 @@ def test_each_end_is_what_a_fresh_solve_gives() -> None:
 
 
 def test_slopes_are_exact_where_there_is_no_kink() -> None:
-    found = run_sensitivity(storage(), [Factor("gamma"), Factor.parse("E=29..31")], HERE)
+    found = run_study(Sensitivity((Variation("gamma"), parse_factor("E=29..31"))), storage(), HERE)
     gamma, room = ends(found, "gamma")["slope"], ends(found, "E")["slope"]
     assert gamma["reason"].startswith("exact")
     assert gamma["values"]["slope"] == pytest.approx(best(storage()))  # the objective is gamma's
@@ -58,7 +59,9 @@ def test_a_kink_is_said_to_be_one() -> None:
     core = document["core_model_elements"]
     core["parameters"].append({"name": "demand", "value": 12, "unit": "kWh"})
     core["constraints"][0]["expression"] = "sum(x[u] for u in U) >= demand"
-    found = run_sensitivity(Blueprint.from_dict(document), [Factor.parse("demand=10..14")], HERE)
+    found = run_study(
+        Sensitivity((parse_factor("demand=10..14"),)), Blueprint.from_dict(document), HERE
+    )
     slope = ends(found, "demand")["slope"]
     assert slope["reason"].startswith("at a kink")
     assert slope["values"]["slope below"] == pytest.approx(2)
@@ -67,7 +70,7 @@ def test_a_kink_is_said_to_be_one() -> None:
 
 
 def test_whole_numbers_have_ends_and_no_slope() -> None:
-    found = run_sensitivity(plant(whole=True), [Factor("price")], HERE)
+    found = run_study(Sensitivity((Variation("price"),)), plant(whole=True), HERE)
     assert ends(found, "price")["high"]["objective"] == pytest.approx(1.1 * 14)
     assert "no slope" in ends(found, "price")["slope"]["reason"]
 
@@ -82,32 +85,19 @@ def test_declared_factors_are_read_and_odd_ones_named() -> None:
     )
     factors, notes = declared_factors(blueprint)
     assert [f.name for f in factors] == ["E", "price", "gamma"]
-    assert factors[0].variation is not None
-    assert factors[0].variation.values == (20, 40)
-    assert factors[1].variation is not None
-    assert factors[1].variation.values == pytest.approx((0.8, 1.2))
+    assert factors[0].values == (20, 40)
+    assert factors[1].values == pytest.approx((0.8, 1.2))
     assert len(notes) == 2
     assert {f.name for f in every_parameter(blueprint)} == {"price", "E", "gamma"}
 
 
-def test_nothing_to_move_and_one_thing_twice_are_refused() -> None:
-    with pytest.raises(InputError, match="no factor"):
-        run_sensitivity(storage(), [], HERE)
+def test_without_a_factor_all_parameters_are_moved_and_one_twice_is_refused() -> None:
+    found = run_study(Sensitivity(), storage(), HERE)
+    assert any("all parameters are moved" in note for note in found.notes)
     with pytest.raises(InputError, match="twice"):
-        run_sensitivity(storage(), [Factor("E"), Factor("E")], HERE)
+        run_study(Sensitivity((Variation("E"), Variation("E"))), storage(), HERE)
     with pytest.raises(InputError, match="two ends"):
-        Factor.parse("E=1,2,3")
-
-
-def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    factors = [Factor("E"), Factor("price"), Factor("gamma")]
-    whole = run_sensitivity(storage(), factors, HERE, tmp_path / "whole").to_json()
-    lines = (tmp_path / "whole" / NAME).read_bytes().splitlines(keepends=True)
-    for count in range(1, len(lines)):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        (folder / NAME).write_bytes(b"".join(lines[:count]))
-        assert run_sensitivity(storage(), factors, HERE, folder).to_json() == whole
+        parse_factor("E=1,2,3")
 
 
 def test_the_command_moves_what_the_blueprint_names(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,7 @@ from engiagent.cli.app import app
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.solving import solve
-from engiagent.study.cases import run_cases
-from engiagent.study.checkpoint import NAME
-from engiagent.study.live import Setting
-from engiagent.study.outcome import Outcome
+from engiagent.study import Cases, Setting, Study, run_study
 
 Json = dict[str, Any]
 PRICES = [80, 20, -5, 60]
@@ -75,7 +73,7 @@ def storage(report: Json | None = None, **core: Any) -> Blueprint:
     )
 
 
-def of(study: Outcome, name: str) -> list[Json]:
+def of(study: Study, name: str) -> list[Json]:
     """Return the rows of a case or of a sweep."""
     return [row for row in study.rows if name == (row["at"].get("sweep") or row["at"]["case"])]
 
@@ -126,11 +124,11 @@ REPORT: Json = {
 
 
 @pytest.fixture(scope="module")
-def study() -> Outcome:
-    return run_cases(storage(REPORT), HERE)
+def study() -> Study:
+    return run_study(Cases(), storage(REPORT), HERE)
 
 
-def test_each_point_is_the_model_solved_alone(study: Outcome) -> None:
+def test_each_point_is_the_model_solved_alone(study: Study) -> None:
     sizes = [p["objective"] for p in of(study, "size")]
     assert sizes == pytest.approx([best(with_value("E", e)) for e in (0, 10, 30, 60)])
     weights = [p["objective"] for p in of(study, "weight")]
@@ -141,7 +139,7 @@ def test_each_point_is_the_model_solved_alone(study: Outcome) -> None:
     assert [p["status"] for p in study.rows] == ["optimal"] * len(study.rows)
 
 
-def test_a_case_and_a_sweep_of_the_same_value_agree(study: Outcome) -> None:
+def test_a_case_and_a_sweep_of_the_same_value_agree(study: Study) -> None:
     (case,), sweep = of(study, "without_storage"), of(study, "size")[0]
     assert case["objective"] == pytest.approx(sweep["objective"])
     assert case["values"]["dual(cycles)"] == pytest.approx(
@@ -149,7 +147,7 @@ def test_a_case_and_a_sweep_of_the_same_value_agree(study: Outcome) -> None:
     )
 
 
-def test_a_dual_is_the_slope_of_the_objective(study: Outcome) -> None:
+def test_a_dual_is_the_slope_of_the_objective(study: Study) -> None:
     """With its unit and sign: EUR per kWh of right-hand side, in the sense of the objective."""
     (base,) = of(study, "base")
     document = storage().to_dict()
@@ -163,7 +161,7 @@ def test_a_dual_is_the_slope_of_the_objective(study: Outcome) -> None:
     assert any("right-hand side" in note for note in study.notes)
 
 
-def test_what_a_case_does_not_have_is_left_out_and_said(study: Outcome) -> None:
+def test_what_a_case_does_not_have_is_left_out_and_said(study: Study) -> None:
     (case,) = of(study, "no_limit")
     assert case["absent"] == ["cycles"]
     assert case["objective"] is not None
@@ -172,7 +170,7 @@ def test_what_a_case_does_not_have_is_left_out_and_said(study: Outcome) -> None:
     assert "dual(cycles) [EUR/kWh]" not in row
 
 
-def test_tables_are_tidy_and_survive_csv_and_json(study: Outcome, tmp_path: Path) -> None:
+def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) -> None:
     files = study.write(tmp_path)
     assert [f.name for f in files] == ["cases.csv", "values.csv", "cases.json"]
     wide = pd.read_csv(files[0])
@@ -187,30 +185,16 @@ def test_tables_are_tidy_and_survive_csv_and_json(study: Outcome, tmp_path: Path
     assert len(data["rows"]) == len(study.rows)
 
 
-def test_cut_off_it_goes_on_with_the_same_bytes(study: Outcome, tmp_path: Path) -> None:
-    run_cases(storage(REPORT), HERE, tmp_path)
-    lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
-    for end in (2, 5, 9):
-        (tmp_path / NAME).write_bytes(b"".join(lines[:end]))
-        assert run_cases(storage(REPORT), HERE, tmp_path).to_json() == study.to_json()
-        assert (tmp_path / NAME).read_bytes() == b"".join(lines)
-
-
 def test_cases_and_values_are_certified_each_against_its_own_numbers() -> None:
     report = REPORT | {"sweeps": REPORT["sweeps"][:1]}
-    found = run_cases(storage(report), Setting(isolate=False, certify=True))
+    found = run_study(Cases(), storage(report), Setting(isolate=False, certify=True))
     assert [row["verdict"] for row in found.rows] == ["certified"] * 7
-
-
-def test_without_a_report_the_base_is_solved_alone() -> None:
-    (point,) = run_cases(storage(), HERE).rows
-    assert (point["at"], point["objective"]) == ({"case": "base"}, pytest.approx(best(storage())))
 
 
 def test_an_infeasible_value_is_a_result() -> None:
     least = [{"constraint_id": "C", "expression": "charge[first(T)] >= E/1[h]"}]
     report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10, 70, 20]}]}
-    found = run_cases(storage(report, constraints=least, expressions=[]), HERE)
+    found = run_study(Cases(), storage(report, constraints=least, expressions=[]), HERE)
     assert [p["status"] for p in of(found, "s")] == ["optimal", "infeasible", "optimal"]
 
 
@@ -224,7 +208,7 @@ def test_a_sweep_over_structure_compiles_anew() -> None:
         }
     ]
     report = {"sweeps": [{"name": "s", "parameter": "gamma", "values": [0.5, 1, 9]}]}
-    found = run_cases(storage(report, constraints=rows, expressions=[]), HERE)
+    found = run_study(Cases(), storage(report, constraints=rows, expressions=[]), HERE)
     # At -5, and at 20 as well, no energy is bought; 50 kWh are sold wherever that pays.
     sold = 0.05 * (80 + 20 + 60)
     expected = [0.5 * sold, 1.0 * sold, 9.0 * sold]
@@ -249,7 +233,7 @@ def test_a_front_is_a_table() -> None:
             },
         ],
     }
-    found = run_cases(storage({}, objective_function=goals), HERE, points=5)
+    found = run_study(Cases(5), storage({}, objective_function=goals), HERE)
     assert [p["at"]["front"] for p in found.rows] == [0, 1, 2, 3, 4]
     profit = [p["values"]["profit"] for p in found.rows]
     use = [p["values"]["use"] for p in found.rows]
@@ -258,21 +242,10 @@ def test_a_front_is_a_table() -> None:
     assert profit[0] == pytest.approx(best(storage()))
 
 
-def test_a_robust_model_is_swept_too() -> None:
-    report = {"sweeps": [{"name": "size", "parameter": "E", "values": [10, 30]}]}
-    document = storage(report).to_dict()
-    price = document["core_model_elements"]["parameters"][0]
-    price["uncertain"] = {"deviation": 10, "set": "budget", "budget": 1}
-    found = run_cases(Blueprint.from_dict(document), HERE)
-    (base,), (small, same) = of(found, "base"), of(found, "size")
-    assert base["objective"] == pytest.approx(same["objective"])
-    assert small["objective"] < same["objective"] < best(storage())
-
-
 def test_parts_of_a_chain_have_their_own_duals() -> None:
     text = "charge[first(T)] <= discharge[first(T)] <= E/1[h]"
     chain = [{"constraint_id": "C", "expression": text}]
-    found = run_cases(storage({"duals": ["C"]}, constraints=chain, expressions=[]), HERE)
+    found = run_study(Cases(), storage({"duals": ["C"]}, constraints=chain, expressions=[]), HERE)
     assert set(found.rows[0]["values"]) == {"dual(C__1)", "dual(C__2)"}
 
 
@@ -337,7 +310,7 @@ def test_what_is_wrong_in_a_report_is_located(report: Json, code: str, path: str
     found = analyse(storage(report)).errors
     assert [(d.code, d.path) for d in found] == [(code, f"core_model_elements.report.{path}")]
     with pytest.raises(BlueprintError, match=code):
-        run_cases(storage(report), HERE)
+        run_study(Cases(), storage(report), HERE)
 
 
 def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> None:
@@ -345,7 +318,7 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
     broken = storage({"cases": [{"name": "c", "patch": patch}]})
     seen: list[Any] = []
     with pytest.raises(BlueprintError) as refused:
-        run_cases(broken, HERE, on_point=lambda *found: seen.append(found))
+        run_study(Cases(), broken, replace(HERE, on_point=lambda *found: seen.append(found)))
     (path,) = {d.path for d in refused.value.diagnostics}
     assert path == "core_model_elements.report.cases[0].patch"
     assert "gamma" in str(refused.value)
@@ -414,7 +387,7 @@ def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> 
         constraints=[],
         expressions=[{"name": "twice", "index": ["t in T"], "expression": "2*mains_import[t]"}],
     )
-    found = run_cases(core, HERE)
+    found = run_study(Cases(), core, HERE)
     (base,), (bare,) = of(found, "base"), of(found, "bare")
     assert bare["objective"] == pytest.approx(0.01 * sum(PRICES))
     assert base["objective"] < bare["objective"]
@@ -426,7 +399,7 @@ def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> 
 def test_definitions_have_no_study() -> None:
     document = storage().to_dict() | {"kind": "definitions"}
     with pytest.raises(EngiagentError, match="programme"):
-        run_cases(Blueprint.from_dict(document))
+        run_study(Cases(), Blueprint.from_dict(document))
 
 
 def test_the_command_tells_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:

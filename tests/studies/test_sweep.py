@@ -1,6 +1,7 @@
 """Sweeps against fresh compilations, cut off at every place, from Python and the command line."""
 
 import json
+import shlex
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,14 +15,11 @@ from hypothesis import strategies as st
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations.compile import Compiler, compile_blueprint
+from engiagent.formulations.compile import Compiler
 from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solving import solve
+from engiagent.study import Setting, Study, Sweep, run_study
 from engiagent.study.checkpoint import NAME
-from engiagent.study.live import CHAIN, Setting
-from engiagent.study.outcome import Outcome
-from engiagent.study.sweep import SweepRequest, run_sweep
 from engiagent.study.variation import Variation, points_of
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
@@ -30,11 +28,11 @@ PROBLEMS = Path(__file__).parents[2] / "problems"
 HERE = Setting(isolate=False)
 
 
-def request(*texts: str, **more: Any) -> SweepRequest:
-    return SweepRequest(tuple(map(Variation.parse, texts)), **more)
+def request(*texts: str, **more: Any) -> Sweep:
+    return Sweep(tuple(map(Variation.parse, texts)), **more)
 
 
-def objectives(outcome: Outcome) -> list[float]:
+def objectives(outcome: Study) -> list[float]:
     return [row["objective"] for row in outcome.rows]
 
 
@@ -100,13 +98,13 @@ def test_a_grid_has_every_combination_the_last_name_fastest() -> None:
 
 
 def test_every_point_is_what_a_fresh_compilation_gives() -> None:
-    found = run_sweep(storage(), request("E=10..60:6", "gamma=0.5,2"), HERE)
+    found = run_study(request("E=10..60:6", "gamma=0.5,2"), storage(), HERE)
     expected = [best(with_value("E", e)) * g for e in (10, 20, 30, 40, 50, 60) for g in (0.5, 2)]
     assert objectives(found) == pytest.approx(expected, abs=1e-9)
 
 
 def test_units_and_factors_reach_every_element() -> None:
-    found = run_sweep(storage(), request("E=0.02,0.03[MWh]", "price=*1,3"), HERE)
+    found = run_study(request("E=0.02,0.03[MWh]", "price=*1,3"), storage(), HERE)
     twenty, thirty = best(with_value("E", 20)), best(with_value("E", 30))
     assert objectives(found) == pytest.approx([twenty, 3 * twenty, thirty, 3 * thirty])
 
@@ -120,19 +118,11 @@ def test_a_sweep_compiles_once_however_many_points_it_has(monkeypatch: pytest.Mo
         plain(self, *args, **kwargs)
 
     monkeypatch.setattr(Compiler, "__init__", counted)
-    few = run_sweep(storage(), request("E=10..60:2"), HERE)
+    few = run_study(request("E=10..60:2"), storage(), HERE)
     first = len(compiled)
-    many = run_sweep(storage(), request("E=10..60:41"), HERE)
+    many = run_study(request("E=10..60:41"), storage(), HERE)
     assert len(compiled) - first == first <= 3  # recompiling would make it 41
     assert (len(few.rows), len(many.rows)) == (2, 41)
-
-
-def test_a_value_that_makes_no_plan_is_a_result_and_the_next_one_goes_on() -> None:
-    floor = {"constraint_id": "floor", "expression": "E >= 20[kWh]"}
-    core = storage().to_dict()["core_model_elements"]
-    model = storage(constraints=[*core["constraints"], floor])
-    found = run_sweep(model, request("E=30,10,40"), HERE)
-    assert [row["status"] for row in found.rows] == ["optimal", "infeasible", "optimal"]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +137,7 @@ def test_a_value_that_makes_no_plan_is_a_result_and_the_next_one_goes_on() -> No
 )
 def test_a_name_that_leads_nowhere_is_refused(name: str, said: str) -> None:
     with pytest.raises(EngiagentError, match=said):
-        run_sweep(storage(), request(f"{name}=1,2"), HERE)
+        run_study(request(f"{name}=1,2"), storage(), HERE)
 
 
 @pytest.mark.parametrize(
@@ -161,18 +151,10 @@ def test_a_name_that_leads_nowhere_is_refused(name: str, said: str) -> None:
 def test_risk_budgets_and_slots_are_swept(problem: str, text: str, rises: bool) -> None:
     folder = PROBLEMS / problem
     blueprint = Blueprint.load(folder / "expert/blueprint.json")
-    found = objectives(run_sweep(blueprint, request(text), Setting(folder, isolate=False)))
+    found = objectives(run_study(request(text), blueprint, Setting(folder, isolate=False)))
     # More caution never earns more; more room never earns less.
     assert found == sorted(found, reverse=not rises)
     assert len(set(found)) == 3
-
-
-def test_a_point_inside_is_the_blueprint_itself() -> None:
-    folder = PROBLEMS / "battery/solar_commitment_cvar"
-    blueprint = Blueprint.load(folder / "expert/blueprint.json")
-    plain = solve(compile_blueprint(blueprint, folder), isolate=False).objective
-    found = run_sweep(blueprint, request("risk.alpha=0.6"), Setting(folder, isolate=False))
-    assert objectives(found) == pytest.approx([plain])
 
 
 # --- certificates --------------------------------------------------------------------------------
@@ -180,27 +162,12 @@ def test_a_point_inside_is_the_blueprint_itself() -> None:
 
 def test_each_plan_is_certified_against_its_own_numbers() -> None:
     setting = Setting(isolate=False, certify=True)
-    found = run_sweep(storage(), request("E=20,30", "price=*1,2"), setting)
+    found = run_study(request("E=20,30", "price=*1,2"), storage(), setting)
     assert [row["verdict"] for row in found.rows] == ["certified"] * 4
     assert any("certified against the blueprint" in note for note in found.notes)
 
 
 # --- cut off and started again -----------------------------------------------------------------
-
-
-def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    asked = request("E=5..60:20")
-    whole = run_sweep(storage(), asked, HERE, tmp_path / "whole").to_json()
-    content = (tmp_path / "whole" / NAME).read_bytes()
-    lines = content.splitlines(keepends=True)
-    assert len(lines) == 21 > CHAIN
-    ends = [sum(map(len, lines[:k])) for k in (1, 2, 9, 17, 18, 20)]
-    for number, end in enumerate([*ends, ends[2] + 17, ends[4] - 1]):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / NAME).write_bytes(content[:end])
-        assert run_sweep(storage(), asked, HERE, folder).to_json() == whole
-        assert (folder / NAME).read_bytes() == content
 
 
 @dataclass(frozen=True)
@@ -218,11 +185,14 @@ class Stopped(Setting):
 
 def test_a_point_that_was_interrupted_is_solved_again(tmp_path: Path) -> None:
     asked = request("price=*1,2,3,4")
-    whole = run_sweep(plant(whole=True), asked, HERE)
+    whole = run_study(asked, plant(whole=True), HERE)
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(plant(whole=True), asked, Stopped(isolate=False), tmp_path)
+        run_study(asked, plant(whole=True), Stopped(isolate=False, out=tmp_path))
     assert (tmp_path / NAME).read_bytes().count(b"\n") == 3
-    assert run_sweep(plant(whole=True), asked, HERE, tmp_path).to_json() == whole.to_json()
+    assert (
+        run_study(asked, plant(whole=True), replace(HERE, out=tmp_path)).to_json()
+        == whole.to_json()
+    )
 
 
 def test_what_is_done_is_not_solved_again(tmp_path: Path) -> None:
@@ -232,52 +202,45 @@ def test_what_is_done_is_not_solved_again(tmp_path: Path) -> None:
         done.append(point)
 
     asked = request("E=5..60:20")
-    run_sweep(storage(), asked, HERE, tmp_path, on_point=told)
+    run_study(asked, storage(), replace(HERE, out=tmp_path, on_point=told))
     assert done == list(range(1, 21))
-    run_sweep(storage(), asked, HERE, tmp_path, on_point=told)
+    run_study(asked, storage(), replace(HERE, out=tmp_path, on_point=told))
     assert len(done) == 20
 
 
 def test_a_folder_of_another_study_is_refused_unless_forced(tmp_path: Path) -> None:
-    run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+    run_study(request("E=10,20"), storage(), replace(HERE, out=tmp_path))
     for other, setting in (
         (request("E=10,30"), HERE),
         (request("E=10,20"), Setting(isolate=False, options=SolveOptions(gap=0.1))),
     ):
         with pytest.raises(InputError, match="another study"):
-            run_sweep(storage(), other, setting, tmp_path)
-    found = run_sweep(storage(), request("E=10,30"), HERE, tmp_path, force=True)
+            run_study(other, storage(), replace(setting, out=tmp_path))
+    found = run_study(request("E=10,30"), storage(), replace(HERE, out=tmp_path, force=True))
     assert objectives(found)[1] == pytest.approx(best(with_value("E", 30)))
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+    run_study(request("E=10,20"), storage(), replace(HERE, out=tmp_path))
     text = (tmp_path / NAME).read_text("utf-8").replace('"found"', '"found', 1)
     (tmp_path / NAME).write_text(text, "utf-8")
     with pytest.raises(InputError, match=r"points\.jsonl:2"):
-        run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+        run_study(request("E=10,20"), storage(), replace(HERE, out=tmp_path))
 
 
 # --- the command ---------------------------------------------------------------------------------
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+def run(words: str, *places: Path) -> Result:
+    """Run a command; every ``{}`` stands for a place."""
+    return CliRunner().invoke(app, shlex.split(words.format(*places)))
 
 
 def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
     folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
     out = tmp_path / "out"
-    result = run(
-        "study",
-        "sweep",
-        folder,
-        "--vary",
-        "battery.energy_capacity=20,30[MWh]",
-        "--out",
-        out,
-        "--json",
-    )
+    words = "study sweep {} --vary battery.energy_capacity=20,30[MWh] --out {} --json"
+    result = run(words, folder, out)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert found["rows"][0]["objective"] == pytest.approx(3866.586666667)
@@ -290,15 +253,8 @@ def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
 
 
 def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
-    result = run(
-        "study",
-        "sweep",
-        PROBLEMS / "battery/missing_efficiency",
-        "--vary",
-        "battery.energy_capacity=1,2",
-        "--out",
-        tmp_path,
-    )
+    words = "study sweep {} --vary battery.energy_capacity=1,2 --out {}"
+    result = run(words, PROBLEMS / "battery/missing_efficiency", tmp_path)
     assert result.exit_code == 2
     assert "battery.charge_efficiency" in result.stderr
 
@@ -306,21 +262,8 @@ def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
 def test_a_users_own_blueprint_is_swept(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(storage().to_json(), "utf-8")
-    result = run(
-        "study",
-        "sweep",
-        file,
-        "--vary",
-        "E=10..40",
-        "--lhs",
-        3,
-        "--show",
-        "soc[last(T)]",
-        "--certify",
-        "--out",
-        tmp_path / "out",
-        "--json",
-    )
+    words = "study sweep {} --vary E=10..40 --lhs 3 --show 'soc[last(T)]' --certify --out {} --json"
+    result = run(words, file, tmp_path / "out")
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     assert [row["verdict"] for row in rows] == ["certified"] * 3

@@ -1,14 +1,19 @@
 """How much source a certificate rests on: what the checker imports, and what it shares."""
 
 import ast
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from engiagent.text import Problem
+
 ROOT = Path(__file__).parents[2]
 AT_MOST = 25_000
+VERBS = "engiagent.notebook"  # of problems and blueprints, for users: no check calls one
 FOREIGN = ("formulations", "solvers", "agents", "text", "report", "cli", "plant")
 
 
@@ -48,7 +53,8 @@ def closure(*starts: str, late: bool = False) -> dict[str, Path]:
             found[module] = file
             parts = module.split(".")
             todo += [".".join(parts[:k]) for k in range(1, len(parts))]
-            todo += [name for name in imported(file, late) if name.startswith("engiagent")]
+            ours = [name for name in imported(file, late) if name.startswith("engiagent")]
+            todo += [name for name in ours if not name.startswith(VERBS)]
     return found
 
 
@@ -73,6 +79,23 @@ UNITS = [f"engiagent.verify.plants.{p.stem}" for p in (ROOT / "verify" / "plants
 def test_the_checker_reaches_no_builder_and_no_solver() -> None:
     everything = closure("engiagent.verify.checking", *UNITS, late=True)
     assert not [name for name in everything if name.split(".")[1:2] in ([f] for f in FOREIGN)]
+
+
+def test_a_check_imports_no_builder_no_solver_and_no_verb(tmp_path: Path) -> None:
+    plan = Problem.load("merchant_day").solve()
+    plan.to_netcdf(tmp_path / "plan.nc")
+    code = (
+        "import sys\n"
+        "from engiagent.text import Problem\n"
+        "from engiagent.verify.checking import check\n"
+        f"print(check(Problem.load('merchant_day'), {str(tmp_path / 'plan.nc')!r}).verdict)\n"
+        "print(*(name for name in sys.modules if name.startswith('engiagent.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    verdict, modules = done.stdout.splitlines()
+    assert verdict == "certified"
+    foreign = {"formulations", "solvers", "agents", "report", "cli", "notebook"}
+    assert not foreign & {name.split(".")[1] for name in modules.split()}
 
 
 def test_builder_and_checker_share_the_language_slots_and_physics_only() -> None:

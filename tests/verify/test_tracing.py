@@ -556,11 +556,7 @@ def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> N
             number("k", 0.7457, "kW/hp", "1 hp as 0.7457 kW"),
             number("k", 0.7457, "hp/kW", "1 hp as 0.7457 kW"),
         ),
-        (
-            "Its pause is 3 hours.\n",
-            number("k", 3, "1", "3 hours"),
-            number("k", 4, "1", "3 hours"),
-        ),
+        ("Its pause is 3 hours.\n", number("k", 3, "1", "3 hours"), number("k", 4, "1", "3 hours")),
         (
             "The big pump is at rest before 04:00.\n",
             number("k", 0, "1", "is at rest before 04:00"),

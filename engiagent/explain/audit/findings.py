@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from engiagent.explain.places import Part, Place
+from engiagent.explain.places import Part, Place, as_json
+from engiagent.io.shows import Shows
 
 SCHEMA: Final = "engiagent-audit/1"
 
@@ -62,24 +63,12 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it; ``parts`` and ``proof`` only where there are any."""
-        result: dict[str, Any] = {
-            "code": self.code,
-            "severity": self.severity,
-            "component": self.component,
-            "quantity": self.quantity,
-            "explanation": self.explanation,
-            "suggestion": self.suggestion,
-            "places": [place.to_dict() for place in self.places],
-        }
-        if self.parts:
-            result["parts"] = [part.to_dict() for part in self.parts]
-        if self.proof is not None:
-            result["proof"] = dict(self.proof)
-        return result
+        whole = as_json(self)
+        return {k: v for k, v in whole.items() if v or k not in ("parts", "proof")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Audit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Audit(Shows):
     """What an audit found.
 
     Attributes

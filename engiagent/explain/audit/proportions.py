@@ -1,10 +1,11 @@
 """The numbers of a blueprint's components: usual or not, alone and in proportion to each other."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,76 @@ from engiagent.blueprint.document import ComponentDef, ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.explain.audit.findings import Finding
-from engiagent.explain.audit.tables import Range, Ratio, ranges, ratios
 from engiagent.explain.labels import shown
 from engiagent.explain.places import Text
+from engiagent.io.files import packaged_yaml
 from engiagent.units.unit import convert, parse_unit
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a slot of a component can be and usually is, in ``unit``."""
+
+    unit: str
+    said: str
+    possible: tuple[float, float]
+    usual: tuple[float, float]
+    because: str
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Two parameters of a component whose quotient, or product, has a usual range."""
+
+    component: str
+    first: str
+    second: str
+    product: bool
+    unit: str
+    low: float
+    high: float
+    said: str
+    because: str
+
+
+@lru_cache(maxsize=1)
+def ranges() -> Mapping[tuple[str, str], Range]:
+    """Return what is usual, by model and slot."""
+    return {
+        (model, slot): Range(
+            r["unit"], r["said"], _pair(r["possible"]), _pair(r["usual"]), r["because"].strip()
+        )
+        for model, slots in _table()["slots"].items()
+        for slot, r in slots.items()
+    }
+
+
+@lru_cache(maxsize=1)
+def ratios() -> tuple[Ratio, ...]:
+    """Return the proportions that are usual."""
+    return tuple(
+        Ratio(
+            r["component"],
+            r["first"],
+            r["second"],
+            bool(r.get("product")),
+            r["unit"],
+            *_pair(r["usual"]),
+            r["said"],
+            r["because"].strip(),
+        )
+        for r in _table()["ratios"]
+    )
+
+
+def _pair(ends: Any) -> tuple[float, float]:
+    low, high = ends
+    return float(low), float(high)
+
+
+def _table() -> Any:
+    return packaged_yaml("engiagent.explain.audit", "ranges.yaml")
+
 
 Floats = npt.NDArray[np.float64]
 LISTED: Final = 6

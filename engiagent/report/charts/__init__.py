@@ -1,19 +1,17 @@
 """Charts as light SVG: the one place that draws for reports, studies and notebooks.
 
-A chart is data: a :class:`Panel`, :class:`Plot`, :class:`Tornado`, :class:`Routing` or
-:class:`Spans`. :func:`draw` makes it an element for a page that carries :func:`style`,
-:func:`document` a picture that stands alone, :func:`plotly_figure` a figure of plotly where that is
-installed. Nothing drawn here has a script or refers to anything outside itself.
+A chart is data: a :class:`Panel` of values over an axis, or :class:`Lanes` of bars. :func:`draw`
+makes it an element for a page that carries :func:`style`, :func:`document` a picture that stands
+alone, :func:`plotly_figure` a figure of plotly where that is installed. Nothing drawn here has a
+script or refers to anything outside itself.
 """
 
 from engiagent.report.charts.drawing import Chart, caption, document, draw
 from engiagent.report.charts.interactive import plotly_figure
+from engiagent.report.charts.lanes import Bar, Lanes, route_chart, tornado
 from engiagent.report.charts.palette import style
-from engiagent.report.charts.panels import Band, Curve, Panel
-from engiagent.report.charts.plan import Plan
-from engiagent.report.charts.routing import Routing, Turn, route_chart
-from engiagent.report.charts.spans import Span, Spans
-from engiagent.report.charts.studies import Bar, Plot, Tornado, Trace
+from engiagent.report.charts.panels import Band, Curve, Panel, plot
+from engiagent.report.charts.series import Plan
 from engiagent.report.charts.timeline import Axis
 from engiagent.report.charts.views import plan_panels
 
@@ -23,20 +21,16 @@ __all__ = [
     "Bar",
     "Chart",
     "Curve",
+    "Lanes",
     "Panel",
     "Plan",
-    "Plot",
-    "Routing",
-    "Span",
-    "Spans",
-    "Tornado",
-    "Trace",
-    "Turn",
     "caption",
     "document",
     "draw",
     "plan_panels",
+    "plot",
     "plotly_figure",
     "route_chart",
     "style",
+    "tornado",
 ]

@@ -31,8 +31,7 @@ from engiagent.blueprint.indexing import Value
 from engiagent.errors import EngiagentError
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Curve, Panel
-from engiagent.report.charts.plan import Plan
-from engiagent.report.charts.series import Dimension, set_dimension
+from engiagent.report.charts.series import Dimension, Plan, set_dimension
 from engiagent.report.charts.timeline import Floats
 from engiagent.solvers.arrays import AnySolution
 from engiagent.units.unit import Unit, parse_unit

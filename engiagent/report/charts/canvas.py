@@ -13,7 +13,8 @@ from engiagent.report.charts.timeline import Floats, Tick, nice_ticks
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 12.0, 10.0, 34.0
 POINTS: Final = 20_000
 """How many points one chart may have; each takes some twelve bytes."""
-_LEGEND_ROW, _LEGEND_GAP, _CHARACTER, _LONGEST = 18.0, 18.0, 6.6, 60
+CHARACTER: Final = 6.6
+_LEGEND_ROW, _LEGEND_GAP, _LONGEST = 18.0, 18.0, 60
 _SAMPLE: Final = 24.0
 _MARKS: Final = (
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0",
@@ -23,6 +24,17 @@ _MARKS: Final = (
     "m-3 -3l6 6m0 -6l-6 6",
     "m-3.5 0h7m-3.5 -3.5v7",
 )
+
+_HATCH: Final = 8
+_HATCH_LINES: Final = (
+    "",  # a plain, denser tone
+    "M-2 2L2 -2M0 8L8 0M6 10L10 6",
+    "M-2 6L2 10M0 0L8 8M6 -2L10 2",
+    "M0 2H8M0 6H8",
+    "M2 0V8M6 0V8",
+    "M0 4H8M4 0V8",
+)
+"""With a pattern for each style, stacked areas read in grey."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,23 @@ def value_range(parts: Iterable[Floats], most: int = 4) -> tuple[float, float]:
     ticks = nice_ticks(low, high, most)
     step = ticks[1] - ticks[0] if len(ticks) > 1 else high - low
     return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
+
+
+def close_range(values: Floats) -> tuple[float, float]:
+    """Return a range around values without drawing zero in: a front may lie far from it."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
+        return value_range([finite])
+    room = 0.03 * (high - low)
+    return low - room, high + room
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text of bounded length."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def blank(title: str, said: str, height: float, name: str) -> Element:
@@ -140,7 +169,7 @@ def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -
     for place, text in ticks:
         x = scale.at(place)
         group.append(element("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="base"))
-        half = max(0.5 * _CHARACTER * len(text), 8.0)
+        half = max(0.5 * CHARACTER * len(text), 8.0)
         if x + min(half, 8.0) < WIDTH - 4 and x - half >= free:
             group.append(element("text", text, x=x, y=bottom + 16, text_anchor="middle"))
             free = x + half + 4
@@ -154,8 +183,8 @@ def legend(keys: Sequence[Key], right: float = WIDTH - RIGHT) -> tuple[Element, 
     group = element("g", class_="legend")
     x, row = LEFT, 0
     for key in keys:
-        label = key.label if len(key.label) <= _LONGEST else key.label[: _LONGEST - 1] + "…"
-        width = _SAMPLE + 6 + len(label) * _CHARACTER
+        label = clipped(key.label, _LONGEST)
+        width = _SAMPLE + 6 + len(label) * CHARACTER
         if x + width > right and x > LEFT:
             x, row = LEFT, row + 1
         y = TOP + row * _LEGEND_ROW + 5
@@ -192,3 +221,17 @@ def _digits(scale: Scale) -> int:
     """Return enough digits to tell ticks apart that lie far from zero and close together."""
     reach = max(abs(scale.low), abs(scale.high)) / (scale.high - scale.low)
     return min(max(6, int(np.log10(reach)) + 3), 15)
+
+
+def hatches(name: str) -> Element:
+    """Return the patterns of areas of all styles; their ids begin with ``name``."""
+    group = element("defs")
+    for index, lines in enumerate(_HATCH_LINES):
+        pattern = element("pattern", id=f"{name}-s{index}", width=_HATCH, height=_HATCH)
+        pattern.set("patternUnits", "userSpaceOnUse")
+        tone = "ground" if lines else "solid"
+        pattern.append(element("rect", width=_HATCH, height=_HATCH, class_=f"{tone} fill{index}"))
+        if lines:
+            pattern.append(element("path", d=lines, class_=f"hatch s{index}"))
+        group.append(pattern)
+    return group

@@ -1,31 +1,25 @@
 """Charts as SVG: inline for a page that carries the style sheet, or as documents of their own."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from engiagent.report.charts import numerals
 from engiagent.report.charts.canvas import LEFT, WIDTH
+from engiagent.report.charts.lanes import Lanes, lanes_element
 from engiagent.report.charts.markup import Element, append_text, element, render
 from engiagent.report.charts.palette import DARK, LIGHT, Theme, style
 from engiagent.report.charts.panel_drawing import panel_element
 from engiagent.report.charts.panels import Panel
-from engiagent.report.charts.routing import Routing, routing_element
-from engiagent.report.charts.spans import Spans, spans_element
-from engiagent.report.charts.studies import Plot, Tornado, plot_element, tornado_element
 
-Chart = Panel | Plot | Tornado | Routing | Spans
+Chart = Panel | Lanes
 """Everything that can be drawn."""
 
 _TITLE = 30.0
-_DRAWERS: Final[Mapping[type, Callable[[Any, str], tuple[Element, float]]]] = {
-    Panel: panel_element,
-    Plot: plot_element,
-    Tornado: tornado_element,
-    Routing: routing_element,
-    Spans: spans_element,
-}
+
+
+def _element(chart: Chart, name: str) -> tuple[Element, float]:
+    return panel_element(chart, name) if isinstance(chart, Panel) else lanes_element(chart, name)
 
 
 def draw(chart: Chart, name: str) -> Markup:
@@ -36,12 +30,12 @@ def draw(chart: Chart, name: str) -> Markup:
     name
         Makes the ids of the element unique on its page.
     """
-    return render(_DRAWERS[type(chart)](chart, name)[0])
+    return render(_element(chart, name)[0])
 
 
 def caption(chart: Chart) -> str:
     """Return the title of a chart with its unit, as ``battery, in kW``."""
-    unit = numerals.unit(chart.unit)
+    unit = "" if isinstance(chart, Lanes) and chart.base is None else numerals.unit(chart.unit)
     return f"{chart.title}, in {unit}" if unit else chart.title
 
 
@@ -63,7 +57,7 @@ def document(charts: Sequence[Chart], title: str = "Charts", theme: Theme = "aut
     root.append(paper)
     height = 0.0
     for number, chart in enumerate(charts, start=1):
-        part, size = _DRAWERS[type(chart)](chart, f"chart-{number}")
+        part, size = _element(chart, f"chart-{number}")
         head = element("text", x=LEFT, y=height + 20, font_weight="bold", font_size="14px")
         append_text(head, caption(chart))
         part.set("y", f"{height + _TITLE:g}")

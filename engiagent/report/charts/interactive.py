@@ -1,6 +1,6 @@
 """The same charts as figures of plotly, for those who want to zoom; an extra."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,11 +9,9 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.report.charts import numerals
 from engiagent.report.charts.drawing import Chart, caption
+from engiagent.report.charts.lanes import Lanes
 from engiagent.report.charts.palette import DASHES, LIGHT, STYLES
 from engiagent.report.charts.panels import Curve, Panel, stacked, styled
-from engiagent.report.charts.routing import Routing
-from engiagent.report.charts.spans import Spans
-from engiagent.report.charts.studies import Plot, Tornado
 from engiagent.report.charts.timeline import Axis, Floats
 
 if TYPE_CHECKING:
@@ -64,7 +62,11 @@ def plotly_figure(charts: Sequence[Chart]) -> "go.Figure":
         vertical_spacing=_BETWEEN / (_HEIGHT * len(charts)),
     )
     for row, chart in enumerate(charts, start=1):
-        _WRITERS[type(chart)](chart, _Place(figure, row))
+        place = _Place(figure, row)
+        if isinstance(chart, Panel):
+            _panel(chart, place)
+        else:
+            _lanes(chart, place)
     figure.update_layout(
         template="plotly_white",
         height=_HEIGHT * len(charts) + _BETWEEN,
@@ -105,11 +107,11 @@ def _panel(chart: Panel, place: _Place) -> None:
         step = curve.shape == "step"
         x, y = _ends(axis, curve.places, curve.values, step)
         line = {**_line(style), "shape": "hv" if step else "linear"}
-        mode = "lines+markers" if curve.marks else "lines"
+        mode = "lines" if not curve.marks else "lines+markers" if curve.joined else "markers"
         trace = go.Scatter(x=x, y=y, name=curve.label, line=line, mode=mode, connectgaps=False)
         place.add(trace, right=curve.side == "right")
     unit, right = numerals.unit(chart.unit), numerals.unit(chart.right_unit)
-    place.titles(axis.title, unit, right)
+    place.titles(axis.title, chart.up or unit, right)
     if axis.kind == "label":
         ticks = {"tickvals": axis.places.tolist(), "ticktext": list(axis.labels)}
         place.figure.update_xaxes(row=place.row, col=1, **ticks)
@@ -163,84 +165,30 @@ def _line(style: str) -> dict[str, Any]:
     return {"color": LIGHT[style], "width": 2, "dash": dash}
 
 
-def _plot(chart: Plot, place: _Place) -> None:
+def _lanes(chart: Lanes, place: _Place) -> None:
     import plotly.graph_objects as go
 
-    for number, trace in enumerate(t for t in chart.traces if t.points):
-        x, y = zip(*trace.points, strict=True)
-        mode = "lines+markers" if trace.joined else "markers"
-        line = _line(f"s{number % STYLES}")
-        marker = {"symbol": number % STYLES, "size": 8, "color": line["color"]}
-        place.add(go.Scatter(x=x, y=y, name=trace.label, mode=mode, line=line, marker=marker))
-    place.titles(chart.across, chart.up)
-
-
-def _tornado(chart: Tornado, place: _Place) -> None:
-    import plotly.graph_objects as go
-
-    names = [bar.label for bar in chart.bars][::-1]
-    for word, style in (("low", "s0"), ("high", "s1")):
-        ends = [getattr(bar, word) for bar in chart.bars][::-1]
-        lengths = [None if end is None else end - chart.base for end in ends]
-        look = {"color": LIGHT[style], "pattern": {"shape": "/" if word == "low" else ""}}
+    end = chart.ends[1]
+    for number in sorted({bar.series for bar in chart.bars}):
+        bars = [bar for bar in chart.bars if bar.series == number]
+        stops = [end if bar.stop is None else bar.stop for bar in bars]
+        colour = LIGHT[f"s{number % STYLES}"]
         place.add(
             go.Bar(
-                x=lengths,
-                y=names,
-                base=chart.base,
+                x=[stop - bar.start for bar, stop in zip(bars, stops, strict=True)],
+                y=[bar.lane for bar in bars],
+                base=[bar.start for bar in bars],
                 orientation="h",
-                marker=look,
+                text=[bar.text for bar in bars],
+                textposition="none",
+                marker={
+                    "color": colour,
+                    "pattern": {"shape": ["" if bar.good else "/" for bar in bars]},
+                },
                 opacity=0.7,
-                name=f"{word} end of the factor",
+                name=chart.series[number] if chart.series else chart.title,
+                showlegend=bool(chart.series),
             )
         )
-    place.titles(f"objective [{numerals.unit(chart.unit) or '–'}]", "")
-
-
-def _routing(chart: Routing, place: _Place) -> None:
-    import plotly.graph_objects as go
-
-    turns = chart.turns
-    marks = ["circle" if turn.good else "x" for turn in turns]
-    place.add(
-        go.Scatter(
-            x=list(range(1, len(turns) + 1)),
-            y=[turn.agent for turn in turns],
-            text=[f"{turn.text} ({turn.by})" for turn in turns],
-            mode="lines+markers",
-            marker={"symbol": marks, "size": 10},
-            line=_line("s0"),
-            name="turns",
-        )
-    )
-    place.titles("turn", "")
+    place.titles(chart.axis_title, "")
     place.figure.update_yaxes(autorange="reversed", row=place.row, col=1, secondary_y=False)
-
-
-def _spans(chart: Spans, place: _Place) -> None:
-    import plotly.graph_objects as go
-
-    lengths = [chart.end - s.start if s.length is None else s.length for s in chart.spans]
-    place.add(
-        go.Bar(
-            x=lengths,
-            y=[s.lane for s in chart.spans],
-            base=[s.start for s in chart.spans],
-            orientation="h",
-            text=[s.text for s in chart.spans],
-            textposition="none",
-            name=chart.title,
-            showlegend=False,
-        )
-    )
-    place.titles(chart.unit, "")
-    place.figure.update_yaxes(autorange="reversed", row=place.row, col=1, secondary_y=False)
-
-
-_WRITERS: Final[Mapping[type, Callable[[Any, _Place], None]]] = {
-    Panel: _panel,
-    Plot: _plot,
-    Tornado: _tornado,
-    Routing: _routing,
-    Spans: _spans,
-}

@@ -11,7 +11,7 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Binder, Compare, Node, Ref, parse, walk
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.errors import EngiagentError
-from engiagent.report.charts.plan import Plan
+from engiagent.report.charts.series import Plan
 from engiagent.report.charts.timeline import Floats
 
 Side = Literal["lower", "upper"]

@@ -53,9 +53,6 @@ stroke-dasharray: 10 3 1 3; }
 .drawing .band { fill: var(--band); fill-opacity: .16; }
 .drawing .area { stroke-width: .7; stroke-dasharray: none; }
 .drawing .solid { fill-opacity: .75; } .drawing .ground { fill-opacity: .2; }
-.drawing .dot { fill: currentColor; } .drawing .ring { fill: var(--s1); fill-opacity: .2; \
-stroke: var(--s1); stroke-width: 1.5; }
-.drawing .cross { stroke: var(--s1); stroke-width: 1.8; }
 .drawing .mark { stroke-width: 1.6; stroke-dasharray: none; }
 .drawing .bar { stroke-width: 1.2; stroke-dasharray: none; fill-opacity: .7; }
 .drawing .light { fill-opacity: .15; }

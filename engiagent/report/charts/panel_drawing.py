@@ -17,13 +17,14 @@ from engiagent.report.charts.canvas import (
     Key,
     Scale,
     blank,
+    close_range,
+    hatches,
     legend,
     marks,
     place_axis,
     value_axis,
     value_range,
 )
-from engiagent.report.charts.hatches import hatches
 from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.panels import (
     Band,
@@ -38,7 +39,7 @@ from engiagent.report.charts.panels import (
 from engiagent.report.charts.thinning import columns_for, stretches, thin
 from engiagent.report.charts.timeline import Floats
 
-PLOT = 150.0
+PLOT, TALL = 150.0, 240.0
 _RIGHT_AXIS = 64.0
 _DENSE = 1500
 _NAMED_LIMITS = 3
@@ -71,11 +72,13 @@ def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Elemen
     """
     two = any(curve.side == "right" for curve in panel.curves)
     right = WIDTH - (_RIGHT_AXIS if two else RIGHT)
-    keys, rows = legend(_keys(panel, name), right)
+    said = _keys(panel, name)
+    keys, rows = legend(said if len(said) > 1 or not panel.close else [], right)
     top = TOP + max(rows, 8.0)
-    frame = _frame(panel, (LEFT, right), top, points)
-    unit = numerals.unit(panel.unit)
-    height = top + PLOT + BOTTOM
+    bottom = top + (TALL if panel.close else PLOT)
+    frame = _frame(panel, (LEFT, right), (top, bottom), points)
+    unit = panel.up or numerals.unit(panel.unit)
+    height = bottom + BOTTOM
     svg = blank(f"{panel.title}, {unit or 'no unit'}", describe(panel), height, name)
     if any(curve.role == "stack" for curve in panel.curves):
         svg.append(hatches(name))
@@ -85,12 +88,11 @@ def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Elemen
     if two:
         over = numerals.unit(panel.right_unit) or "–"
         svg.append(value_axis(frame.right, over, (LEFT, right), side="right"))
-    bottom = top + PLOT
     ticks = panel.axis.ticks(frame.x.low, frame.x.high, 12)
     svg.append(place_axis(frame.x, ticks, panel.axis.title, bottom))
     svg.extend(_areas(panel.curves, frame, name))
     for style, curve in styled(panel.curves):
-        if curve.role != "stack":
+        if curve.role != "stack" and curve.joined:
             svg.append(_line(style, curve, frame))
         if curve.marks:
             seen = np.isfinite(curve.places) & np.isfinite(curve.values)
@@ -99,13 +101,19 @@ def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Elemen
     return svg, height
 
 
-def _frame(panel: Panel, ends: tuple[float, float], top: float, points: int) -> _Frame:
+def _frame(
+    panel: Panel, ends: tuple[float, float], heights: tuple[float, float], points: int
+) -> _Frame:
+    top, bottom = heights
     x = Scale(*_place_range(panel), *ends)
     over = [c.values for c in panel.curves if c.side == "right"]
     parts = [c.values for c in panel.curves if c.side == "left" and c.role != "stack"]
     parts += [edge for _, *edges in stacked(panel.curves) for edge in edges]
     parts += [edge for band in panel.bands for edge in (band.low, band.high)]
-    left, right = (Scale(*value_range(values), top + PLOT, top) for values in (parts, over))
+    left, right = (
+        Scale(*(close_range(_joined(v)) if panel.close else value_range(v)), bottom, top)
+        for v in (parts, over)
+    )
     paths = len(panel.curves) + 2 * len(panel.bands)
     paths += 3 * sum(curve.role == "stack" for curve in panel.curves)
     return _Frame(x, left, right, columns_for(paths, points, ends[1] - ends[0]))
@@ -113,11 +121,17 @@ def _frame(panel: Panel, ends: tuple[float, float], top: float, points: int) -> 
 
 def _place_range(panel: Panel) -> tuple[float, float]:
     drawn = [c.places for c in panel.curves] + [band.places for band in panel.bands]
-    joined = np.concatenate([np.zeros(0), *(p[np.isfinite(p)] for p in drawn)])
+    joined = _joined(drawn)
+    if panel.close:
+        return close_range(joined)
     low, high = (float(joined.min()), float(joined.max())) if len(joined) else (0.0, 1.0)
     if panel.axis.kind == "label":
         low, high = low - _BESIDE, high + _BESIDE
     return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in parts)])
 
 
 def _keys(panel: Panel, name: str) -> list[Key]:
@@ -135,8 +149,11 @@ def _keys(panel: Panel, name: str) -> list[Key]:
         if curve.role == "stack":
             keys.append(Key(label, f"area {style}", "area", f"url(#{name}-{style})"))
         else:
-            kind: Literal["line", "marked"] = "marked" if curve.marks else "line"
+            kind: Literal["line", "marked", "point"] = "marked" if curve.marks else "line"
+            kind = kind if curve.joined else "point"
             keys.append(Key(label, f"curve {style}", kind, number=_number(style)))
+    if panel.left_out:
+        keys.append(Key(f"{panel.left_out} more are not drawn", "", "none"))
     return keys
 
 

@@ -5,7 +5,7 @@ has another unit, as a price over a dispatch.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,8 +37,8 @@ class Curve:
         top of those before it, positive values upwards and negative ones downwards.
     side
         Which axis it is read from.
-    marks
-        Whether each point has a mark of its own.
+    marks, joined
+        Whether each point has a mark of its own, and whether a line joins them.
     style
         Which of the styles it has, so that it looks the same on several panels; None for the next.
     """
@@ -50,6 +50,7 @@ class Curve:
     role: Role = "series"
     side: Side = "left"
     marks: bool = False
+    joined: bool = True
     style: int | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +78,17 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves over one axis, all of one unit but those on the right."""
+    """Curves over one axis, all of one unit but those on the right.
+
+    Attributes
+    ----------
+    up
+        The title of the axis of values; by default the unit.
+    close
+        Whether the ranges end near the points, as of a front that lies far from zero.
+    left_out
+        How many curves there are beyond those drawn.
+    """
 
     title: str
     unit: str
@@ -85,6 +96,9 @@ class Panel:
     curves: tuple[Curve, ...]
     bands: tuple[Band, ...] = ()
     right_unit: str = ""
+    up: str = ""
+    close: bool = False
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         areas = [curve for curve in self.curves if curve.role == "stack"]
@@ -95,6 +109,35 @@ class Panel:
                     found="other places",
                     expected="one axis for all that is stacked",
                 )
+
+
+def plot(
+    title: str,
+    across: str,
+    up: str,
+    traces: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    joined: bool = True,
+) -> Panel:
+    """Return points by name over a number, as a Pareto front.
+
+    Parameters
+    ----------
+    across, up
+        What the axes are called, with their units.
+    traces
+        The points of each name; more than there are styles are left out, and the drawing says so.
+    joined
+        Whether lines join the points of a name.
+    """
+    known = {label: np.array(points) for label, points in traces.items() if len(points)}
+    curves = [
+        Curve(label, points[:, 0], points[:, 1], "line", marks=True, joined=joined)
+        for label, points in list(known.items())[:STYLES]
+    ]
+    axis = Axis(across, "value", np.zeros(0), ())
+    rest = len(known) - len(curves)
+    return Panel(title, "", axis, tuple(curves), up=up, close=True, left_out=rest)
 
 
 def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
@@ -117,8 +160,10 @@ def describe(panel: Panel) -> str:
         if len(finite) and curve.role != "limit":
             low, high = (numerals.number(float(x), 4) for x in (finite.min(), finite.max()))
             unit = numerals.unit(panel.unit if curve.side == "left" else panel.right_unit)
-            parts.append(f"{curve.label} from {low} to {high}{' ' + unit if unit else ''}")
+            count = f"{len(finite)} points of " if panel.close else ""
+            parts.append(f"{count}{curve.label} from {low} to {high}{' ' + unit if unit else ''}")
     parts += [f"a band for {band.label}" for band in panel.bands]
+    parts += [f"{panel.left_out} more are not drawn"] if panel.left_out else []
     return f"{'; '.join(parts) or 'no values'}."
 
 

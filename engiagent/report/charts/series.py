@@ -1,19 +1,37 @@
 """Every number of a solution and of the given data as a series over an axis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.errors import EngiagentError
-from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
+from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.solution import stored_arrays
+
+
+class Plan(Protocol):
+    """What a chart of a plan is drawn from: a schedule with what is known of its symbols."""
+
+    @property
+    def solution(self) -> "AnySolution | None":
+        """The schedule, as a solver or a user gave it."""
+
+    @property
+    def blueprint(self) -> Blueprint | None:
+        """The blueprint, with the fragments of its components written out."""
+
+    @property
+    def elaboration(self) -> Elaboration | None:
+        """The blueprint's sets and data."""
+
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
 
@@ -205,3 +223,26 @@ def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def _with(label: str, key: tuple[str, ...]) -> str:
     return f"{label}[{', '.join(key)}]" if key else label
+
+
+def over_one_axis(series: Sequence[Series]) -> list[list[Series]]:
+    """Return series in groups that can stand side by side: of one kind of axis in one zone."""
+    groups: dict[tuple[str, str | None], list[Series]] = {}
+    for item in series:
+        name = item.axis.name if item.axis.kind == "number" else ""
+        groups.setdefault((item.axis.kind + name, item.axis.zone), []).append(item)
+    return list(groups.values())
+
+
+def aligned(members: Sequence[Series]) -> tuple[Floats, list[str], list[Floats]]:
+    """Return every place of some series, its label, and each of them there, NaN where it is not."""
+    places = np.unique(np.concatenate([item.axis.places for item in members]))
+    labels: dict[float, str] = {}
+    columns = []
+    for item in members:
+        column = np.full(places.size, np.nan)
+        column[np.searchsorted(places, item.axis.places)] = item.values
+        columns.append(column)
+        for place, label in zip(item.axis.places.tolist(), item.axis.labels, strict=True):
+            labels.setdefault(place, label)
+    return places, [labels[place] for place in places.tolist()], columns

@@ -10,8 +10,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.report.charts import numerals
+
 Floats = npt.NDArray[np.float64]
-Kind = Literal["time", "clock", "number", "label"]
+Kind = Literal["time", "clock", "number", "value", "label"]
 Tick = tuple[float, str]
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?:\+(\d+)d)?")
@@ -34,7 +36,8 @@ class Axis:
         The dimension.
     kind
         ``time`` (seconds since 1970 in UTC, or in local time when ``zone`` is None), ``clock``
-        (seconds since midnight), ``number``, or ``label`` for what has no order in time.
+        (seconds since midnight), ``number`` (of a period), ``value`` for any number, or ``label``
+        for what has no order in time.
     places
         Where each label is, shape (n,).
     labels
@@ -57,16 +60,6 @@ class Axis:
             return np.append(self.places, self.places + 1.0)
         return np.append(self.places, 2 * self.places[-1] - self.places[-2])
 
-    def short_label(self, position: int) -> str:
-        """Return a label without its date where the whole axis lies in one day."""
-        label = self.labels[position]
-        if self.kind != "time" or len(self.places) < 2:
-            return label
-        days = {self.labels[0][:10], self.labels[-2][:10], label[:10]}
-        short = label[11:16]
-        twice = sum(other[11:16] == short for other in self.labels[:-1]) > 1
-        return label if len(days) > 1 or twice else short
-
     @property
     def title(self) -> str:
         """What the axis shows, for its caption."""
@@ -82,6 +75,8 @@ class Axis:
             return clock_ticks(low, high, most)
         if self.kind == "label":
             return list(zip(self.places.tolist(), self.labels, strict=True))
+        if self.kind == "value":
+            return [(x, numerals.number(x, 6)) for x in nice_ticks(low, high, most // 2)]
         return [(x, f"{x:g}") for x in nice_ticks(low, high, most) if x == round(x)]
 
 

@@ -9,9 +9,9 @@ from engiagent.report.charts.balances import balance_panels
 from engiagent.report.charts.limits import Limit, find_limits
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Band, Curve, Panel
-from engiagent.report.charts.plan import Plan
 from engiagent.report.charts.profiles import profile_panels
 from engiagent.report.charts.series import (
+    Plan,
     Series,
     given_series,
     solution_dimensions,

@@ -165,7 +165,6 @@ def _has_report(run: RunSummary, files: Sequence[str]) -> bool:
 
 
 def _numbers(run: RunSummary) -> list[Fact]:
-    sense = {"minimize": "minimised", "maximize": "maximised"}.get(run.sense or "", "")
     found = [
         Fact("Problem", run.problem),
         Fact("Read by", run.engine or ""),
@@ -175,7 +174,7 @@ def _numbers(run: RunSummary) -> list[Fact]:
     ]
     if run.objective is not None:
         value = words.quantity(run.objective, run.unit, 7)
-        found.insert(0, Fact("Objective", value, sense, is_lead=True))
+        found.insert(0, Fact("Objective", value, words.sense(run.sense), is_lead=True))
     if run.gap is not None:
         found.append(Fact("Gap to the bound", words.percent(run.gap)))
     return [fact for fact in found if fact.value]

@@ -20,7 +20,7 @@ from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.folder import ARTEFACTS, RECORD, is_run_folder
 from engiagent.run.listing import run_folders
 from engiagent.text import Problem, corpus_root
-from engiagent.text.problem import TEXT_SUFFIXES
+from engiagent.text.corpus import TEXT_SUFFIXES
 from engiagent.tools.mcp.sessions import Sessions
 from engiagent.tools.places import inside
 from engiagent.tools.posing import problems_below

@@ -1,0 +1,151 @@
+"""The verbs of a blueprint that need more than the language; its methods say what they do."""
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engiagent.agents.runs import solve_given
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+from engiagent.blueprint.patching import patched
+from engiagent.errors import InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.latex import emit_latex
+from engiagent.formulations.pyomo_script import emit_pyomo
+from engiagent.notebook.home import solve_options
+from engiagent.notebook.progress import Shown
+from engiagent.notebook.run import Run
+from engiagent.notebook.solution import Solution
+from engiagent.notebook.views import Findings
+from engiagent.run.edits import set_value, with_changes
+from engiagent.run.proofs import PLAIN
+from engiagent.run.stages import computed, solve_program, static_findings
+from engiagent.solvers.result import OnProgress, SolveOptions
+
+
+def expanded(blueprint: Blueprint) -> Blueprint:
+    """Return a blueprint with its components written out."""
+    return blueprint if blueprint.kind == "definitions" else expand(blueprint)
+
+
+def lint(blueprint: Blueprint) -> Findings:
+    """Return what static analysis finds."""
+    return Findings(blueprint.home.name, _diagnostics(blueprint))
+
+
+def to_pyomo(blueprint: Blueprint) -> str:
+    """Return a blueprint as a script of Pyomo."""
+    return emit_pyomo(blueprint, blueprint.home.folder)
+
+
+def to_latex(blueprint: Blueprint) -> str:
+    """Return a blueprint as a document of LaTeX."""
+    return emit_latex(blueprint, blueprint.home.folder)
+
+
+def with_value(blueprint: Blueprint, name: str, value: Any, unit: str | None) -> Blueprint:
+    """Return a blueprint with another value at a place."""
+    document = blueprint.to_dict()
+    set_value(document, name, value, unit)
+    shown = value if isinstance(value, int | float | str) else "other values"
+    return _edited(blueprint, document, f"{name} = {shown}{' ' + unit if unit else ''}")
+
+
+def with_patch(blueprint: Blueprint, operations: Sequence[Mapping[str, Any]]) -> Blueprint:
+    """Return a blueprint changed by a JSON patch."""
+    document = blueprint.to_dict()
+    document = with_changes(document, patched(document, operations))
+    return _edited(blueprint, document, "; ".join(f"{o['op']} {o['path']}" for o in operations))
+
+
+def _edited(blueprint: Blueprint, document: dict[str, Any], edit: str) -> Blueprint:
+    """Return another document at home where a blueprint is; what it breaks is refused."""
+    home = replace(blueprint.home, edits=(*blueprint.home.edits, edit))
+    edited = Blueprint.from_dict(document).at_home(home)
+    known = {(d.code, d.path, d.message) for d in _diagnostics(blueprint)}
+    found = [
+        d
+        for d in _diagnostics(edited)
+        if d.severity == "error" and (d.code, d.path, d.message) not in known
+    ]
+    if found:
+        raise BlueprintError(found)
+    return edited
+
+
+def _diagnostics(blueprint: Blueprint) -> tuple[Diagnostic, ...]:
+    if blueprint.kind == "definitions":
+        return tuple(check_definitions(blueprint, blueprint.home.folder))
+    return tuple(analyse(expand(blueprint), blueprint.home.folder).diagnostics)
+
+
+def solve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -> Solution:
+    """Solve in memory, the solver in a process of its own."""
+    given = solve_options(options)
+    with Shown(blueprint.home.name) as shown:
+        return _solved(blueprint, given, shown if progress else None, None)
+
+
+async def asolve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -> Solution:
+    """Solve without holding up the event loop."""
+    given, cancel = solve_options(options), threading.Event()
+    with Shown(blueprint.home.name) as shown:
+        listener = shown if progress else None
+        work = asyncio.create_task(asyncio.to_thread(_solved, blueprint, given, listener, cancel))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            cancel.set()
+            await asyncio.wait([work])
+            raise
+
+
+def _solved(
+    blueprint: Blueprint,
+    options: SolveOptions,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+) -> Solution:
+    home = blueprint.home
+    if blueprint.kind == "definitions":
+        return Solution(blueprint, computed(blueprint, home.data).to_xarray())
+    written = expand(blueprint)
+    found = static_findings(written, home.data)
+    if found.error is not None:
+        raise found.error
+    program = compile_blueprint(written, home.folder)
+    arrays, result = solve_program(program, options, on_progress, cancel=cancel)
+    return Solution(blueprint, PLAIN.claimed(arrays, program).to_xarray(), program, result)
+
+
+def run(
+    blueprint: Blueprint,
+    out: str | Path | None,
+    options: Mapping[str, Any],
+    *,
+    force: bool,
+    progress: bool,
+) -> Run:
+    """Take a blueprint through every stage and keep all of it in a folder."""
+    home = blueprint.home
+    if home.folder is None and any(p.data for p in blueprint.core.parameters):
+        raise InputError("it is not known where the data files lie", expected="Blueprint.load")
+    with Shown(home.name) as shown:
+        outcome = solve_given(
+            blueprint,
+            home.data,
+            home.stated,
+            home.name,
+            out,
+            solve_options(options),
+            force=force,
+            on_event=shown.stage if progress else None,
+            on_progress=shown if progress else None,
+        )
+    return Run.of(outcome)

@@ -1,0 +1,213 @@
+"""Lanes: a row for each name and bars over a number, as of turns, stages, or ends of factors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.report.charts import numerals
+from engiagent.report.charts.canvas import (
+    CHARACTER,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Key,
+    Scale,
+    blank,
+    clipped,
+    close_range,
+    legend,
+    place_axis,
+)
+from engiagent.report.charts.markup import Element, element
+from engiagent.report.charts.palette import STYLES
+from engiagent.report.charts.timeline import nice_ticks
+
+ROW, BAR, BOTTOM = 26.0, 16.0, 44.0
+_WIDEST, _LONGEST, _MOST = 230.0, 34, 12
+_LEAST: Final = 1.5
+"""Pixels that the shortest bar has, to be seen at all."""
+_WAYS: Final = ("main way", "taxonomy", "memory", "diagnosis", "switched or ended")
+_GOOD: Final = ("done", "certified", "accepted")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar.
+
+    Attributes
+    ----------
+    lane
+        Whose it is.
+    start, stop
+        In the unit of the chart; a stop of None goes on.
+    series
+        Which of the chart's series it is of.
+    good
+        Whether it ended well; one that did not, or goes on, is an outline.
+    text
+        What came of it.
+    """
+
+    lane: str
+    start: float
+    stop: float | None
+    series: int = 0
+    good: bool = True
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Bars over one number, the lanes in the order in which they first come.
+
+    Attributes
+    ----------
+    series
+        Names for the legend; none for one kind of bar.
+    base
+        Where all bars begin, those of one lane below one another; None for bars with a start.
+    across
+        The title of the axis; by default the unit.
+    """
+
+    title: str
+    unit: str
+    bars: tuple[Bar, ...]
+    series: tuple[str, ...] = ()
+    base: float | None = None
+    across: str = ""
+
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """The names of the lanes."""
+        return tuple(dict.fromkeys(bar.lane for bar in self.bars))
+
+    @property
+    def axis_title(self) -> str:
+        """What the axis shows."""
+        return self.across or numerals.unit(self.unit)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last value."""
+        values = [x for bar in self.bars for x in (bar.start, bar.stop) if x is not None]
+        if self.base is None:
+            return 0.0, max(values, default=1.0) or 1.0
+        return close_range(np.array([self.base, *values]))
+
+
+def tornado(
+    title: str, unit: str, base: float, ends: Mapping[str, tuple[float | None, float | None]]
+) -> Lanes:
+    """Return what the objective is at the low and the high end of each factor, in the order given.
+
+    Parameters
+    ----------
+    ends
+        By factor; None where there was no plan.
+    """
+    bars = [
+        Bar(name, base, end, k)
+        for name, pair in ends.items()
+        for k, end in enumerate(pair)
+        if end is not None
+    ]
+    across = f"objective, {numerals.quantity(base, unit, 6)} as stated"
+    series = ("low end of the factor", "high end of the factor")
+    return Lanes(title, unit, tuple(bars), series, base, across)
+
+
+def route_chart(lines: Sequence[Mapping[str, Any]], title: str = "Turns of the agents") -> Lanes:
+    """Return the turns that the lines of a ``trace.jsonl`` tell of, by what sent each of them."""
+    bars: list[Bar] = []
+    for line in lines:
+        if line.get("event") != "route" or not isinstance(line.get("target"), str):
+            continue
+        outcome = line.get("outcome")
+        found: Mapping[str, Any] = outcome if isinstance(outcome, Mapping) else {}
+        good = found.get("status") in _GOOD and not found.get("faults")
+        way = str(line.get("decided_by") or _WAYS[0])
+        series = _WAYS.index(way) if way in _WAYS else len(_WAYS) - 1
+        text = f"{found.get('status', 'begun')}: {found.get('summary', '')}"
+        turn = len(bars)
+        bars.append(Bar(line["target"], turn + 0.6, turn + 1.4, series, good, text))
+    used = {bar.series for bar in bars}
+    return Lanes(title, "turn", tuple(bars), _WAYS if len(used) > 1 else ())
+
+
+def lanes_element(chart: Lanes, name: str) -> tuple[Element, float]:
+    """Return lanes as a tree, and its height."""
+    lanes, low, high = chart.lanes, *chart.ends
+    widest = max((len(clipped(lane, _LONGEST)) for lane in lanes), default=0)
+    left, right = min(CHARACTER * widest + 24.0, _WIDEST), WIDTH - RIGHT
+    used = sorted({bar.series for bar in chart.bars})
+    shown = [Key(chart.series[k], _style(k, chart), "area") for k in used if chart.series]
+    keys, rows = legend(shown)
+    top = TOP + rows
+    bottom = top + max(len(lanes), 1) * ROW
+    x = Scale(low, high, left + 8, right)
+    svg = blank(chart.title, describe(chart), bottom + BOTTOM, name)
+    svg.append(keys)
+    ticks = nice_ticks(low, high, 6)
+    for tick in ticks:
+        svg.append(element("line", x1=x.at(tick), x2=x.at(tick), y1=top, y2=bottom, class_="grid"))
+    for k, lane in enumerate(lanes):
+        middle = top + (k + 0.5) * ROW
+        text = clipped(lane, _LONGEST)
+        svg.append(element("text", text, x=left, y=middle + 4, text_anchor="end"))
+        svg.extend(_bar(bar, chart, x, middle) for bar in chart.bars if bar.lane == lane)
+    if chart.base is not None:
+        at = x.at(chart.base)
+        svg.append(element("line", x1=at, x2=at, y1=top - 4, y2=bottom, class_="base"))
+    unit = numerals.unit(chart.unit)
+    title = f"{chart.across} [{unit}]" if chart.across and unit else chart.axis_title
+    named = [(value, numerals.number(value, 6)) for value in ticks]
+    svg.append(place_axis(x, named, title, bottom))
+    return svg, bottom + BOTTOM
+
+
+def describe(chart: Lanes) -> str:
+    """Return what the bars show, for those who do not see them."""
+    parts = [
+        f"{bar.lane} {_span(bar, chart)}{bar.text and f', {bar.text}'}"
+        for bar in chart.bars[:_MOST]
+    ]
+    more = f"; and {len(chart.bars) - _MOST} more" if len(chart.bars) > _MOST else ""
+    unit = numerals.unit(chart.unit) or "no unit"
+    return f"{len(chart.bars)} bars: {'; '.join(parts)}{more}, in {unit}" if parts else "0 bars"
+
+
+def _span(bar: Bar, chart: Lanes) -> str:
+    if bar.stop is None:
+        return f"since {numerals.number(bar.start, 3)}"
+    if chart.base is not None:
+        return f"to {numerals.number(bar.stop, 4)}"
+    return f"from {numerals.number(bar.start, 3)} to {numerals.number(bar.stop, 3)}"
+
+
+def _style(series: int, chart: Lanes) -> str:
+    light = " light" if chart.base is not None and series == 0 else ""
+    return f"bar s{series % STYLES} fill{series % STYLES}{light}"
+
+
+def _bar(bar: Bar, chart: Lanes, x: Scale, middle: float) -> Element:
+    whole = bar.good and bar.stop is not None
+    ends = x.at(bar.start), x.stop if bar.stop is None else x.at(bar.stop)
+    start, stop = min(ends), max(ends)
+    half = chart.base is not None
+    top = middle - BAR / 2 + (BAR / 2 if half and bar.series else 0.0)
+    text = f"{bar.lane}, {_span(bar, chart)}{bar.text and f': {bar.text}'}"
+    shape = element(
+        "rect",
+        element("title", text),
+        x=min(start, x.stop - _LEAST),
+        y=top,
+        width=max(stop - start, _LEAST),
+        height=BAR / 2 if half else BAR,
+        class_=_style(bar.series, chart) if whole else f"bar s{bar.series % STYLES}",
+    )
+    if not whole:
+        shape.set("fill", "none")
+    return shape
