@@ -265,6 +265,11 @@ def tell_table(results: Sequence[CheckResult]) -> None:
     for result in results:
         state = "ok  " if result.code is exit_codes.ExitCode.FEASIBLE else f"({int(result.code)}) "
         verdict = result.verdict or ("error" if result.error else "no verdict")
+        if result.skipped:
+            state, verdict = "--  ", "skipped"
         say(clean(f"{state} {result.path:<{width}}  {verdict:<18} {result.amount}"))
-    good = sum(result.code is exit_codes.ExitCode.FEASIBLE for result in results)
-    say(f"{good} of {len(results)} as they should be")
+    judged = [result for result in results if not result.skipped]
+    good = sum(result.code is exit_codes.ExitCode.FEASIBLE for result in judged)
+    left = len(results) - len(judged)
+    more = f"; {left} skipped, for which no solver is installed" if left else ""
+    say(f"{good} of {len(judged)} as they should be{more}")

@@ -19,7 +19,7 @@ from engiagent.cli.experts import (
     stored_schedules,
 )
 from engiagent.cli.output import item_text, number, summary
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError, InputError, SolverMissingError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside
@@ -75,6 +75,9 @@ class CheckResult:
         With the stored answer.
     differences
         From the stored certificate; None when there was none to compare with.
+    skipped
+        Whether it was left out because no solver that is installed takes it; ``error`` says which
+        would.
     """
 
     path: str
@@ -87,6 +90,7 @@ class CheckResult:
     disagreements: tuple[str, ...] = ()
     differences: tuple[Difference, ...] | None = None
     error: str | None = None
+    skipped: bool = False
 
     def certified(self, key: str) -> Any:
         """Return an entry of the certificate; None without one."""
@@ -334,6 +338,12 @@ class Examiner:
                 yield self._compared(check(target))
             except MissingDataError as error:
                 yield without_plan(target, None, str(error), error.names)
+            except SolverMissingError as error:
+                # Of a corpus what no installed solver takes is left out by name; asked for alone
+                # it is an error.
+                alone = target == path
+                code = exit_codes.of_error(error) if alone else ExitCode.FEASIBLE
+                yield CheckResult(path=str(target), code=code, error=str(error), skipped=not alone)
             except EngiagentError as error:
                 yield CheckResult(
                     path=str(target), code=exit_codes.of_error(error), error=str(error)

@@ -158,9 +158,12 @@ def shown(path: Path) -> str:
 
 def markdown(results: Sequence[CheckResult]) -> str:
     """Return a table of all results, and below it all complaints."""
-    good = sum(result.code is ExitCode.FEASIBLE for result in results)
+    judged = [result for result in results if not result.skipped]
+    good = sum(result.code is ExitCode.FEASIBLE for result in judged)
+    left = len(results) - len(judged)
+    more = f", {left} skipped for want of a solver" if left else ""
     lines = [
-        f"### engiagent check: {good} of {len(results)} as they should be",
+        f"### engiagent check: {good} of {len(judged)} as they should be{more}",
         "",
         "| | Checked | Verdict | Objective |",
         "|---|---|---|---|",
@@ -168,6 +171,8 @@ def markdown(results: Sequence[CheckResult]) -> str:
     for result in results:
         mark = "✅" if result.code is ExitCode.FEASIBLE else "❌"
         verdict = result.line or ("error" if result.error else "no verdict")
+        if result.skipped:
+            mark, verdict = "⏭", "skipped"
         cells = (shown(Path(result.path)), verdict, result.amount)
         lines.append(f"| {mark} | {' | '.join(map(_cell, cells))} |")
     found = [complaint for result in results for complaint in complaints(result)]
@@ -200,11 +205,15 @@ def write_junit(results: Sequence[CheckResult], path: Path) -> None:
         tests=str(len(results)),
         failures=str(len(bad) - len(errors)),
         errors=str(len(errors)),
+        skipped=str(sum(result.skipped for result in results)),
     )
     for result in results:
         case = ElementTree.SubElement(
             suite, "testcase", classname="engiagent.check", name=clean(result.path)
         )
+        if result.skipped:
+            ElementTree.SubElement(case, "skipped", message=clean(str(result.error)))
+            continue
         if result.error is not None:
             found = ElementTree.SubElement(case, "error", message=clean(result.error))
         elif result.code is not ExitCode.FEASIBLE:

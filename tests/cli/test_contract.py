@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import print_json, summary
 from engiagent.cli.verdicts import tightest
+from engiagent.solvers.adapter import Adapter
+from engiagent.text import corpus_root
 from tests.cli.asking import invoke
 
 KEYS = [
@@ -255,3 +258,25 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_a_corpus_leaves_out_by_name_what_no_installed_solver_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with ``pip install engiagent`` alone: HiGHS is there, the other solvers are not."""
+    corpus = tmp_path / "corpus"
+    for name in ("merchant_day", "solar_commitment_cvar"):
+        shutil.copytree(corpus_root() / "battery" / name, corpus / name)
+    shutil.copytree(corpus_root() / "der" / "valve_point_turbines", corpus / "valve_point_turbines")
+    missing = Adapter.missing
+    monkeypatch.setattr(
+        Adapter, "missing", lambda self: missing(self) if self.backend == "highs" else ("it",)
+    )
+    junit = tmp_path / "junit.xml"
+    result = invoke("check", corpus, "--junit", junit)
+    assert result.exit_code == 0
+    assert "2 of 2 as they should be; 1 skipped, for which no solver is installed" in result.stderr
+    assert 'skipped="1"' in junit.read_text("utf-8")
+    alone = invoke("check", corpus / "valve_point_turbines")
+    assert alone.exit_code == 2
+    assert "which is not installed" in alone.stderr
