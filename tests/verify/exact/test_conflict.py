@@ -12,7 +12,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.run.certify import certify
 from engiagent.run.proofs import Proofs
-from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solution import to_arrays
 from engiagent.solvers.solving import solve
 from tests.verify.small import HOURS, document
 
@@ -60,9 +60,9 @@ def parity(total: float = 3.0) -> Blueprint:
 
 def claimed(blueprint: Blueprint) -> xr.Dataset:
     program = compile_blueprint(blueprint, Path())
-    found = to_dataset(program, solve(program, isolate=False))
+    found = to_arrays(program, solve(program, isolate=False))
     assert found.attrs["status"] == "infeasible"
-    return Proofs(exact=True).claimed(found, program)
+    return Proofs(exact=True).claimed(found, program).to_xarray()
 
 
 def judged(blueprint: Blueprint, solution: xr.Dataset) -> dict[str, Any]:
