@@ -267,7 +267,9 @@ def _decoded(name: str, variable: Any) -> NamedArray:
     values = np.asarray(np.ma.getdata(values))
     unit, _, start = str(attrs.get("units", "")).partition(" since ")
     if start and values.dtype.kind in "iuf":
-        passed = np.rint(values.astype(np.float64) * _UNITS[unit]).astype("timedelta64[ns]")
+        whole = values.dtype.kind in "iu"  # which doubles would round beyond 104 days
+        passed: Any = values.astype(np.int64 if whole else np.float64) * _UNITS[unit]
+        passed = np.rint(passed).astype("timedelta64[ns]")
         values = np.datetime64(start, "ns") + passed
         attrs = {key: text for key, text in attrs.items() if key not in ("units", "calendar")}
     elif attrs.pop("dtype", None) == "bool":

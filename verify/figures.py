@@ -104,8 +104,9 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
     plain = _plain(text, whole)
-    if plain.lower().strip() in _STATES:
-        yield Figure(_STATES[plain.lower().strip()], None)
+    state = _STATES.get(plain.strip().lower())
+    if state is not None:
+        yield Figure(state, None)
     clocks = []
     for match in _HALF_DAY.finditer(plain):
         clocks.append(match.span())

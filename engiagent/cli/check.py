@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import CheckResult, Examiner
+from engiagent.cli.checking import CheckResult, Examiner, tally
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_error
@@ -264,12 +264,6 @@ def tell_table(results: Sequence[CheckResult]) -> None:
     width = max(len(result.path) for result in results)
     for result in results:
         state = "ok  " if result.code is exit_codes.ExitCode.FEASIBLE else f"({int(result.code)}) "
-        verdict = result.verdict or ("error" if result.error else "no verdict")
-        if result.skipped:
-            state, verdict = "--  ", "skipped"
-        say(clean(f"{state} {result.path:<{width}}  {verdict:<18} {result.amount}"))
-    judged = [result for result in results if not result.skipped]
-    good = sum(result.code is exit_codes.ExitCode.FEASIBLE for result in judged)
-    left = len(results) - len(judged)
-    more = f"; {left} skipped, for which no solver is installed" if left else ""
-    say(f"{good} of {len(judged)} as they should be{more}")
+        state = "--  " if result.skipped else state
+        say(clean(f"{state} {result.path:<{width}}  {result.word:<18} {result.amount}"))
+    say(tally(results))

@@ -134,13 +134,20 @@ class CheckResult:
 
     @property
     def not_understood(self) -> Sequence[str]:
-        """Sentences that nothing could examiner."""
+        """Sentences that nothing could judge."""
         return self.certified("not_understood") or ()
 
     @property
     def line(self) -> str | None:
         """The verdict with the values that the user changed or gave."""
         return verdict_line(self.certificate) if self.certificate is not None else self.verdict
+
+    @property
+    def word(self) -> str:
+        """The verdict, or what there is in its place."""
+        if self.skipped:
+            return "skipped"
+        return self.verdict or ("error" if self.error else "no verdict")
 
     @property
     def open_points(self) -> list[str]:
@@ -214,6 +221,15 @@ def read_offline(path: Path, problem: Problem) -> CheckResult:
         lacking=found.lacking,
         reason="no blueprint of the experts; read by the offline engine",
     )
+
+
+def tally(results: Sequence[CheckResult]) -> str:
+    """Return in a line how many results are as they should be, and how many were left out."""
+    judged = [result for result in results if not result.skipped]
+    good = sum(result.code is ExitCode.FEASIBLE for result in judged)
+    left = len(results) - len(judged)
+    more = f"; {left} skipped, for which no solver is installed" if left else ""
+    return f"{good} of {len(judged)} as they should be{more}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from engiagent.cli.checking import CheckResult
+from engiagent.cli.checking import CheckResult, tally
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
 from engiagent.io.files import write_atomic
@@ -158,22 +158,16 @@ def shown(path: Path) -> str:
 
 def markdown(results: Sequence[CheckResult]) -> str:
     """Return a table of all results, and below it all complaints."""
-    judged = [result for result in results if not result.skipped]
-    good = sum(result.code is ExitCode.FEASIBLE for result in judged)
-    left = len(results) - len(judged)
-    more = f", {left} skipped for want of a solver" if left else ""
     lines = [
-        f"### engiagent check: {good} of {len(judged)} as they should be{more}",
+        f"### engiagent check: {tally(results)}",
         "",
         "| | Checked | Verdict | Objective |",
         "|---|---|---|---|",
     ]
     for result in results:
         mark = "✅" if result.code is ExitCode.FEASIBLE else "❌"
-        verdict = result.line or ("error" if result.error else "no verdict")
-        if result.skipped:
-            mark, verdict = "⏭", "skipped"
-        cells = (shown(Path(result.path)), verdict, result.amount)
+        mark = "⏭" if result.skipped else mark
+        cells = (shown(Path(result.path)), result.line or result.word, result.amount)
         lines.append(f"| {mark} | {' | '.join(map(_cell, cells))} |")
     found = [complaint for result in results for complaint in complaints(result)]
     if found:

@@ -23,7 +23,7 @@ from typing import Any, Final
 from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 from engiagent.text import Problem
 from engiagent.units.unit import UnitError, parse_unit
-from engiagent.units.words import conventions_of, find_unit
+from engiagent.units.words import find_unit
 
 Json = Any
 
@@ -185,7 +185,7 @@ class Placing:
         try:
             parse_unit(unit)
         except UnitError:
-            found = find_unit(unit, 0, conventions_of(self.problem.text))
+            found = find_unit(unit, 0, self.problem.conventions)
             if found is not None and found.end == len(unit) and found.unit is not None:
                 return str(found.unit)
         return unit

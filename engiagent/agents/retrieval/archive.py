@@ -17,6 +17,15 @@ from engiagent.text import Problem, find_problems
 BLUEPRINT: Final = Path("expert") / "blueprint.json"
 SHINGLE: Final = 5
 """Words of a shingle."""
+_LEFT_OUT: Final = (
+    "schema",
+    "param_id",
+    "source_reference",
+    "description",
+    "extended_analysis_and_robustness",
+    "unused",
+)
+"""Fields of a blueprint that an exemplar does without."""
 _WORD: Final = re.compile(r"[a-zäöüß]+(?:-[a-z]+)*", re.IGNORECASE)
 _ANY: Final = re.compile(r"\w+")
 
@@ -146,13 +155,3 @@ def _without(value: Any) -> Any:
     if isinstance(value, list):
         return [_without(item) for item in value]
     return value
-
-
-_LEFT_OUT: Final = (
-    "schema",
-    "param_id",
-    "source_reference",
-    "description",
-    "extended_analysis_and_robustness",
-    "unused",
-)
