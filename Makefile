@@ -72,8 +72,8 @@ docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error
 	@echo "Open in a browser: $(CURDIR)/docs/_build/html/index.html"
 
 pages: $(READY) ## Write the pages that are made from the code again
-	$(BIN)/python -m engiagent.blueprint.reference docs/reference.yaml > docs/reference.md
-	$(BIN)/python -m engiagent.slots.page > docs/components.md
+	$(BIN)/python docs/_ext/reference.py > docs/reference.md
+	$(BIN)/python docs/_ext/components.py > docs/components.md
 	$(BIN)/python -m engiagent.cli.page > docs/command-line.md
 	$(BIN)/python -m engiagent.tools.schemas.page > docs/json-schemas.md
 	$(BIN)/python docs/_ext/physics.py > docs/physics.md

@@ -155,7 +155,7 @@ def floor(program: Program) -> float:
 
 def exact(program: Program, kernel: Any) -> float:
     """Return the objective of the exact method, recognition and proof included."""
-    from engiagent.solvers.chain import solve_chain
+    from engiagent.solvers.chain.solving import solve_chain
     from engiagent.solvers.structure.chain import find_chain
 
     chain = find_chain(program)
@@ -242,7 +242,7 @@ def whole(periods: int, repeat: int) -> list[Row]:
     from engiagent.blueprint import Blueprint
     from engiagent.formulations.compile import compile_blueprint
     from engiagent.formulations.expansion import expand
-    from engiagent.solvers.chain import solve_chain
+    from engiagent.solvers.chain.solving import solve_chain
     from engiagent.solvers.solution import to_arrays
     from engiagent.solvers.structure.chain import find_chain
     from engiagent.text import Problem

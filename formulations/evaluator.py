@@ -6,9 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.checked import ModelEvaluator, Variable
-from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Binary, Call, Node, Reduce
+from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import Binary, Call, Node, Reduce, Ref, parse
+from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Rows, Value
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.values import unit_of
 from engiagent.formulations.values import Atom, Form, applied, as_form, variables
 
 Ints = npt.NDArray[np.int64]
@@ -21,14 +25,18 @@ class FormEvaluator(ModelEvaluator):
     ----------
     origin
         The constraint or expression at work, for messages about its functions.
+    forms
+        Parameters that stand for forms, with their sets: what changes, and what is uncertain.
     """
 
     def __init__(
         self, elaboration: Elaboration, variables: dict[str, Variable], starts: dict[str, int]
     ) -> None:
         super().__init__(elaboration, variables)
+        self.elaboration = elaboration
         self.starts = starts
         self.origin = ""
+        self.forms: dict[str, tuple[tuple[IndexSet, ...], Form]] = {}
         self._known: dict[tuple[str, int], tuple[Ints, Form]] = {}
 
     def value_of(self, variable: Variable, elements: Ints) -> Value:
@@ -41,6 +49,35 @@ class FormEvaluator(ModelEvaluator):
                 return form
             known = self._known[name, id(elements)] = elements, form
         return known[1]
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name stands for columns."""
+        return name in self.forms or super().is_variable(name)
+
+    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
+        """Return the sets by which a name is indexed."""
+        return self.forms[name][0] if name in self.forms else super().sets_of(name)
+
+    def variable(self, ref: Ref, grid: Grid) -> Value:
+        """Return the columns of a variable, or what a parameter stands for."""
+        if ref.name not in self.forms:
+            return super().variable(ref, grid)
+        sets, form = self.forms[ref.name]
+        place = self.place(ref, sets, grid)
+        self.refuse_outside(ref, place, grid)
+        return form.take(place.flat)
+
+    def computed(self, name: str) -> Form:
+        """Return the form of a parameter that is computed from others."""
+        parameters = enumerate(self.elaboration.core.parameters)
+        position, definition = next((k, p) for k, p in parameters if p.name == name)
+        with located(f"{PATH}.parameters[{position}].value", name):
+            binders = self.elaboration.binders(definition.index)
+            checker = self.elaboration.checker()
+            tree, scope = parse(str(definition.value)), checker.scope_of(binders)
+            typed = checker.number(tree, scope, unit_of(definition))
+            grid = self.elaboration.grid(binders)
+            return as_form(self.number(typed.node, grid), grid.size)
 
     def product(self, left: Value, right: Value, node: Node) -> Value:
         """Multiply; a product of two things that depend on variables is a function of its own."""

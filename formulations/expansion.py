@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from engiagent.blueprint.document import Blueprint, ComponentDef, ConstraintDef, Core, SetDef
+from engiagent.blueprint.placement import placement_of
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS, build
 from engiagent.formulations.components.fragment import (
@@ -18,6 +19,7 @@ from engiagent.formulations.components.fragment import (
     connection_of,
     wrong,
 )
+from engiagent.formulations.repetition import at_its_time, indices_of, repeated
 from engiagent.formulations.stages import with_stages
 
 
@@ -42,12 +44,12 @@ def _without_components(blueprint: Blueprint) -> Blueprint:
         return blueprint
     _refuse_double_names(core)
     needed = _needed(core)
-    core = replace(
-        core,
-        components=tuple(_on_time(c, core) if c.name in needed else c for c in core.components),
-    )
+    over = indices_of([c for c in core.components if c.name in needed], core)
+    written = tuple(_on_time(c, core) if c.name in needed else c for c in core.components)
+    core = replace(core, components=tuple(at_its_time(c, over, core) for c in written))
     core = replace(core, sets=core.sets + _instants(core))
-    around = Surroundings(core, {str(s.of): s.name for s in core.sets if s.kind == "instants"})
+    instants = {str(s.of): s.name for s in core.sets if s.kind == "instants"}
+    around = Surroundings(core, instants, over=over)
     fragments = _build(needed, around)
     new = Fragment()
     for component in core.components:
@@ -61,7 +63,7 @@ def _without_components(blueprint: Blueprint) -> Blueprint:
         decision_variables=core.decision_variables + new.variables,
         expressions=new.expressions + core.expressions,
         constraints=core.constraints + new.constraints + balances,
-        components=tuple(replace(c, expanded=True) for c in core.components),
+        components=tuple(replace(c, expanded=True) for c in written),
     )
 
 
@@ -78,11 +80,15 @@ def _needed(core: Core) -> set[str]:
 def _build(needed: set[str], around: Surroundings) -> dict[str, Fragment]:
     """Return the fragments; grids come last because they see the others' limits."""
     fragments: dict[str, Fragment] = {}
-    for component in sorted(around.core.components, key=lambda c: c.model == "grid"):
-        if component.name not in needed:
-            continue
-        fragments[component.name] = build(component, around)
-        around = replace(around, terminals=around.terminals + fragments[component.name].terminals)
+    for grids in (False, True):
+        built = {
+            c.name: build(c, around)
+            for c in around.core.components
+            if c.name in needed and (c.model == "grid") == grids
+        }
+        fragments |= repeated(built, around)
+        terminals = tuple(t for name in built for t in fragments[name].terminals)
+        around = replace(around, terminals=around.terminals + terminals)
     return fragments
 
 
@@ -94,11 +100,12 @@ def _on_time(component: ComponentDef, core: Core) -> ComponentDef:
     """Return the component with its time set: the only one there is when it names none."""
     if component.model not in MODELS:
         raise wrong(component, "unknown model", expected=", ".join(MODELS))
-    times = _times(core)
-    if component.index in times:
+    times, place = _times(core), placement_of(component, core)
+    if place.time in times:
         return component
-    if component.index is None and len(times) == 1:
-        return replace(component, index=times[0])
+    if place.time is None and len(times) == 1:
+        own = component.index if isinstance(component.index, tuple) else ()
+        return replace(component, index=(*own, f"t in {times[0]}") if own else times[0])
     raise wrong(
         component,
         "it needs a time set",
@@ -155,10 +162,11 @@ def _buses(core: Core) -> dict[str, list[ComponentDef]]:
 def _balance(bus: str, time: str, terminals: list[Terminal]) -> ConstraintDef:
     supply = balance(t.power for t in terminals if t.supplies)
     demand = balance(t.power for t in terminals if not t.supplies)
+    scenarios = dict.fromkeys(binder for t in terminals for binder in t.scenarios)
     return ConstraintDef(
         constraint_id=f"balance_{bus}",
         name=f"power balance of {bus}",
-        forall=(f"t in {time}",),
+        forall=(*(f"{name} in {member}" for name, member in scenarios), f"t in {time}"),
         expression=f"{supply} == {demand}",
         category="Supply-Demand Balance",
         hard=True,

@@ -14,8 +14,7 @@ from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock, Goal, RowBlock
-from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed, number
-from engiagent.formulations.scripts.naming import Names
+from engiagent.formulations.scripts.algebra import Algebra, Dialect, Names, listed, number
 from engiagent.formulations.scripts.printing import about, comment, essence, section
 from engiagent.formulations.scripts.pyomo_text import RESERVED, functions_for, head, tail
 from engiagent.formulations.values import Floats, Ints

@@ -25,16 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.checked import Constraint
-from engiagent.blueprint.diagnostics import BlueprintError, located
+from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import ExpressionError, Ref, parse
-from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.indexing import Value
-from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.uncertain_places import PLACE, uncertainty_findings
-from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
-from engiagent.blueprint.values import unit_of
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import ExpressionError, names_in
+from engiagent.blueprint.uncertainty import (
+    PLACE,
+    Uncertainty,
+    reached_names,
+    uncertainties,
+    uncertainty_findings,
+)
 from engiagent.formulations.compile import Compiler
 from engiagent.formulations.evaluator import FormEvaluator
 from engiagent.formulations.lowering.builder import Builder
@@ -50,7 +51,6 @@ from engiagent.formulations.values import (
     Rows,
     Term,
     applied,
-    as_form,
     atoms,
     constant,
 )
@@ -133,62 +133,26 @@ class RobustCompiler(Compiler):
 # --- evaluation --------------------------------------------------------------------------------
 
 
-class RobustEvaluator(FormEvaluator):
-    """Evaluates expressions to forms in which uncertain parameters have columns below zero.
-
-    Attributes
-    ----------
-    forms
-        For each uncertain parameter, and each computed from one, its sets and its values.
-    """
-
-    def __init__(self, elaboration: Elaboration, plain: FormEvaluator) -> None:
-        super().__init__(elaboration, plain.variables, plain.starts)
-        self.forms: dict[str, tuple[tuple[IndexSet, ...], Form]] = {}
-
-    def is_variable(self, name: str) -> bool:
-        """Whether a name stands for columns."""
-        return name in self.forms or super().is_variable(name)
-
-    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
-        """Return the sets by which a name is indexed."""
-        return self.forms[name][0] if name in self.forms else super().sets_of(name)
-
-    def variable(self, ref: Ref, grid: Grid) -> Value:
-        """Return the columns of a variable, or the values of an uncertain parameter."""
-        if ref.name not in self.forms:
-            return super().variable(ref, grid)
-        sets, form = self.forms[ref.name]
-        place = self.place(ref, sets, grid)
-        self.refuse_outside(ref, place, grid)
-        return form.take(place.flat)
-
-
 def _evaluator(
     elaboration: Elaboration, plain: FormEvaluator, given: Sequence[Uncertainty]
-) -> tuple[RobustEvaluator, tuple[Deviations, ...]]:
-    """Return an evaluator that knows all uncertain parameters, and those computed from them."""
+) -> tuple[FormEvaluator, tuple[Deviations, ...]]:
+    """Return an evaluator in which uncertain parameters have columns below zero."""
     core = elaboration.core
-    evaluator = RobustEvaluator(elaboration, plain)
+    evaluator = FormEvaluator(elaboration, plain.variables, plain.starts)
     reached = reached_names(core)
     by_name = {item.name: item for item in given}
     deviations: list[Deviations] = []
-    waiting = [(k, p) for k, p in enumerate(core.parameters) if p.name in reached]
+    waiting = [p for p in core.parameters if p.name in reached]
     while waiting:
-        left = {p.name for _, p in waiting}
-        ready = [(k, p) for k, p in waiting if not (names_in(p.value) & left)]
-        for position, definition in ready:
+        left = {p.name for p in waiting}
+        ready = [p for p in waiting if not (names_in(p.value) & left)]
+        for definition in ready:
             sets = elaboration.table(definition.name).sets
-            form = constant(elaboration.table(definition.name).values.reshape(-1), 0)
-            size = len(form.constant)
-            form = constant(form.constant, size)
+            values = elaboration.table(definition.name).values.reshape(-1)
+            size = len(values)
+            form = constant(values, size)
             if names_in(definition.value) & reached:
-                with located(f"{PATH}.parameters[{position}].value", definition.name):
-                    binders = elaboration.binders(definition.index)
-                    checker = elaboration.checker()
-                    scope = checker.scope_of(binders)
-                    typed = checker.number(parse(str(definition.value)), scope, unit_of(definition))
-                    form = as_form(evaluator.number(typed.node, elaboration.grid(binders)), size)
+                form = evaluator.computed(definition.name)
             if definition.name in by_name:
                 item = by_name[definition.name]
                 start = deviations[-1].stop if deviations else 0
@@ -198,7 +162,7 @@ def _evaluator(
                     size, np.zeros(()), (Term(None, columns, item.deviation.reshape(-1)),)
                 )
             evaluator.forms[definition.name] = (sets, form)
-        waiting = [(k, p) for k, p in waiting if (k, p) not in ready]
+        waiting = [p for p in waiting if p not in ready]
     return evaluator, tuple(deviations)
 
 

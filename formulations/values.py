@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.functions import ELEMENTARY as ELEMENTARY  # for solvers, too
 from engiagent.blueprint.functions import Function as Function
-from engiagent.blueprint.interpolation import interpolated
+from engiagent.blueprint.functions import interpolated
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]

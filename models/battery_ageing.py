@@ -22,7 +22,6 @@ storage system", American Control Conference 2017, doi:10.23919/ACC.2017.7963578
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,6 @@ from engiagent.models.ranges import (
 )
 
 KELVIN = 273.15
-DAYS_PER_YEAR = 365.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,21 +187,12 @@ class Ageing:
         counts when it closes, a half cycle at its second turning point. [-]
     capacity
         Fraction of the capacity that is left at the N+1 instants. [-]
-    miner_sum
-        Used fraction of the cycle life. [-]
-    equivalent_full_cycles
-        Cycles of depth 1 with the same travel. [-]
-    years_to_end_of_life
-        Time to the end of life when the horizon repeats from new; infinite when it never comes.
     """
 
     cycles: Floats
     cycle_loss: Floats
     calendar_loss: Floats
     capacity: Floats
-    miner_sum: float
-    equivalent_full_cycles: float
-    years_to_end_of_life: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,28 +207,23 @@ class BatteryAgeing:
         Calendar ageing; None when time does not age.
     end_of_life_loss
         Lost fraction of the capacity at the end of life. Above 0, at most 1. [-]
-    combination
-        ``sum`` adds both losses; ``max`` lets the greater one rule, as SAM does.
 
     Examples
     --------
     >>> ageing = BatteryAgeing(cycle_life=WoehlerCurve(cycles_at_full_depth=4000.0))
     >>> report = ageing.assess([0.0, 1.0] * 200 + [0.0], 25.0, 12.0)
-    >>> round(report.miner_sum, 6), round(report.years_to_end_of_life, 2)
-    (0.05, 10.95)
+    >>> round(float(report.capacity[-1]), 6)
+    0.99
     """
 
     cycle_life: WoehlerCurve | None = None
     calendar: CalendarAgeing | None = None
     end_of_life_loss: float = 0.2
-    combination: Literal["sum", "max"] = "sum"
 
     def __post_init__(self) -> None:
         within(
             self.end_of_life_loss, "the loss at the end of life", "-", low=0.0, high=1.0, above=True
         )
-        if self.combination not in ("sum", "max"):
-            raise ParameterError(f"the combination is {self.combination!r}; give 'sum' or 'max'")
 
     def assess(
         self, state_of_charge: npt.ArrayLike, temperature: npt.ArrayLike, step_hours: npt.ArrayLike
@@ -270,38 +254,9 @@ class BatteryAgeing:
         if self.calendar is not None:
             middle = 0.5 * (charge[1:] + charge[:-1])
             calendar = self.calendar.loss(middle, temperature, hours)
-        loss = cyclic + calendar if self.combination == "sum" else np.maximum(cyclic, calendar)
-        days = float(hours.sum()) / 24.0
         return Ageing(
             cycles=cycles,
             cycle_loss=cyclic,
             calendar_loss=calendar,
-            capacity=1.0 - loss,
-            miner_sum=float(used.sum()),
-            equivalent_full_cycles=0.5 * float(np.abs(np.diff(charge)).sum()),
-            years_to_end_of_life=self.life(
-                float(cyclic[-1]) / days, float(calendar[-1]) / days**0.5
-            )
-            / DAYS_PER_YEAR,
+            capacity=1.0 - cyclic - calendar,
         )
-
-    def life(self, cycle_rate: float, calendar_rate: float) -> float:
-        r"""Return the days until :math:`a t + b \sqrt t` is the loss at the end of life.
-
-        Parameters
-        ----------
-        cycle_rate
-            :math:`a`, loss by cycles. At least 0. [1/day]
-        calendar_rate
-            :math:`b`, loss by the calendar. At least 0. [1/day^0.5]
-        """
-        limit = self.end_of_life_loss
-        if cycle_rate == 0.0 and calendar_rate == 0.0:
-            return float("inf")
-        if self.combination == "max":
-            by_cycles = limit / cycle_rate if cycle_rate else float("inf")
-            by_calendar = (limit / calendar_rate) ** 2 if calendar_rate else float("inf")
-            return min(by_cycles, by_calendar)
-        # The root of a x^2 + b x = limit in the form that does not subtract near-equal numbers.
-        root = 2.0 * limit / (calendar_rate + (calendar_rate**2 + 4 * cycle_rate * limit) ** 0.5)
-        return float(root * root)

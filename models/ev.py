@@ -1,4 +1,4 @@
-r"""A fleet of electric vehicles: plugged-in sessions, driving, flexibility, charging both ways.
+r"""A fleet of electric vehicles: plugged-in sessions, charging both ways.
 
 Within a session, with powers at the plug held over a period of length :math:`h`,
 
@@ -6,8 +6,7 @@ Within a session, with powers at the plug held over a period of length :math:`h`
           0 \le P_{c,n} \le a_n P_c^{max}, \quad 0 \le P_{d,n} \le a_n P_d^{max},
 
 where :math:`a_n` is the part of the period in which the vehicle is plugged in. It arrives with a
-given energy and must leave with at least another. Between sessions a vehicle uses
-:math:`e \, s` for the distance :math:`s` [km] at the consumption :math:`e` [kWh/km].
+given energy and must leave with at least another.
 
 Source: energy balance; J. Garcia-Villalobos et al., Renew. Sustain. Energy Rev. 38 (2014) 717–731,
 for sessions and charging strategies.
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, numbers, over_time, within
-from engiagent.models.recursion import linear_recursion
 
 Ints = npt.NDArray[np.int64]
 
@@ -174,8 +172,6 @@ class EvFleet:
         Above 0, at most 1. [-]
     minimum_energy
         Below which a vehicle is not discharged. At least 0. [kWh]
-    consumption
-        While driving. At least 0. [kWh/km]
 
     Examples
     --------
@@ -193,7 +189,6 @@ class EvFleet:
     charge_efficiency: npt.ArrayLike = 1.0
     discharge_efficiency: npt.ArrayLike = 1.0
     minimum_energy: npt.ArrayLike = 0.0
-    consumption: npt.ArrayLike = 0.18
 
     def __post_init__(self) -> None:
         full = within(self.energy_capacity, "the energy capacity", "kWh", low=0.0, above=True)
@@ -216,7 +211,6 @@ class EvFleet:
                 above=True,
             ),
             within(self.minimum_energy, "the minimum energy", "kWh", low=0.0),
-            within(self.consumption, "the consumption", "kWh/km", low=0.0),
         )
         for array in others:
             if array.shape not in ((), full.shape):
@@ -267,51 +261,6 @@ class EvFleet:
             (end <= count) & (end > 0), base + total[np.clip(end, 0, count), vehicle], np.nan
         )
         return EvPath(energy=energy, departure_energy=np.asarray(left, dtype=np.float64))
-
-    def drive(
-        self,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        distance: npt.ArrayLike,
-        step_hours: float,
-        initial_energy: npt.ArrayLike,
-    ) -> Floats:
-        """Return the energy of vehicles whose driving is known, shape (N+1, vehicles). [kWh].
-
-        Parameters
-        ----------
-        charge, discharge
-            Mean powers at the plug, shape (N, vehicles). At least 0. [kW]
-        distance
-            Driven in each period, shape as above. At least 0. [km]
-        step_hours
-            Length of every period. [h]
-        initial_energy
-            One number or shape (vehicles,). [kWh]
-        """
-        into, out, hours = self._powers(charge, discharge, step_hours)
-        driven = over_time(
-            within(distance, "the distance", "km", low=0.0), into.shape, "the distance"
-        )
-        gained = hours * self.stored(into, out) - np.asarray(self.consumption) * driven
-        start = numbers(initial_energy, "the initial energy")
-        return linear_recursion(np.ones_like(gained), gained, start)
-
-    def step(
-        self,
-        energy: npt.ArrayLike,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        step_hours: float,
-        distance: npt.ArrayLike = 0.0,
-    ) -> Floats:
-        """Return the energy after one period, shape (vehicles,); arguments as in :meth:`drive`."""
-        shape = (1, self.vehicles)
-        into, out, driven = (
-            np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
-            for value in (charge, discharge, distance)
-        )
-        return np.asarray(self.drive(into, out, driven, step_hours, energy)[1])
 
     def excess(
         self, sessions: Sessions, charge: npt.ArrayLike, discharge: npt.ArrayLike, step_hours: float

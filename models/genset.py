@@ -220,22 +220,6 @@ class Genset:
             hours=_hours_in_state(on, hours, _first(before.running, output), before.hours),
         )
 
-    def step(
-        self,
-        state: GensetState,
-        power: npt.ArrayLike,
-        running: npt.ArrayLike,
-        step_hours: npt.ArrayLike,
-    ) -> tuple[GensetState, GensetPath]:
-        """Return the state after one period, and what it did in arrays of shape (1, …)."""
-        shape = units(
-            self, power=power, running=running, was_running=state.running, hours=state.hours
-        )
-        one = np.broadcast_to(np.asarray(power, dtype=np.float64), shape)
-        on = np.broadcast_to(np.asarray(running, dtype=bool), shape)
-        path = self.simulate(one[None], on[None], step_hours, state)
-        return GensetState(running=on, power=one, hours=path.hours[1]), path
-
     def excess(
         self,
         power: npt.ArrayLike,

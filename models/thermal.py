@@ -159,8 +159,6 @@ class ThermalNetwork:
         ambient: npt.ArrayLike,
         step_hours: npt.ArrayLike,
         heating: npt.ArrayLike,
-        cooling: npt.ArrayLike | None = None,
-        gains: npt.ArrayLike | None = None,
         initial: npt.ArrayLike | None = None,
         scheme: ThermalScheme = "exact",
     ) -> Floats:
@@ -172,17 +170,23 @@ class ThermalNetwork:
             Temperature outside, one number or shape (N,). [degC]
         step_hours
             Length of each period, one number or shape (N,). [h]
-        heating, cooling, gains
-            Thermal powers, shape (N, n). [kW]
+        heating
+            Net heat into each zone, below 0 where it is cooled, shape (N, n). [kW]
         initial
             Temperatures at the first instant, shape (n,); those of the zones when None. [degC]
         scheme
             ``exact``, ``euler`` (explicit) or ``implicit``.
         """
-        heat = self._powers(heating, None, "the heating")
+        heat = np.asarray(heating, dtype=np.float64)
+        if heat.ndim == 1 and len(self.zones) == 1:
+            heat = heat[:, None]
+        if heat.ndim != 2 or heat.shape[1] != len(self.zones):
+            raise ParameterError(
+                f"the heating has the shape {heat.shape}; give (N, {len(self.zones)})"
+            )
+        if not np.isfinite(heat).all():
+            raise ParameterError("the heating holds a value that is not finite")
         length = len(heat)
-        heat = heat - self._powers(cooling, length, "the cooling")
-        heat = heat + self._powers(gains, length, "the gains")
         outside = series(ambient, length, "the ambient temperature")
         inputs = np.column_stack((outside, heat))
         hours = steps(step_hours, length)
@@ -204,18 +208,3 @@ class ThermalNetwork:
                 raise ParameterError(f"the initial temperature of {', '.join(unknown)} is missing")
             initial = [float(z.initial_temperature or 0.0) for z in self.zones]
         return series(initial, len(self.zones), "the initial temperature")
-
-    def _powers(self, values: npt.ArrayLike | None, length: int | None, what: str) -> Floats:
-        count = len(self.zones)
-        if values is None:
-            return np.zeros((length or 0, count))
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim == 1 and count == 1:
-            array = array[:, None]
-        if array.ndim != 2 or array.shape[1] != count or length not in (None, len(array)):
-            raise ParameterError(
-                f"{what} has the shape {array.shape}; give ({length or 'N'}, {count})"
-            )
-        if not np.isfinite(array).all():
-            raise ParameterError(f"{what} holds a value that is not finite")
-        return array

@@ -141,20 +141,3 @@ class WindTurbine:
         last_stop = np.maximum.accumulate(np.where(stop, place, 0), axis=0)
         never = (last_start == 0) & (last_stop == 0)
         return np.where(never, np.asarray(initially, dtype=bool), last_start > last_stop)
-
-    def step(
-        self, running: npt.ArrayLike, speed: npt.ArrayLike, density: npt.ArrayLike | None = None
-    ) -> tuple[Booleans, Floats]:
-        """Return whether the turbine runs in a period, given whether it ran before, and its power.
-
-        Parameters
-        ----------
-        running
-            Whether it ran in the period before, one value or shape (units,).
-        speed, density
-            As in :meth:`power`.
-        """
-        shape = compatible(running=running, speed=speed)
-        wind = np.broadcast_to(np.asarray(speed, dtype=np.float64), shape)
-        now = self.running(wind[None], running)[0]
-        return np.asarray(now), self.power(speed, density, now)

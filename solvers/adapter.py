@@ -29,7 +29,6 @@ Need = Literal["convex", "any"]
 Feature = Literal[
     "indicators",
     "sos1",
-    "kinked",
     "duals",
     "farkas",
     "ray",
@@ -43,7 +42,6 @@ Feature = Literal[
 FEATURE_MEANINGS: Final[Mapping[Feature, str]] = {
     "indicators": "rows that hold only where a binary has a value",
     "sos1": "groups of columns of which at most one differs from zero",
-    "kinked": "abs, max, min and piecewise functions as they are",
     "duals": "hands over multipliers and reduced costs at the optimum of continuous programs",
     "farkas": "multipliers that prove a linear program infeasible",
     "ray": "the direction in which an unbounded linear program improves",

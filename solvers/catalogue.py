@@ -19,8 +19,8 @@ INTRODUCTION = """\
 
 `SolveOptions(backend="scip")` asks for a solver by name. Without it, `select(program, options)`
 chooses by class, convexity, size and what is installed, and `explain(choice)` prints why. Besides
-the backends below there are families: `casadi-<plugin>` for the conic plugins of CasADi and
-`pyomo:<solver>` for any solver that Pyomo finds on the machine.
+the backends below, `pyomo:<solver>`, `cvxpy:<solver>` and `casadi:<plugin>` are whatever Pyomo,
+CVXPY and CasADi find on the machine, as `casadi:fatrop`.
 
 A solver that is not installed is never a surprise: the error says what to install, and a choice
 that would have fallen on it says so.

@@ -25,10 +25,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain import solve_chain
+from engiagent.solvers import linear
+from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.cuts import with_cuts
-from engiagent.solvers.linear import solve_here
+from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
 from engiagent.solvers.structure.chain import find_chain
 from engiagent.solvers.structure.entries import Entries, entries_of
@@ -37,6 +39,14 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+NAME: Final = "HiGHS with few binaries"
+CLASSES: Final[dict[ProblemClass, Need]] = {"MILP": "any"}
+FEATURES: Final[frozenset[Feature]] = linear.FEATURES - {"ray"}
+OPTIONS: Final = {name: how for name, how in linear.OPTIONS.items() if name != "log"}
+REQUIRES: Final = linear.REQUIRES
+
+FAST_GAP: Final = 1e-3
+"""The proven gap that is enough when speed is asked for."""
 MOST_ROUNDS: Final = 8
 APART: Final = 1e-9
 """Up to this share of its largest value a column counts as zero."""
@@ -75,6 +85,17 @@ class Exclusivity:
 
     def __str__(self) -> str:
         return f"{self.size} pairs of columns that exclude each other through binaries"
+
+
+def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
+    """Solve a mixed-integer linear program in this process, as it is where pairs do not help."""
+    pairs = find_exclusivity(program)
+    if pairs is not None:
+        gap = max(options.gap, FAST_GAP) if options.speed else options.gap
+        result = solve_exclusive(program, pairs, replace(options, gap=gap))
+        if result is not None:
+            return result
+    return linear.solve_here(program, options, watch)
 
 
 def find_exclusivity(program: Program) -> Exclusivity | None:
@@ -226,7 +247,7 @@ class _Task:
             return None
         chain = None if program.is_mip else find_chain(program)
         result = None if chain is None else solve_chain(program, chain)
-        result = result or solve_here(program, options)
+        result = result or linear.solve_here(program, options)
         return result if result.status == "optimal" else None
 
     def both_pay(self, relaxed: SolverResult) -> Bools:

@@ -1,15 +1,7 @@
 r"""Atoms as expressions of a solver's or a modelling library's own, exactly.
 
-Every such library knows sums, products, powers, exp, log, sin, cos and abs. The others are the
-same functions in these words:
-
-.. math::
-
-    \max(a, b) = \tfrac12 (a + b + |a - b|), \qquad
-    \tanh u = 1 - \frac{2}{e^{2u} + 1}, \qquad
-    f(u) = y_0 + s_0 (u - x_0) + \sum_k (s_k - s_{k-1}) \max(0, u - x_k)
-
-where f is a table with the slopes s between its points.
+Every such library knows sums, products, powers, exp, log, sin and cos; the others are written in
+these words, as :math:`\tanh u = 1 - 2 / (e^{2u} + 1)`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +25,7 @@ class Algebra:
     total
         Makes the sum of a constant and a list of expressions.
     functions
-        ``abs`` and those of the language that the library knows.
+        Those of the language that the library knows.
     """
 
     total: Callable[[float, list[Any]], Any]
@@ -49,15 +41,11 @@ class Translator:
         Expressions of the columns.
     algebra
         How the library writes expressions.
-    domains
-        What tables leave undefined: expressions with their lower and upper limits, filled as
-        tables are met.
     """
 
     def __init__(self, variables: Sequence[Any], algebra: Algebra) -> None:
         self.variables = variables
         self.algebra = algebra
-        self.domains: list[tuple[Any, float, float]] = []
         self._known: dict[int, Expressions] = {}
         self._kept: list[Atom] = []
 
@@ -136,23 +124,6 @@ def _power(translator: Translator, atom: Atom) -> Expressions:
     return [base**power for base, power in zip(inner, exponents, strict=True)]
 
 
-def _extreme(translator: Translator, atom: Atom) -> Expressions:
-    assert atom.groups is not None
-    sign = 1.0 if atom.function == "max" else -1.0
-    found: list[Any] = [None] * atom.size
-    for group, inner in zip(atom.groups.tolist(), translator.form(atom.args[0]), strict=True):
-        if found[group] is None:
-            found[group] = inner
-        else:
-            found[group] = larger(found[group], inner, sign)
-    return found
-
-
-def larger(one: Any, other: Any, sign: float = 1.0) -> Any:
-    """Return the larger of two expressions; the smaller one with ``sign`` -1."""
-    return 0.5 * one + 0.5 * other + (0.5 * sign) * abs(one + (-1.0) * other)
-
-
 def _elementary(translator: Translator, atom: Atom) -> Expressions:
     functions, own = translator.algebra.functions, ELEMENTARY[atom.function]
     if atom.function in functions or own.otherwise is None:
@@ -160,27 +131,7 @@ def _elementary(translator: Translator, atom: Atom) -> Expressions:
     return [own.otherwise(functions, inner) for inner in translator.form(atom.args[0])]
 
 
-def _piecewise(translator: Translator, atom: Atom) -> Expressions:
-    xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
-    slopes = np.diff(ys, axis=1) / np.diff(xs, axis=1)
-    found = []
-    for row, inner in enumerate(translator.form(atom.args[0])):
-        translator.domains.append((inner, float(xs[row, 0]), float(xs[row, -1])))
-        first = float(slopes[row, 0])
-        value = first * inner + float(ys[row, 0] - first * xs[row, 0])
-        for k, bend in enumerate(np.diff(slopes[row]).tolist()):
-            if bend != 0.0:
-                past = inner + float(-xs[row, k + 1])
-                value = value + bend * (0.5 * past + 0.5 * abs(past))
-        found.append(value)
-    return found
-
-
 _RULES: Final[dict[str, Callable[[Translator, Atom], Expressions]]] = {
-    "abs": _function,
-    "max": _extreme,
-    "min": _extreme,
-    "piecewise": _piecewise,
     "power": _power,
     "product": _product,
     "quotient": _quotient,

@@ -18,9 +18,8 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Goal, Program, RowBlock
-from engiagent.solvers.linear import remaining
 from engiagent.solvers.objectives import with_linear_objective
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, remaining
 
 SolveOne = Callable[[Program, SolveOptions], SolverResult]
 

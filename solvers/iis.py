@@ -87,8 +87,8 @@ class Conflict:
     program
         The program of these members alone, without an objective.
     whole_numbers
-        Whether the set is infeasible only because some columns take whole numbers; the range in
-        which each lies then belongs to the set without being a member.
+        Whether the set is infeasible only because some columns take whole numbers; that a binary
+        is 0 or 1 then belongs to the set without being a member.
     farkas
         Multipliers of the rows that prove it, as in :class:`~engiagent.solvers.SolverResult`;
         None where whole numbers are needed.
@@ -185,19 +185,20 @@ class _Search:
         return self._conflict(families, irreducible)
 
     def _families(self) -> dict[Family, tuple[Ints, Ints]]:
-        """Return what may be left out: not the range in which a whole number lies, if it counts."""
+        """Return what may be left out: not that a binary is 0 or 1, if whole numbers count."""
         found = families_of(self.program)
         if not self.whole_numbers:
             return found
-        whole = self.program.integrality
+        binary = binaries_of(self.program)
         return {
             family: places
             for family, places in found.items()
-            if family.kind == "constraint" or not whole[np.concatenate(places)].any()
+            if family.kind == "constraint" or not binary[np.concatenate(places)].any()
         }
 
-    def _solve(self, program: Program) -> SolverResult | None:
-        left = self.deadline - time.monotonic()
+    def _solve(self, program: Program, share: float = 1.0) -> SolverResult | None:
+        """Solve a program in the time that is left, or in a share of it."""
+        left = (self.deadline - time.monotonic()) * share
         if left <= 0:
             return None
         options = SolveOptions(time_limit=left, threads=self.threads)
@@ -225,11 +226,13 @@ class _Search:
     ) -> tuple[dict[Family, tuple[Ints, Ints]], bool]:
         """Leave out, one after the other, what is not needed; bounds are tried first."""
         kept, complete = dict(families), True
-        for family in sorted(families, key=lambda f: f.kind != "bound"):
+        order = sorted(families, key=lambda f: f.kind != "bound")
+        for place, family in enumerate(order):
             if family not in kept:
                 continue
             fewer = {name: places for name, places in kept.items() if name != family}
-            found = self._solve(self._only(fewer))
+            # Without its limits a whole number may be searched for without an end.
+            found = self._solve(self._only(fewer), 1.0 if place == len(order) - 1 else 0.5)
             if found is None or found.status not in ("infeasible", "optimal"):
                 complete = False
             elif found.status == "infeasible":
@@ -262,7 +265,25 @@ class _Search:
         if ray is not None and not farkas.margin(alone, ray) > MARGIN:
             ray = None
         leaves = self._leaves(alone) if self.whole_numbers else None
+        if self.whole_numbers and leaves is None and (ranges := self._ranges(families)):
+            # A tree may need the ranges of whole numbers to end, though nothing is within without.
+            families, irreducible = {**families, **ranges}, False
+            alone = self._only(families)
+            leaves = self._leaves(alone)
         return self._told(alone, families, ray, leaves, crossing, irreducible)
+
+    def _ranges(
+        self, families: Mapping[Family, tuple[Ints, Ints]]
+    ) -> dict[Family, tuple[Ints, Ints]]:
+        """Return the limits of whole numbers that a set does without."""
+        whole = self.program.integrality
+        return {
+            family: places
+            for family, places in self._families().items()
+            if family.kind == "bound"
+            and family not in families
+            and whole[np.concatenate(places)].any()
+        }
 
     def _told(
         self,
@@ -405,16 +426,22 @@ def subset(program: Program, families: Mapping[Family, tuple[Ints, Ints]]) -> Pr
 def placed(
     program: Program, families: Mapping[Family, tuple[Ints, Ints]], *, whole: bool
 ) -> Program:
-    """Return :func:`subset`; with ``whole`` the range of every whole number stays as well."""
+    """Return :func:`subset`; with ``whole`` every binary stays between 0 and 1."""
     fewer = subset(program, families)
     if not whole:
         return fewer
-    kept = program.integrality
+    kept = binaries_of(program)
     return replace(
         fewer,
         column_lower=np.where(kept, program.column_lower, fewer.column_lower),
         column_upper=np.where(kept, program.column_upper, fewer.column_upper),
     )
+
+
+def binaries_of(program: Program) -> Bools:
+    """Return which columns are whole numbers within 0 and 1: a choice, not a limit of one."""
+    within: Bools = (program.column_lower >= 0) & (program.column_upper <= 1)
+    return program.integrality & within
 
 
 def without(program: Program, families: Sequence[Family]) -> Program:

@@ -49,11 +49,8 @@ def solve_isolated(
     options: SolveOptions,
     on_progress: OnProgress | None = None,
     cancel: threading.Event | None = None,
-    abandon: threading.Event | None = None,
 ) -> SolverResult:
     """Solve a checked program in a child process; see :func:`engiagent.solvers.solve`.
-
-    ``abandon`` ends the child at once, with no word about its point: nobody wants it any more.
 
     Ctrl-C is taken as a request to stop: the child gets five seconds to hand over its best point;
     a second Ctrl-C ends it at once.
@@ -70,7 +67,6 @@ def solve_isolated(
                 cancel,
                 knows_limit="time_limit" in solver.options,
                 stops_itself="interrupt" in solver.features,
-                abandon=abandon,
             )
             try:
                 overseer.watch()
@@ -111,7 +107,6 @@ class _Overseer:
     cancel: threading.Event | None
     knows_limit: bool = True
     stops_itself: bool = True
-    abandon: threading.Event | None = None
     cause: str | None = None
     kill_at: float = math.inf
 
@@ -140,9 +135,6 @@ class _Overseer:
                 if self.cause == "interrupted":
                     break
                 self._stop("interrupted")
-            if self.abandon is not None and self.abandon.is_set():
-                self.cause = "interrupted"
-                break
             if time.monotonic() > self.kill_at:
                 break
         _kill(self.child)

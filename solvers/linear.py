@@ -31,7 +31,14 @@ from engiagent.solvers.highs import (
     run_highs,
 )
 from engiagent.solvers.linear_proof import SEEN, is_proven, with_proof
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.result import (
+    Floats,
+    SolveOptions,
+    SolverResult,
+    Status,
+    relative_gap,
+    remaining,
+)
 from engiagent.solvers.validate import place_of
 
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex", "MILP": "any"}
@@ -47,8 +54,6 @@ OPTIONS: Final = {
     "start": "`setSolution`, for MILP; a linear program needs none",
 }
 REQUIRES: Final = ("highspy",)
-
-LEAST_TIME = 0.01
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
@@ -88,7 +93,7 @@ def solve_lp(program: Program, options: SolveOptions, watch: Watch | None) -> So
         return _infeasible_lp(program, run, remaining(options, started), watch)
     if run.status == "kUnbounded":
         return _unbounded_lp(program, run, remaining(options, started), watch)
-    return _stopped(program, options, run, run.point())
+    return stopped(program, options, run, run.point())
 
 
 def _optimal_lp(program: Program, run: Run) -> SolverResult:
@@ -202,7 +207,7 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
         return _unbounded_mip(program, run, remaining(options, started), watch)
     x = run.point()
     if x is None:
-        return _stopped(program, options, run, None)
+        return stopped(program, options, run, None)
     polished = polish(program, options, x)
     if polished is None and run.status == "kOptimal":
         # Whole numbers within the solver's tolerance were not good enough: ask for better ones.
@@ -212,7 +217,7 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
     if polished is None:
         return _not_whole(program, options, run)
     if run.status != "kOptimal":
-        return _stopped(program, options, run, polished.x, polished)
+        return stopped(program, options, run, polished.x, polished)
     return _optimal_mip(program, options, run, polished)
 
 
@@ -279,7 +284,7 @@ def _with_point(
 
 def _not_whole(program: Program, options: SolveOptions, run: Run) -> SolverResult:
     if run.status in LIMITS or run.status in INTERRUPTED:
-        return _stopped(program, options, run, None)
+        return stopped(program, options, run, None)
     return _result(
         program,
         run,
@@ -314,7 +319,7 @@ def _unbounded_mip(
         reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
         return _result(program, run, "infeasible", reason)
     if anything.point() is None:
-        return _stopped(program, options, anything, None)
+        return stopped(program, options, anything, None)
     return _result(program, run, "unbounded", relaxed.reason, ray=relaxed.ray)
 
 
@@ -323,7 +328,7 @@ def relaxation(program: Program) -> Program:
     return replace(program, integrality=np.zeros_like(program.integrality))
 
 
-def _stopped(
+def stopped(
     program: Program,
     options: SolveOptions,
     run: Run,
@@ -366,11 +371,3 @@ def _result(program: Program, run: Run, status: Status, reason: str, **values: A
         nodes=run.nodes,
         **values,
     )
-
-
-def remaining(options: SolveOptions, started: float) -> SolveOptions:
-    """Return the options with what is left of the time limit."""
-    if options.time_limit is None:
-        return options
-    left = options.time_limit - (time.perf_counter() - started)
-    return replace(options, time_limit=max(LEAST_TIME, left))

@@ -9,23 +9,21 @@ from engiagent.solvers.adapter import INSTALL, Adapter
 
 BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
-    "chain": "engiagent.solvers.special",
-    "exclusive": "engiagent.solvers.exclusive",
-    "race": "engiagent.solvers.race",
+    "chain": "engiagent.solvers.chain.solving",
+    "exclusive": "engiagent.solvers.exclusivity",
     "scip": "engiagent.solvers.scip.adapter",
     "piqp": "engiagent.solvers.convex.piqp",
     "clarabel": "engiagent.solvers.convex.cvxpy",
-    "osqp": "engiagent.solvers.convex.osqp",
+    "osqp": "engiagent.solvers.convex.cvxpy",
     "scs": "engiagent.solvers.convex.cvxpy",
     "ipopt": "engiagent.solvers.casadi.ipopt",
-    "fatrop": "engiagent.solvers.casadi.fatrop",
 }
 FAMILIES: Final = {
-    "casadi-": "engiagent.solvers.casadi.conic",
-    "cvxpy-": "engiagent.solvers.convex.cvxpy",
     "pyomo:": "engiagent.solvers.pyomo.adapter",
+    "cvxpy:": "engiagent.solvers.convex.cvxpy",
+    "casadi:": "engiagent.solvers.casadi.plugins",
 }
-"""Beginnings of names: the module has ``member(rest_of_the_name) -> Adapter``."""
+"""By the beginning of their names, the solvers that another library finds on the machine."""
 
 
 def adapter(backend: str) -> Adapter:
@@ -42,12 +40,12 @@ def adapter(backend: str) -> Adapter:
             known: Adapter = module.member(backend)
             return known
         return from_module(backend, module)
-    for beginning, family in FAMILIES.items():
-        if backend.startswith(beginning) and len(backend) > len(beginning):
-            found: Adapter = import_module(family).member(backend.removeprefix(beginning))
+    for prefix, family in FAMILIES.items():
+        if backend.startswith(prefix) and backend != prefix:
+            found: Adapter = import_module(family).member(backend.removeprefix(prefix))
             return found
-    names = [*BACKENDS, *(f"{beginning}<solver>" for beginning in FAMILIES)]
-    raise EngiagentError(f"there is no backend {backend!r}; choose one of {', '.join(names)}")
+    names = ", ".join([*BACKENDS, *(f"{prefix}<solver>" for prefix in FAMILIES)])
+    raise EngiagentError(f"there is no backend {backend!r}; choose one of {names}")
 
 
 def from_module(backend: str, module: ModuleType) -> Adapter:

@@ -1,8 +1,9 @@
 """What is asked of a solver and what comes back, the same for every solver."""
 
 import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -137,6 +138,14 @@ class SolverResult:
     seconds: float = 0.0
     iterations: int = 0
     nodes: int = 0
+
+
+def remaining(options: SolveOptions, started: float, least: float = 0.01) -> SolveOptions:
+    """Return the options with what is left of the time limit, ``least`` seconds at any rate."""
+    if options.time_limit is None:
+        return options
+    left = options.time_limit - (time.perf_counter() - started)
+    return replace(options, time_limit=max(least, left))
 
 
 def relative_gap(objective: float, bound: float) -> float:

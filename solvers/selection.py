@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.errors import EngiagentError, SolverMissingError
-from engiagent.formulations.classify import Classification, ProblemClass, classify, has_kinks
+from engiagent.formulations.classify import Classification, ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form
 from engiagent.solvers.adapter import Adapter, given_options
@@ -152,8 +152,6 @@ def refusals(solver: Adapter, program: Program, found: Classification) -> list[s
         reasons.append(f"{solver.name} takes no rows that hold conditionally")
     if program.sos1 and "sos1" not in solver.features:
         reasons.append(f"{solver.name} takes no groups of which one column may differ from zero")
-    if "kinked" not in solver.features and has_kinks(program):
-        reasons.append(f"{solver.name} takes no abs, max, min or piecewise functions")
     return reasons
 
 
@@ -193,7 +191,6 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
             yield "exclusive", "pairs that exclude each other need few of their binaries"
         yield "highs", "its branch and bound, from the matrices as they are"
         yield "scip", "its branch and bound, which takes conditions and groups as well"
-        yield "race", "both side by side: for hard programs on idle cores; either may answer"
     elif kind in ("MIQP", "MISOCP", "MINLP"):
         yield GLOBAL
     elif found.convexity == "convex":

@@ -10,11 +10,12 @@ import numpy as np
 
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
-from engiagent.solvers import highs, linear
+from engiagent.solvers import highs
 from engiagent.solvers.highs import Run, load, numbers
+from engiagent.solvers.linear import stopped
 from engiagent.solvers.linear_proof import SEEN, is_proven
 from engiagent.solvers.measure import factor_of
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, remaining
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.session_shift import Sources
 from engiagent.solvers.solving import solve
@@ -202,9 +203,10 @@ class HighsEngine:
                 return result
         run = model.outcome()
         if run.status in highs.LIMITS:
-            return limited(program, self.options, run, run.point())
+            return stopped(program, self.options, run, run.point())
         # Anything else is for the careful way, which also brings the proofs.
-        return _careful(program, _remaining(self.options, started))
+        left = replace(remaining(self.options, started), backend="highs")
+        return solve(program, left, isolate=False)
 
     def _optimal(self, started: float) -> SolverResult | None:
         """Return the result, None when it is not finite or not proven; asks each question once."""
@@ -243,33 +245,3 @@ class HighsEngine:
         self._moved = self._moves.choose()
         if self._moved:
             self._model.shift(*sources())
-
-
-def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None) -> SolverResult:
-    """Return the result of a run that a limit ended, with the best point so far, if any."""
-    name = highs.LIMITS[run.status]
-    if run.status == "kTimeLimit":
-        name += f" of {options.time_limit:g} s"
-    found = "no schedule found" if x is None else "the best schedule so far is kept"
-    return SolverResult(
-        status="limit" if x is None else "feasible",
-        reason=f"{name} reached after {run.iterations} iterations, {found}",
-        is_mip=False,
-        solver=highs.NAME,
-        solver_version=run.version,
-        x=x,
-        objective=None if x is None else program.objective_at(x),
-        iterations=run.iterations,
-        nodes=run.nodes,
-    )
-
-
-def _careful(program: Program, options: SolveOptions) -> SolverResult:
-    return solve(program, replace(options, backend="highs"), isolate=False)
-
-
-def _remaining(options: SolveOptions, started: float) -> SolveOptions:
-    if options.time_limit is None:
-        return options
-    left = options.time_limit - (time.perf_counter() - started)
-    return replace(options, time_limit=max(linear.LEAST_TIME, left))

@@ -12,16 +12,15 @@ from engiagent import __version__
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
+from engiagent.solvers.chain.solving import try_chain
 from engiagent.solvers.convex.multipliers import multipliers_at
 from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.goals import solve_goals
-from engiagent.solvers.isolation import solve_isolated
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
-from engiagent.solvers.race import solve_race
+from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.solvers.selection import select
-from engiagent.solvers.special import try_chain
 from engiagent.solvers.validate import check_program, find_crossing, settled
 
 SELF_PROVEN: Final = ("highs", "chain")
@@ -95,6 +94,7 @@ def solve(
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
             result = _second_try(program, options, result, others, by, started)
+        result = netted(program, result)
     return replace(result, seconds=time.perf_counter() - started)
 
 
@@ -180,9 +180,10 @@ def _solve_by(
     on_progress: OnProgress | None,
     cancel: threading.Event | None,
 ) -> SolverResult:
-    if options.backend == "race":
-        return solve_race(program, options, on_progress, cancel)
     if isolate:
+        # Most plans are storage chains, which need no process and none of its modules.
+        from engiagent.solvers.isolation import solve_isolated
+
         return solve_isolated(program, options, on_progress, cancel)
     return _solve_in_process(program, options, on_progress, cancel)
 

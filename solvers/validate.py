@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Block, Program
-from engiagent.formulations.values import Atom, Floats
+from engiagent.formulations.values import KINKED, Atom, Floats
 
 SMALLEST_COEFFICIENT = 1e-12
 LARGEST_COEFFICIENT = 1e15
@@ -107,6 +107,12 @@ def _check_curved(program: Program) -> None:
 
 
 def _check_atom(program: Program, atom: Atom) -> None:
+    if atom.function in KINKED:
+        where = f" in {atom.origin}" if atom.origin else ""
+        raise ProgramError(
+            f"{atom.function}{where} has a kink; compile it, or put it into linear rows, as "
+            "engiagent.formulations.lowering does, before it is solved"
+        )
     for numbers in atom.numbers:
         _check_finite(numbers, atom)
     for form in atom.args:

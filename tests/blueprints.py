@@ -47,3 +47,8 @@ def constraint(expression: str, *forall: str, **more: Any) -> Json:
 def parameter(name: str, value: Any, unit: Any = "1", *index: str, **more: Any) -> Json:
     """Return a parameter with an inline value."""
     return {"name": name, "index": list(index), "value": value, "unit": unit} | more
+
+
+def goal(expression: str, unit: str = "EUR", sense: str = "minimize", name: str = "cost") -> Json:
+    """Return an objective."""
+    return {"name": name, "sense": sense, "unit": unit, "expression": expression}

@@ -87,9 +87,6 @@ def blueprints(draw: DrawFn) -> Blueprint:
     )
 
 
-# --- declarations ------------------------------------------------------------------------------
-
-
 def _sets(draw: DrawFn) -> tuple[World, list[Json]]:
     periods = draw(st.integers(2, 5))
     start = draw(st.sampled_from(STARTS))
@@ -203,8 +200,6 @@ def _variables(draw: DrawFn) -> list[Json]:
     ]
     return draw(st.permutations(variables))
 
-
-# --- expressions -------------------------------------------------------------------------------
 
 Scope = set[str]
 

@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from engiagent.blueprint import Blueprint
@@ -38,11 +37,8 @@ from engiagent.blueprint.grammar import (
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import ColumnBlock
-from engiagent.formulations.values import Floats
-from engiagent.units.unit import parse_unit
-from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.series import Series
+from tests.language.building import with_fragment
+from tests.language.second_route import compare_readings
 
 ROOT = Path(__file__).parents[1]
 LANGUAGE = ROOT / "docs" / "language.md"
@@ -101,26 +97,8 @@ def model(page: Path) -> dict[str, Any]:
 
 
 def extended(page: Path, fragment: str) -> Blueprint:
-    """Put a fragment into the page's model; what has a name that is there takes its place."""
-    document = model(page)
-    core = document["core_model_elements"]
-    for group, items in json.loads(fragment).items():
-        if group == "kind":
-            document["kind"] = items
-            core |= {"decision_variables": [], "constraints": []}
-            del core["objective_function"]
-            continue
-        if items is None:
-            del core[group]
-            continue
-        if not isinstance(items, list):
-            core[group] = items
-            continue
-        old = core.setdefault(group, [])
-        key = {"constraints": "constraint_id", "claims": "claim_id"}.get(group, "name")
-        new = {item[key] for item in items}
-        core[group] = [item for item in old if item[key] not in new] + items
-    return Blueprint.from_dict(document)
+    """Put a fragment into the page's model."""
+    return Blueprint.from_dict(with_fragment(model(page), json.loads(fragment)))
 
 
 def findings(blueprint: Blueprint, folder: Path) -> tuple[set[str], set[str]]:
@@ -150,9 +128,6 @@ def computed_findings(blueprint: Blueprint, folder: Path) -> set[str]:
     return {d.code for d in found if d.severity == "error"}
 
 
-# --- docs/language.md ------------------------------------------------------------------------
-
-
 def test_the_model_of_the_page_is_canonical_in_meaning_and_compiles(folder: Path) -> None:
     blueprint = Blueprint.from_dict(model(LANGUAGE))
     assert Blueprint.from_json(blueprint.to_json()) == blueprint
@@ -169,39 +144,7 @@ def test_fragment(example: Example, folder: Path) -> None:
 @pytest.mark.parametrize("example", chosen(LANGUAGE, "json", "add", whole=True))
 def test_compiler_and_checker_read_a_fragment_alike(example: Example, folder: Path) -> None:
     blueprint = expand(extended(LANGUAGE, example.text))
-    program = compile_blueprint(blueprint, folder)
-    generated = [b.generated for b in program.columns] + [b.generated for b in program.rows]
-    if any(generated):
-        return  # rows that stand for functions: tests/formulations/test_lowering.py
-    low = np.where(np.isfinite(program.column_lower), program.column_lower, -100.0)
-    high = np.where(np.isfinite(program.column_upper), program.column_upper, 100.0)
-    x = np.random.default_rng(1).uniform(low, high)
-    series = {
-        block.name: as_series(block, x[block.start : block.stop]) for block in program.columns
-    }
-    evaluator = Bench(Declarations(blueprint.core, folder), series).evaluator
-    activity = program.activity_at(x)
-    ids = {block.constraint_id: block for block in program.rows}
-    for constraint in blueprint.core.constraints:
-        if constraint.hard is False:
-            continue  # its rows have a slack, which the checker works out itself
-        ops, sides = evaluator.sides(
-            constraint.expression, evaluator.frame(constraint.forall, constraint.where)
-        )
-        if len(ops) > 1:
-            continue
-        block = ids[constraint.constraint_id]
-        rows = slice(block.start, block.stop)
-        limit = (program.row_lower if ops[0] == ">=" else program.row_upper)[rows]
-        theirs = (sides[0].data - sides[1].data) / float(parse_unit(block.unit).factor)
-        np.testing.assert_allclose(activity[rows] - limit, theirs, rtol=1e-9, atol=1e-6)
-
-
-def as_series(block: ColumnBlock, values: Floats) -> Series:
-    """Return the values of a variable as the checker takes them, NaN in the holes of a filter."""
-    full = np.full(int(np.prod(block.shape, dtype=int)), np.nan)
-    full[slice(None) if block.positions is None else block.positions] = values
-    return Series(block.name, full.reshape(block.shape), parse_unit(block.unit), block.sets)
+    compare_readings(compile_blueprint(blueprint, folder), blueprint, folder)
 
 
 @pytest.mark.parametrize(
@@ -264,9 +207,6 @@ def test_every_kind_of_set_is_used_in_an_example() -> None:
     written = "\n".join(e.text for e in examples(LANGUAGE) if e.language == "json")
     for kind in schema()["$defs"]["set"]["properties"]["kind"]["enum"]:
         assert f'"kind": "{kind}"' in written, kind
-
-
-# --- docs/diagnostics.md ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference import load_constructs
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
@@ -15,7 +16,6 @@ from engiagent.blueprint.document import schema
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.explanations import explanations
 from engiagent.blueprint.grammar import FUNCTIONS, LOGICAL, REDUCTIONS, parse, parse_binder
-from engiagent.blueprint.reference import load_constructs, reference_page
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions
@@ -23,12 +23,11 @@ from engiagent.solvers.solving import solve
 from engiagent.units.unit import known_units, parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
+from tests.language.building import with_fragment
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXTS = ROOT / "docs" / "reference.yaml"
 PAGE = ROOT / "docs" / "reference.md"
-CONSTRUCTS = load_constructs(TEXTS)
-KEYS = {"constraints": "constraint_id", "claims": "claim_id"}
+CONSTRUCTS = load_constructs()
 
 
 def entries() -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -51,24 +50,7 @@ def is_number(case: Any) -> bool:
 
 def model(fragment: str = "{}") -> Blueprint:
     """Return the model of the page with a fragment put into it."""
-    document = json.loads(CONSTRUCTS["model"])
-    added = json.loads(fragment)
-    core = document["core_model_elements"]
-    if "kind" in added:
-        document["kind"] = added.pop("kind")
-        core |= {"decision_variables": [], "constraints": []}
-        del core["objective_function"]
-    for group, items in added.items():
-        if isinstance(items, list):
-            key = KEYS.get(group, "name")
-            new = {item[key] for item in items}
-            core[group] = [old for old in core.get(group, []) if old[key] not in new] + items
-        else:
-            core[group] = items
-    return Blueprint.from_dict(document)
-
-
-# --- examples ----------------------------------------------------------------------------------
+    return Blueprint.from_dict(with_fragment(json.loads(CONSTRUCTS["model"]), json.loads(fragment)))
 
 
 @pytest.mark.parametrize("entry", having("expression"))
@@ -139,15 +121,6 @@ def test_what_is_computed_has_the_values_of_the_page(entry: Mapping[str, Any]) -
             assert check_definitions(blueprint) == ()
             found = evaluate_definitions(blueprint)[name]
         np.testing.assert_allclose(np.squeeze(found), expected, rtol=1e-9)
-
-
-# --- the page ----------------------------------------------------------------------------------
-
-
-def test_the_page_is_the_generated_one() -> None:
-    assert PAGE.read_text("utf-8") == reference_page(CONSTRUCTS), (
-        "python -m engiagent.blueprint.reference docs/reference.yaml > docs/reference.md"
-    )
 
 
 def test_every_construct_has_an_entry_and_no_other_has() -> None:

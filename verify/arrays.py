@@ -13,22 +13,20 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
+from engiagent.verify.alignment import Stamps
 from engiagent.verify.reading import Column, Content
 from engiagent.verify.series import Coordinate
-from engiagent.verify.stampcolumns import Stamps
 
 MAX_CELLS: Final = 60_000_000
 _UNREADABLE: Final = (
-    ValueError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
     OSError,
-    KeyError,
     RuntimeError,
     TypeError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    MemoryError,
-    NotImplementedError,
+    ValueError,
 )
 _NANOSECONDS: Final = {
     "day": 86_400_000_000_000,

@@ -18,9 +18,11 @@ from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
-from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
+from engiagent.verify.levels.execution import Plant, recomputed_series
+from engiagent.verify.levels.repeated import dynamics_of
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.naming import Known, known_of
+from engiagent.verify.plants.run import Result, Trajectory
 from engiagent.verify.requirements import Dynamics, Requirements, load_requirements, squeezed
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
@@ -111,8 +113,10 @@ def annotated_otherwise(problem: ProblemLike) -> str | None:
     if known != squeezed(problem.text):
         return "the annotated requirements are of another text and are not used"
     for name, shape in data.items():
-        file = getattr(problem, "data", {}).get(name)
-        if file is None or (file.sha256 != shape["sha256"] and _shape(file) != _shape_of(shape)):
+        file, columns = getattr(problem, "data", {}).get(name), shape["columns"]
+        texts = [c["digest"] for c in columns if c["kind"] == "text"]
+        before = shape["rows"], shape["first"], [c["header"] for c in columns], texts
+        if file is None or (file.sha256 != shape["sha256"] and _shape(file) != before):
             return f"the annotated requirements are of another {name} and are not used"
     return None
 
@@ -126,12 +130,6 @@ def _shape(file: Any) -> tuple[Any, ...]:
         if isinstance(c.values, tuple) and name != file.time_column
     ]
     return file.rows, first, [c.header for c in file.columns.values()], texts
-
-
-def _shape_of(shape: Mapping[str, Any]) -> tuple[Any, ...]:
-    columns = shape["columns"]
-    texts = [c["digest"] for c in columns if c["kind"] == "text"]
-    return shape["rows"], shape["first"], [c["header"] for c in columns], texts
 
 
 def build_case(
@@ -148,7 +146,7 @@ def build_case(
     InputError
         When the schedule is unreadable.
     """
-    units, core = declared_units(blueprint, requirements)
+    units, core = declared_units(blueprint, requirements, problem.folder)
     known = known_of(blueprint, requirements, problem.folder)
     first: dict[str, tuple[float, int]] = {}
     capacities: dict[str, float] = {}
@@ -164,39 +162,32 @@ def build_case(
         other = annotated_otherwise(problem)
         notes += [] if other is None else [other]
     case = Case(problem, blueprint, requirements, known, schedule, series, notes)
-    if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
+    planned = any(np.isfinite(s.data).any() for s in schedule.series.values())
+    if schedule.status not in (None, "optimal", "feasible") and not planned:
         case.series = {}
     before = frozenset(case.series)
     _complete(case, units)
-    _add_implied(case, units)
+    added, more = completed(
+        None if blueprint is None else blueprint.core, requirements, known, case.series
+    )
+    if added:
+        case.series = added | case.series
+        case.notes += more
+        _complete(case, units)
     recomputed = frozenset(case.series) - before
     if recomputed:
         case.notes.append(listed(before, recomputed))
     return case
 
 
-def _add_implied(case: Case, units: Sequence[Dynamics]) -> None:
-    """Add what the equations determine, and the states that follow from it."""
-    core = None if case.blueprint is None else case.blueprint.core
-    added, notes = completed(core, case.requirements, case.known, case.series)
-    if added:
-        case.series = added | case.series
-        case.notes += notes
-        _complete(case, units)
-
-
-def _has_point(schedule: Schedule) -> bool:
-    return any(np.isfinite(series.data).any() for series in schedule.series.values())
-
-
 def declared_units(
-    blueprint: Blueprint | None, requirements: Requirements | None
+    blueprint: Blueprint | None, requirements: Requirements | None, folder: Path | None
 ) -> tuple[Sequence[Dynamics], Any]:
     """Return the declared units and the declarations in which their parameters are read."""
     if requirements is not None and requirements.dynamics:
         return requirements.dynamics, requirements.core
     if blueprint is not None and blueprint.core.components:
-        return dynamics_of(blueprint.core), blueprint.core
+        return dynamics_of(blueprint.core, folder), blueprint.core
     return (), None
 
 
@@ -209,13 +200,13 @@ def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str,
             if slot not in unit.parameters or word not in SERIES.get(unit.model, ()):
                 continue
             try:
-                known = plant.slot(unit, slot)
+                known = plant.of(unit).slot(slot)
                 full = unit.parameters.get("energy_capacity")
-                capacity = None if full is None else plant.slot(unit, "energy_capacity")
+                capacity = None if full is None else plant.of(unit).slot("energy_capacity")
             except EngiagentError:
                 continue  # the levels say what is wrong with it
             scale = parse_unit(SERIES[unit.model][word].unit)
-            for name in plant.names(unit, word):
+            for name in plant.of(unit).names(word):
                 if known is not None:
                     start = scale.to_si(float(known[0]))
                     first[name] = (start, len(known))
@@ -230,7 +221,7 @@ def _complete(case: Case, units: Sequence[Dynamics]) -> None:
     if bench is None or not case.series:
         return
     plant = Plant(bench, units)
-    added: dict[str, Series] = {}
+    found: list[Trajectory | Result] = []
     for unit in units:
         if not plant.lacks(unit, case.series):
             continue
@@ -238,12 +229,11 @@ def _complete(case: Case, units: Sequence[Dynamics]) -> None:
             run = plant.executed(unit)
         except EngiagentError:
             continue  # not recomputable: whoever needs it stays unchecked
-        for found in run.found:
-            if found.claimed is None:
-                added |= dict.fromkeys(found.names, as_series(found))
+        found += [item for item in run.found if item.claimed is None]
+    added = recomputed_series(found, units)
     for unit in units:
         for word in SERIES.get(unit.model, ()):
-            names = plant.names(unit, word)
+            names = plant.of(unit).names(word)
             known = next((case.series[n] for n in names if n in case.series), None)
             if known is not None:
                 case.series = dict.fromkeys(names, known) | case.series

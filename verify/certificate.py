@@ -13,27 +13,9 @@ from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
 
 LEVELS: Final = ("data", "algebra", "physics", "optimality")
-_KEYS: Final = (
-    "schema",
-    "verdict",
-    "plan",
-    "reading",
-    "overrides",
-    "problem",
-    "inputs",
-    "objective",
-    "bound",
-    "levels",
-    "violations",
-    "missing",
-    "contradictions",
-    "not_understood",
-    "notes",
-    "tolerances",
-    "tolerances_sha256",
-    "versions",
-)
-_LISTS: Final = ("overrides", "violations", "missing", "contradictions", "not_understood", "notes")
+_FIELDS: Final[Mapping[str, Any]] = {
+    key: kind for key, kind in certificate_schema()["properties"].items() if key != SEAL
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +75,7 @@ class Certificate(Shows):
         return {**content, SEAL: seal_of(content)}
 
     def _content(self) -> dict[str, Any]:
-        result: dict[str, Any] = _clean({key: getattr(self, key) for key in _KEYS})
+        result: dict[str, Any] = _clean({key: getattr(self, key) for key in _FIELDS})
         for name in ("inputs", "tolerances", "versions"):
             result[name] = dict(sorted(result[name].items()))
         return result
@@ -145,8 +127,8 @@ class Certificate(Shows):
         seal = data.pop(SEAL)
         if seal != seal_of(data):
             raise InputError("the certificate was changed after it was sealed", file)
-        for key in _LISTS:
-            data[key] = tuple(data[key])
+        for key, kind in _FIELDS.items():
+            data[key] = tuple(data[key]) if kind.get("type") == "array" else data[key]
         return cls(**data)
 
 

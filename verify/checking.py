@@ -108,7 +108,10 @@ def check(
     if case.schedule.status == "infeasible":
         return _infeasible(case, missing)
     if not case.series:
-        return _without_schedule(case, missing)
+        data, not_understood = _data_level(case, case.bench(False))
+        case.notes.append("there is no schedule to check")
+        found = list(data.violations)
+        return _certificate(case, "nothing", {"data": data}, found, missing, not_understood)
     case.hash_beside()
     by_text, by_blueprint = case.bench(True), case.bench(False)
     try:
@@ -153,50 +156,26 @@ def _checked(
 
 def _stated(objective: Objective, claimed: float | None) -> dict[str, Any]:
     """Return an objective as the certificate has it; goals and penalties where there are any."""
-    stated: dict[str, Any] = {
-        "value": finite_or_none(objective.value),
-        "unit": objective.unit,
-        "sense": objective.sense,
-        "claimed": finite_or_none(claimed),
-    }
+    stated = {**_figures(objective, "value", "unit", "sense"), "claimed": finite_or_none(claimed)}
     if objective.terms:
-        stated["terms"] = [
-            {
-                "name": term.name,
-                "value": finite_or_none(term.value),
-                "unit": term.unit,
-                "sense": term.sense,
-            }
-            for term in objective.terms
-        ]
+        stated["terms"] = [_figures(t, "name", "value", "unit", "sense") for t in objective.terms]
     if objective.scenarios and objective.worst is not None:
+        worst, known = objective.worst, objective.scenarios
         stated["scenarios"] = {
             "expected": finite_or_none(objective.expected),
-            "worst": {
-                "scenario": objective.worst.name,
-                "value": finite_or_none(objective.worst.value),
-            },
-            "values": {s.name: finite_or_none(s.value) for s in objective.scenarios},
+            "worst": {"scenario": worst.name, "value": finite_or_none(worst.value)},
+            "values": {s.name: finite_or_none(s.value) for s in known},
         }
     if objective.soft:
         stated["soft"] = [
-            {
-                "constraint": soft.constraint,
-                "slack": finite_or_none(soft.slack),
-                "unit": soft.unit,
-                "cost": finite_or_none(soft.cost),
-            }
-            for soft in objective.soft
+            _figures(s, "constraint", "slack", "unit", "cost") for s in objective.soft
         ]
     return stated
 
 
-def _without_schedule(case: Case, missing: list[str]) -> Certificate:
-    """Return what can be said of a problem that nobody has solved."""
-    data, not_understood = _data_level(case, case.bench(False))
-    case.notes.append("there is no schedule to check")
-    violations = list(data.violations)
-    return _certificate(case, "nothing", {"data": data}, violations, missing, not_understood)
+def _figures(item: Any, *names: str) -> dict[str, Any]:
+    values = ((name, getattr(item, name)) for name in names)
+    return {name: v if isinstance(v, str) else finite_or_none(v) for name, v in values}
 
 
 def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
@@ -228,9 +207,16 @@ def _rules(
         benches.append((by_text, rules))
     if by_blueprint is not None and case.blueprint is not None:
         rules = algebra.rules_of_core(case.blueprint.core)
+        uncertain: list[Outcome] = []
+        try:
+            swung = robust.swung(by_blueprint, case.blueprint.core)
+            if swung is not None:
+                uncertain += robust.check_robust(swung, case.blueprint.core)
+        except EngiagentError as error:
+            case.notes.append(f"the uncertain parameters were not read: {error}")
         own = [
             *algebra.check_rules(by_blueprint, rules),
-            *_robust_rules(case, by_blueprint),
+            *uncertain,
             *variables.check_variables(by_blueprint, case.blueprint.core),
             *variables.check_expressions(by_blueprint, case.blueprint.core),
         ]
@@ -242,19 +228,6 @@ def _rules(
     return outcomes, benches
 
 
-def _robust_rules(case: Case, bench: Bench) -> Iterator[Outcome]:
-    """Yield how the constraints stand in the worst case of what is uncertain."""
-    assert case.blueprint is not None
-    core = case.blueprint.core
-    try:
-        uncertain = robust.swung(bench, core)
-    except EngiagentError as error:
-        case.notes.append(f"the uncertain parameters were not read: {error}")
-        return
-    if uncertain is not None:
-        yield from robust.check_robust(uncertain, core)
-
-
 def _objective(
     case: Case, by_text: Bench | None, by_blueprint: Bench | None
 ) -> tuple[Objective | None, Objective | None, Objective | None, list[Violation]]:
@@ -262,7 +235,15 @@ def _objective(
     found: list[Violation] = []
     objectives: list[tuple[str, Objective]] = []
     claimed = case.schedule.number("objective")
-    for name, bench, evaluate in _candidates(case, by_text, by_blueprint):
+    ways: list[tuple[str, Bench, Callable[[], Objective]]] = []
+    own = None if case.requirements is None else case.requirements.objective
+    if own is not None and by_text is not None:
+        ways.append((TEXTS, by_text, partial(goals.evaluate_objective, by_text, own)))
+    core = None if case.blueprint is None else case.blueprint.core
+    if core is not None and core.objective_function is not None and by_blueprint is not None:
+        declared = partial(_declared_objective, by_blueprint, core)
+        ways.append((BLUEPRINTS, by_blueprint, declared))
+    for name, bench, evaluate in ways:
         bench.evaluator.faults = []  # the rules have told theirs
         try:
             objective = evaluate()
@@ -292,19 +273,6 @@ def _objective(
     return counts, by_name.get(BLUEPRINTS), by_name.get(TEXTS), found
 
 
-def _candidates(
-    case: Case, by_text: Bench | None, by_blueprint: Bench | None
-) -> Iterator[tuple[str, Bench, Callable[[], Objective]]]:
-    """Yield the text's objective and the blueprint's, each with the bench it is evaluated on."""
-    own = None if case.requirements is None else case.requirements.objective
-    if own is not None and by_text is not None:
-        yield TEXTS, by_text, partial(goals.evaluate_objective, by_text, own)
-    core = None if case.blueprint is None else case.blueprint.core
-    if core is not None and core.objective_function is not None and by_blueprint is not None:
-        declared = partial(_declared_objective, by_blueprint, core)
-        yield BLUEPRINTS, by_blueprint, declared
-
-
 def _declared_objective(bench: Bench, core: Core) -> Objective:
     """Return the blueprint's objective, at its worst where it depends on what is uncertain."""
     nominal = goals.evaluate_declared(bench, core)
@@ -330,13 +298,11 @@ def _physics_level(
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
 ) -> Report:
     from_text = case.requirements is not None and bool(case.requirements.dynamics)
-    bench = by_text if from_text else by_blueprint
+    bench = by_text if from_text or by_blueprint is None else by_blueprint
     has_states = case.blueprint is not None and any(
         v.role == "state" for v in case.blueprint.core.decision_variables
     )
-    if bench is None:
-        bench = by_text
-    units, _ = declared_units(case.blueprint, case.requirements)
+    units, _ = declared_units(case.blueprint, case.requirements, case.problem.folder)
     if bench is None:
         return UNCHECKED
     core = None if case.blueprint is None else case.blueprint.core
@@ -345,11 +311,7 @@ def _physics_level(
 
 
 def _states(core: Core) -> Iterator[tuple[str, str]]:
-    """Yield the variables that are states by their quantity, with it.
-
-    A temperature or an energy is one where it has a value at every instant: the water that an
-    operator sends out and the yield of a year are none.
-    """
+    """Yield the variables that are states by their quantity, with it."""
     instants = {s.name for s in core.sets if s.kind == "instants"}
     for variable in core.decision_variables:
         quantity = variable.quantity or ""
@@ -388,10 +350,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
 
 
 def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.Proof:
-    """Return the proof that the requirements themselves allow nothing.
-
-    That the blueprint allows nothing says nothing about a problem that asks for less.
-    """
+    """Return the proof that the requirements themselves allow nothing."""
     assert case.blueprint is not None
     assert case.requirements is not None
     points: dict[str, Series] = {}
@@ -472,11 +431,7 @@ def _certificate(
 def _what_is_open(
     case: Case, claim: Claim, data: Report, not_understood: Sequence[str]
 ) -> TextReading:
-    """Return the reading with the numbers and requirements of the text that remain open.
-
-    Experts' requirements with a goal of their own judge the plan whatever the blueprint's numbers
-    come from; then only words that the text does not have, and sentences, are open.
-    """
+    """Return the reading with the numbers and requirements of the text that remain open."""
     reading, blueprint = case.reading, case.blueprint
     sentences = [f"not accounted for: {text!r}" for text in not_understood]
     findings = [] if data.status == "pass" else [str(f) for f in data.body.get("findings", ())]

@@ -7,7 +7,7 @@ besides the author of the blueprint has read it. The verdict follows from the tw
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, VariableDef
@@ -67,7 +67,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as JSON."""
-        return {"claim": self.claim, "holds": self.holds, "optimum": self.optimum}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class Override:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"name": self.name, "before": self.before, "after": self.after, "unit": self.unit}
+        return asdict(self)
 
 
 def overrides_of(blueprint: Blueprint | None) -> tuple[Override, ...]:

@@ -5,6 +5,7 @@ found here anew, cell by cell through dictionaries of labels.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import parse_stamp
 from engiagent.io.gridfiles import GridVariable, as_table, read_grid
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.units.currencies import unit_of_column
@@ -40,70 +42,73 @@ def read_again(
         When the file cannot be read.
     """
     file, _, name = str(definition.data).partition("#")
-    keys = tuple(definition.keys)
+    wanted, keys = _Wanted(definition, dims, unit), tuple(definition.keys)
     if file.lower().endswith(".nc") and name != "*":
         grid = read_grid(folder, file, name)
         if len(keys) < 2 or len(grid.dims) != 1:
-            return _array(definition, grid, keys, dims, unit)
+            return wanted.in_si(_array(grid, keys, dims), grid.unit_text)
         table = as_table(grid)
     else:
         table = read_table(folder, file)
     if name == "*":
-        return _wide(definition, table, keys, dims, unit)
+        return _wide(wanted, table, keys)
     column = table.column(name)
     if not keys:
-        return _in_si(definition, np.asarray(column.numbers()), column.unit_text, unit, dims)
-    labelled = [table.column(key).texts() for key in keys]
-    known = dict(zip(_keys(labelled, _parts(dims)), _cells(definition, column, unit), strict=True))
+        return wanted.in_si(np.asarray(column.numbers()), column.unit_text)
+    rows = _keys([table.column(key).texts() for key in keys], _parts(dims))
+    known = dict(zip(rows, wanted.cells(column), strict=True))
     found = _gathered(known, len(column), dims, str(definition.data))
-    by_label = _by_label(definition, column.unit_text)
-    return _in_si(definition, found, "", unit, dims) if by_label else found
+    return wanted.in_si(found, "") if wanted.by_label(column.unit_text) else found
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A parameter, and in which unit its numbers are."""
+
+    definition: ParameterDef
+    dims: tuple[IndexSet, ...]
+    unit: Unit
+
+    def by_label(self, text: str) -> bool:
+        """Whether the unit of a number depends on the label that it belongs to."""
+        mapped = isinstance(self.definition.unit, FrozenMap)
+        return mapped and self.definition.unit_override is None and not text
+
+    def unit_of(self, text: str) -> Unit:
+        """Return the unit of a file's numbers: its own, unless the blueprint overrides it."""
+        stated = text and self.definition.unit_override is None
+        return unit_of_column(text, self.unit) if stated else self.unit
+
+    def cells(self, column: TableColumn) -> list[float]:
+        """Return a column's numbers in SI, or as they are where units go by label."""
+        data = np.asarray(column.numbers())
+        if not self.by_label(column.unit_text):
+            own = self.unit_of(column.unit_text)
+            if own.dimension != self.unit.dimension:
+                raise EvaluationError(
+                    f"{column.file}#{column.header} is in {own}, not in {self.unit}"
+                )
+            data = values.constant(data, own).data
+        listed: list[float] = data.tolist()
+        return listed
+
+    def in_si(self, data: Floats, text: str) -> Floats:
+        """Return numbers in grid order in SI; a map of units holds along the first set."""
+        units = self.definition.unit
+        if not (self.by_label(text) and isinstance(units, FrozenMap)):
+            return values.constant(data, self.unit_of(text)).data
+        rows = zip(data.reshape(self.dims[0].size, -1), self.dims[0].labels, strict=True)
+        return np.concatenate(
+            [values.constant(row, parse_unit(units[str(label)])).data for row, label in rows]
+        )
+
+
+# --- labels ------------------------------------------------------------------------------------
 
 
 def _parts(dims: Sequence[IndexSet]) -> list[IndexSet]:
     """Return the sets, each tuple set replaced by those of its parts."""
     return [part for dim in dims for part in dim.root.factors or (dim,)]
-
-
-def _unit(definition: ParameterDef, text: str, unit: Unit) -> Unit:
-    """Return the unit of a file's numbers: its own, unless the blueprint overrides it."""
-    return unit_of_column(text, unit) if text and definition.unit_override is None else unit
-
-
-def _by_label(definition: ParameterDef, text: str) -> bool:
-    """Whether the unit of a number depends on the label that it belongs to."""
-    mapped = isinstance(definition.unit, FrozenMap) and definition.unit_override is None
-    return mapped and not text
-
-
-def _cells(definition: ParameterDef, column: TableColumn, unit: Unit) -> list[float]:
-    if _by_label(definition, column.unit_text):
-        plain: list[float] = np.asarray(column.numbers()).tolist()
-        return plain
-    own = _unit(definition, column.unit_text, unit)
-    if own.dimension != unit.dimension:
-        raise EvaluationError(f"{column.file}#{column.header} is in {own}, not in {unit}")
-    data: list[float] = values.constant(np.asarray(column.numbers()), own).data.tolist()
-    return data
-
-
-def _in_si(
-    definition: ParameterDef, data: Floats, text: str, unit: Unit, dims: tuple[IndexSet, ...]
-) -> Floats:
-    """Return numbers in grid order in SI; a map of units holds along the first set."""
-    units = definition.unit
-    if _by_label(definition, text) and isinstance(units, FrozenMap):
-        rows = data.reshape(dims[0].size, -1)
-        labels = [str(label) for label in dims[0].labels]
-        parts = [
-            values.constant(row, parse_unit(units[label])).data
-            for row, label in zip(rows, labels, strict=True)
-        ]
-        return np.concatenate(parts)
-    return values.constant(data, _unit(definition, text, unit)).data
-
-
-# --- labels ------------------------------------------------------------------------------------
 
 
 def _dated(index_set: IndexSet) -> bool:
@@ -128,9 +133,10 @@ def _keys(columns: Sequence[Sequence[str]], parts: Sequence[IndexSet]) -> list[K
 def _label(text: object, part: IndexSet) -> str:
     """Return a label as text; a time of day with two digits for the hour."""
     plain = str(text).strip()
-    if part.root.kind in ("time", "instants") and plain[1:2] == ":":
-        plain = f"0{plain}"
-    return plain[:-3] if part.root.kind in ("time", "instants") and plain[5:] == ":00" else plain
+    if part.root.kind not in ("time", "instants"):
+        return plain
+    plain = f"0{plain}" if plain[1:2] == ":" else plain
+    return plain[:-3] if plain[5:] == ":00" else plain
 
 
 def _moments(texts: Sequence[str], part: IndexSet) -> list[object]:
@@ -154,22 +160,6 @@ def _moments(texts: Sequence[str], part: IndexSet) -> list[object]:
     return [starts.get(second) for second in seconds]
 
 
-def _wanted(dims: tuple[IndexSet, ...]) -> list[Key]:
-    """Return the key of every element of the grid, in its order."""
-    per_set = []
-    for dim in dims:
-        parts = dim.root.factors or (dim,)
-        if dim.root.factors:
-            listed = [c[dim.in_root] for c in dim.root.columns]
-        else:
-            listed = [np.arange(dim.size)]
-        named = [[_own(part, int(p)) for p in c] for part, c in zip(parts, listed, strict=True)]
-        per_set.append(list(zip(*named, strict=True)))
-    return [
-        tuple(item for part in combination for item in part) for combination in product(*per_set)
-    ]
-
-
 def _own(part: IndexSet, position: int) -> object:
     if _dated(part):
         assert part.root.axis is not None
@@ -177,10 +167,23 @@ def _own(part: IndexSet, position: int) -> object:
     return _label(part.labels[position], part)
 
 
+def _elements(dims: tuple[IndexSet, ...]) -> list[Key]:
+    """Return the key of every element of the grid, in its order."""
+    per_set = []
+    for dim in dims:
+        listed = [c[dim.in_root] for c in dim.root.columns] if dim.root.factors else None
+        named = [
+            [_own(part, int(p)) for p in column]
+            for part, column in zip(_parts([dim]), listed or [np.arange(dim.size)], strict=True)
+        ]
+        per_set.append(list(zip(*named, strict=True)))
+    return [tuple(item for part in found for item in part) for found in product(*per_set)]
+
+
 def _gathered(
     known: Mapping[Key, float], given: int, dims: tuple[IndexSet, ...], where: str
 ) -> Floats:
-    wanted = _wanted(dims)
+    wanted = _elements(dims)
     absent = [key for key in wanted if key not in known]
     if absent or given != len(wanted):
         shown = f"none for {absent[0]}" if absent else f"{given} numbers for {len(wanted)} elements"
@@ -191,15 +194,10 @@ def _gathered(
 # --- wide tables and arrays --------------------------------------------------------------------
 
 
-def _wide(
-    definition: ParameterDef,
-    table: TableFile,
-    keys: tuple[str, ...],
-    dims: tuple[IndexSet, ...],
-    unit: Unit,
-) -> Floats:
+def _wide(wanted: _Wanted, table: TableFile, keys: tuple[str, ...]) -> Floats:
     """Return a table with a column for each element of one of the sets."""
-    places = {table.column(key).position for key in keys}
+    dims, key_columns = wanted.dims, [table.column(key) for key in keys]
+    places = {column.position for column in key_columns}
     headers = {
         text: column
         for column in table.columns.values()
@@ -209,11 +207,7 @@ def _wide(
     shares = [len({str(label) for label in dim.labels} & set(headers)) for dim in dims]
     across = max(range(len(dims)), key=lambda k: (shares[k] == dims[k].size, shares[k], k))
     down = (*dims[:across], *dims[across + 1 :])
-    rows = (
-        _wanted(down)
-        if not keys
-        else _keys([table.column(key).texts() for key in keys], _parts(down))
-    )
+    rows = _keys([c.texts() for c in key_columns], _parts(down)) if keys else _elements(down)
     if len(rows) != table.rows:
         raise EvaluationError(f"{table.name} has {table.rows} rows for {len(rows)} elements")
     split = len(_parts(dims[:across]))
@@ -223,24 +217,14 @@ def _wide(
         if shown not in headers:
             raise EvaluationError(f"{table.name} has no column for {shown}")
         own = _own(dims[across], position)
-        for row, cell in zip(rows, _cells(definition, headers[shown], unit), strict=True):
+        for row, cell in zip(rows, wanted.cells(headers[shown]), strict=True):
             known[(*row[:split], own, *row[split:])] = cell
     found = _gathered(known, len(known), dims, table.name)
     own_units = any(column.unit_text for column in headers.values())
-    return (
-        found
-        if own_units or not _by_label(definition, "")
-        else _in_si(definition, found, "", unit, dims)
-    )
+    return wanted.in_si(found, "") if wanted.by_label("") and not own_units else found
 
 
-def _array(
-    definition: ParameterDef,
-    grid: GridVariable,
-    keys: tuple[str, ...],
-    dims: tuple[IndexSet, ...],
-    unit: Unit,
-) -> Floats:
+def _array(grid: GridVariable, keys: tuple[str, ...], dims: tuple[IndexSet, ...]) -> Floats:
     """Return an array, its axes and places matched to the sets by their labels."""
     parts = _parts(dims)
     if len(grid.dims) != len(parts):
@@ -255,15 +239,15 @@ def _array(
                 raise EvaluationError(f"{grid.name}: {data.shape[axis]} values for {part.size}")
             continue
         place = {key: k for k, (key,) in enumerate(_keys([texts], [part]))}
-        wanted = [place.get(_own(part, k), -1) for k in range(part.size)]
-        if -1 in wanted:
+        found = [place.get(_own(part, k), -1) for k in range(part.size)]
+        if -1 in found:
             raise EvaluationError(f"{grid.name} has nothing for an element of {part.name}")
-        data = np.take(data, wanted, axis=axis)
+        data = np.take(data, found, axis=axis)
     for axis, dim in enumerate(dims):
         if dim.root.factors:
             chosen: tuple[Any, ...] = tuple(c[dim.in_root] for c in dim.root.columns)
             data = data[(slice(None),) * axis + chosen]
-    return _in_si(definition, data.reshape(-1), grid.unit_text, unit, dims)
+    return data.reshape(-1)
 
 
 def _along(grid: GridVariable, dim: str, keys: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -271,15 +255,12 @@ def _along(grid: GridVariable, dim: str, keys: tuple[str, ...]) -> tuple[str, ..
     for name in (*keys, dim):
         if name in grid.coordinates and grid.coordinates[name][0] == dim:
             return grid.coordinates[name][1]
-    dated = [t for along, t in grid.coordinates.values() if along == dim and _is_stamp(t[0])]
+    dated = [
+        t
+        for along, t in grid.coordinates.values()
+        if along == dim and parse_stamp(t[0]) is not None
+    ]
     return dated[0] if len(dated) == 1 else None
-
-
-def _is_stamp(text: str) -> bool:
-    try:
-        return "-" in text and datetime.fromisoformat(text) is not None
-    except ValueError:
-        return False
 
 
 def _axes(
@@ -302,9 +283,7 @@ def _axes(
 
 
 def _same(texts: tuple[str, ...], part: IndexSet) -> bool:
-    if len(texts) != part.size:
-        return False
-    if _dated(part) != _is_stamp(texts[0]):
+    if len(texts) != part.size or _dated(part) != (parse_stamp(texts[0]) is not None):
         return False
     known = {key for (key,) in _keys([texts], [part])}
     return known == {_own(part, k) for k in range(part.size)}

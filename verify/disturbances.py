@@ -102,21 +102,17 @@ def parse_disturbances(text: str) -> Disturbances:
 
 
 def _setting(name: str, amount: str) -> float:
-    wanted = {
-        "runs": f"a whole number from 1 to {MOST_RUNS}",
-        "seed": "a whole number from 0 on",
-        "correlation": "a number from 0 to below 1",
+    most, whole, wanted = {
+        "runs": (MOST_RUNS, True, f"a whole number from 1 to {MOST_RUNS}"),
+        "seed": (2**53 - 1, True, "a whole number from 0 on"),
+        "correlation": (math.nextafter(1, 0), False, "a number from 0 to below 1"),
     }[name]
     try:
         value = float(amount)
     except ValueError:
         value = math.nan
-    fits = {
-        "runs": 1 <= value <= MOST_RUNS and value == round(value) if value == value else False,
-        "seed": 0 <= value < 2**53 and value == round(value) if value == value else False,
-        "correlation": 0 <= value < 1,
-    }[name]
-    if not fits:
+    least = 1 if name == "runs" else 0
+    if not least <= value <= most or (whole and value != round(value)):
         raise InputError(f"cannot read {name}", WHERE, found=repr(amount), expected=wanted)
     return value
 
@@ -165,7 +161,7 @@ def with_disturbances(
 
     stated = find_requirements(problem, requirements)
     case = build_case(problem, solution, blueprint, stated, mapping)
-    units, _ = declared_units(case.blueprint, case.requirements)
+    units, _ = declared_units(case.blueprint, case.requirements, case.problem.folder)
     by_text = case.requirements is not None and bool(case.requirements.dynamics)
     bench = case.bench(by_text)
     if not units or bench is None or not case.series:
@@ -175,7 +171,7 @@ def with_disturbances(
         rules = rules_of(case.requirements)
     else:
         rules = rules_of_core(bench.declarations.core)
-    found = disturbed(Plant(bench, units), (bench, rules), wanted)
+    found = disturbed(Plant(bench, units), rules, wanted)
     bench.forget()
     physics = {**certificate.levels.get("physics", {"status": "unchecked"}), "disturbance": found}
     return replace(certificate, levels={**certificate.levels, "physics": physics})

@@ -288,6 +288,7 @@ def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
 
 
 _EACH_UNIT = re.compile(r"\b(?:each|every|per)\s+", re.IGNORECASE)
+_IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
 
 
 def units_of_each(text: str) -> Iterator[Unit]:
@@ -298,13 +299,7 @@ def units_of_each(text: str) -> Iterator[Unit]:
     >>> [str(unit) for unit in units_of_each("each °F of cooling takes 10.4 kBTU/h")]
     ['degF']
     """
-    for match in _EACH_UNIT.finditer(text):
-        unit = unit_after(text[match.end() :])
-        if unit is not None and unit.dimension:
-            yield unit
-
-
-_IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
+    return _units_behind(_EACH_UNIT, text)
 
 
 def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:
@@ -315,9 +310,12 @@ def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:
     >>> [str(unit) for unit in units_said_of_all("Powers are in kW; unit A has 5 MW.")]
     ['kW']
     """
-    plain = re.sub(r"\s+per\s+", "/", _plain(text, whole))
-    for match in _IN_UNIT.finditer(plain):
-        unit = unit_after(plain[match.end() :])
+    return _units_behind(_IN_UNIT, re.sub(r"\s+per\s+", "/", _plain(text, whole)))
+
+
+def _units_behind(words: re.Pattern[str], text: str) -> Iterator[Unit]:
+    for match in words.finditer(text):
+        unit = unit_after(text[match.end() :])
         if unit is not None and unit.dimension:
             yield unit
 

@@ -1,9 +1,9 @@
 """How an external schedule is to be read: which column is what, in which unit, sign and clock."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
 from engiagent.errors import InputError
@@ -15,15 +15,6 @@ Labels = Literal["start", "end"]
 
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000
-PAIRS: Final = {
-    "charge": "discharge",
-    "discharge": "charge",
-    "import": "export",
-    "export": "import",
-    "heating": "cooling",
-    "cooling": "heating",
-}
-"""What a net power is split into: the word for positive values, and that for negative ones."""
 _KINDS: Final[Mapping[str, tuple[type, str]]] = {
     **dict.fromkeys(("mapping", "units", "index"), (dict, "a list of texts by name")),
     **dict.fromkeys(("labels", "zone", "time_format", "decimal"), (str, "a text")),
@@ -73,18 +64,21 @@ class Reading:
     skip: int = 0
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("labels", self.labels, get_args(Labels)),
-            ("decimal", self.decimal, (None, ".", ",")),
-            ("hold", self.hold, (True, False)),
-        ):
+        for name, allowed in (("labels", ("start", "end")), ("decimal", (None, ".", ","))):
+            value = getattr(self, name)
             if value not in allowed:
                 options = ", ".join(str(item) for item in allowed if item is not None)
                 raise InputError(f"no such choice of {name!r}", found=repr(value), expected=options)
         if not 0 <= self.skip <= 1000:
             raise InputError("skip is not a number of lines", found=str(self.skip))
-        if self.zone is not None:
-            _require_zone(self.zone)
+        try:
+            if self.zone is not None:
+                ZoneInfo(self.zone)
+        except (KeyError, ValueError, OSError):
+            found = repr(str(self.zone)[:60])
+            raise InputError(
+                "unknown time zone", found=found, expected="as Europe/Berlin"
+            ) from None
         for column, unit in self.units.items():
             try:
                 parse_unit(unit)
@@ -98,13 +92,8 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the default, as JSON."""
-        default = Reading()
-        shown: dict[str, Any] = {}
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if value != getattr(default, name):
-                shown[name] = dict(value) if isinstance(value, Mapping) else value
-        return shown
+        default, own = asdict(Reading()), asdict(self)
+        return {name: value for name, value in own.items() if value != default[name]}
 
     @classmethod
     def from_dict(cls, content: Any, file: str | None = None) -> "Reading":
@@ -151,12 +140,3 @@ def load_mapping(path: Path) -> Reading:
         raise InputError("no mapping file", path.name, 1, None, repr(found), f"schema: {SCHEMA}")
     rest = {key: value for key, value in content.items() if key != "schema"}
     return Reading.from_dict(rest, path.name)
-
-
-def _require_zone(zone: str) -> None:
-    try:
-        ZoneInfo(zone)
-    except (KeyError, ValueError, OSError):
-        raise InputError(
-            "unknown time zone", found=repr(zone[:60]), expected="as Europe/Berlin"
-        ) from None

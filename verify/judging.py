@@ -1,11 +1,12 @@
 """Level 4 as a whole: which bounds there are, which one counts, and whether it closes the gap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.blueprint.document import Core
+from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
@@ -68,16 +69,23 @@ def _of_the_blueprint(
     options: list[tuple[float, str]] = []
     unit = parse_unit(own.unit)
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
-    if not case.schedule.duals and plain and core.constraints:
+    asked = bool(case.schedule.duals) or not plain or not core.constraints
+    if not asked:
         findings.append("the schedule brings no multipliers")
-    else:
-        found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
-        options += _recomputed(found, found.method, unit, findings)
     whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
     size = sum(bench.grid(v.index).size for v in core.decision_variables)
-    if whole and size <= FEW_COLUMNS and not broken and not _closes(options, own):
-        found = tree.bound_by_cases(bench, core, own)
-        options += _recomputed(found, tree.METHOD, unit, findings)
+    searched = whole and size <= FEW_COLUMNS and not broken
+    if not asked and not searched:
+        return options
+    try:
+        built = relaxation.programme_of(bench, core, own)
+        if asked:
+            found = relaxation.relaxed_bound(built, case.schedule.duals)
+            options += _recomputed(found, found.method, unit, findings)
+        if searched and not _closes(options, own):
+            options += _recomputed(tree.bound_by_cases(built), tree.METHOD, unit, findings)
+    except relaxation.NoProgrammeError as error:
+        findings.append(f"no dual bound: {error}")
     return options
 
 
@@ -86,25 +94,33 @@ def _of_the_text(
 ) -> tuple[Report, dict[str, Any] | None]:
     """Return level 4 by the annotated requirements: each way only where the last left a gap."""
     assert case.requirements is not None
-    programme = stated.stated_programme(by_text, case.requirements)
+    asked = stated.stated_programme(by_text, case.requirements)
     unit = parse_unit(objective.unit)
     findings: list[str] = []
     options: list[tuple[float, str]] = []
-    core, boxes = programme.core, programme.boxes
     if bench is not None and case.blueprint is not None and case.schedule.duals:
-        found = stated.handed_over(
-            programme, objective, bench, case.blueprint.core, case.schedule.duals
-        )
-        options += _recomputed(found, stated.METHOD, unit, findings)
-    if not _closes(options, objective):
-        found = relaxation.relaxed_bound(by_text, core, objective, None, boxes)
-        options += _recomputed(found, f"{relaxation.METHOD}; of the requirements", unit, findings)
-    if not _closes(options, objective) and options:
-        if broken:
-            findings.append("the schedule breaks something: no cases were searched for its bound")
-        else:
-            found = tree.bound_by_cases(by_text, core, objective, boxes)
-            options += _recomputed(found, tree.METHOD, unit, findings)
+        try:
+            found = stated.handed_over(
+                asked, objective, bench, case.blueprint.core, case.schedule.duals
+            )
+            options += _recomputed(found, stated.METHOD, unit, findings)
+        except EngiagentError as error:
+            findings.append(f"no dual bound: {error}")
+    try:
+        if not _closes(options, objective):
+            built = relaxation.programme_of(by_text, asked.core, objective, asked.boxes, asked.rows)
+            found = relaxation.relaxed_bound(built)
+            method = f"{relaxation.METHOD}; of the requirements"
+            options += _recomputed(found, method, unit, findings)
+            if not _closes(options, objective) and options:
+                if broken:
+                    text = "the schedule breaks something: no cases were searched for its bound"
+                    findings.append(text)
+                else:
+                    found = tree.bound_by_cases(built)
+                    options += _recomputed(found, tree.METHOD, unit, findings)
+    except relaxation.NoProgrammeError as error:
+        findings.append(f"no dual bound: {error}")
     return _judge_gap(
         case,
         objective,
@@ -116,10 +132,7 @@ def _of_the_text(
 
 
 def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:
-    """Whether a search over cases may bring a bound that no multipliers can prove.
-
-    What the schedule says of its own kind counts for nothing: the blueprint's types decide.
-    """
+    """Whether a search over cases may bring a bound that no multipliers can prove."""
     if case.blueprint is None or bench is None:
         return False
     core = case.blueprint.core
@@ -164,7 +177,8 @@ def _judge_gap(
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
-    near = _near(claimed, own)
+    said = claimed.get("reported_bound", {}).get("value")
+    near = said is not None and _closes([(said, "")], own)
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
@@ -195,24 +209,12 @@ def _judge_gap(
         findings.append(f"the bound is the solver's own word: {how}")
     if recomputed is not None and not closed and better is None and bound == recomputed:
         findings.append(f"the recomputed bound leaves a gap of {gap:.3g}: it is weak")
-    if len(own.terms) > 1 and evidence != "open" and not _epsilon(case):
+    goal = None if case.blueprint is None else case.blueprint.core.objective_function
+    limited = goal is not None and goal.combination == "epsilon"
+    if len(own.terms) > 1 and evidence != "open" and not limited:
         status, body["evidence"] = "unchecked", "open"
         findings.append("how good the later goals can be was not recomputed")
     return (
         Report(status, body, violations),
         {"value": finite_or_none(bound), "gap": finite_or_none(gap), "method": how},
     )
-
-
-def _near(claimed: Mapping[str, Any], own: Objective) -> bool:
-    """Whether the bound that the schedule's solver reports closes the gap."""
-    said = claimed.get("reported_bound", {}).get("value")
-    return (
-        said is not None
-        and abs(optimality.gap_of(own.value, said, own.sense)) <= (TOLERANCES["gap"])
-    )
-
-
-def _epsilon(case: Case) -> bool:
-    goal = None if case.blueprint is None else case.blueprint.core.objective_function
-    return goal is not None and goal.combination == "epsilon"

@@ -11,10 +11,8 @@ from typing import Final
 from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Declarations
-from engiagent.verify.foreign import PAIRS, Reading
-from engiagent.verify.reading import Content
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.series import TIMED
 from engiagent.verify.vocabulary import SERIES
@@ -146,51 +144,6 @@ def _quantities(text: str) -> Iterator[str]:
         yield from (ref.name for ref in references(text) if "." in ref.name)
     except EngiagentError:
         return  # the level that needs the expression says what is wrong with it
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a quantity comes from: a column, and whether its sign is turned."""
-
-    target: str
-    column: str
-    turned: bool = False
-
-
-def sources(reading: Reading, content: Content) -> list[Source]:
-    """Return what the mapping says, every column of it being there.
-
-    Raises
-    ------
-    InputError
-        For a column that is not there, naming those that are and the nearest.
-    """
-    found = []
-    for target, written in reading.mapping.items():
-        turned = written not in content.columns and written.startswith("-")
-        name = written[1:].strip() if turned else written
-        if name in content.faults:
-            raise content.faults[name]
-        if name not in content.columns:
-            near = get_close_matches(name, list(content.columns), 1, NEAREST)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InputError(
-                f"the mapping names the column {name!r}{hint}",
-                "the schedule",
-                expected=f"one of {', '.join(content.columns) or 'none: it has no columns'}",
-            )
-        found.append(Source(target, name, turned))
-    return found
-
-
-def net_parts(target: str) -> tuple[str, str] | None:
-    """Return what positive and negative values of a net quantity are; None for any other one."""
-    owner, _, word = target.rpartition(".")
-    prefix = f"{owner}." if owner else ""
-    into = word.removeprefix("net_")
-    if into == word or into not in PAIRS:
-        return None
-    return f"{prefix}{into}", f"{prefix}{PAIRS[into]}"
 
 
 def proposed_map(unused: Iterable[str], absent: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ of columns, which may stand in objects of their own, or a list of records.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,12 +20,11 @@ from engiagent.io.jsontext import loads_strict
 from engiagent.io.tableformats import read_csv, read_parquet
 from engiagent.io.tabular import TableColumn, by_name, is_number
 from engiagent.units.headers import split_header
+from engiagent.verify.alignment import EPOCHS, Stamps, text_stamps
 from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
-from engiagent.verify.stampcolumns import EPOCHS, Stamps, text_stamps
 
 JsonPath = tuple[Step, ...]
-Times = Stamps | tuple[str, ...] | None
 
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
@@ -33,7 +32,6 @@ SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet")
 TIME_NAMES: Final = frozenset(
     re.split(r"\s", "time timestamp datetime date hour period start t index snapshot step timestep")
 )
-_SEPARATOR: Final = re.compile(rb"sep=(.)\s*", re.IGNORECASE)
 _NAMES: Final = ("name", "variable", "quantity")
 CLAIMED: Final = ("objective",)
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.A)
@@ -124,17 +122,14 @@ def read_content(solution: Any, reading: Reading, label_sets: Collection[str] = 
 def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Content:
     ending = path.suffix.lower()
     if ending not in SUFFIXES:
-        raise InputError(
-            "a schedule of unknown kind",
-            path.name,
-            expected="a file ending in .nc, .csv, .json or .parquet",
-        )
+        expected = "a file ending in .nc, .csv, .json or .parquet"
+        raise InputError("a schedule of unknown kind", path.name, expected=expected)
     try:  # the name may be a link, for it is the user who gave it
         real = path.resolve(strict=True)
+        if not real.is_file():
+            raise OSError
     except (OSError, RuntimeError, ValueError):
         raise InputError("there is no such file", path.name) from None
-    if not real.is_file():
-        raise InputError("there is no such file", path.name)
     data = open_inside(real.parent, real.name, max_bytes=MAX_BYTES)
     if ending in (".nc", ".nc4"):
         from engiagent.verify.arrays import read_netcdf
@@ -155,37 +150,29 @@ def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Con
 
 
 def _from_text(data: bytes, file: str, reading: Reading, label_sets: Collection[str]) -> Content:
-    """Return the content of a CSV text; the first column may have no title."""
-    mark = b"\xef\xbb\xbf"
-    lines = data.removeprefix(mark).split(b"\n")
+    """Return the content of a CSV text; the first column may have no title.
+
+    Raises
+    ------
+    InputError
+        Also where commas may part thousands or decimals and no number tells.
+    """
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     lines[: reading.skip] = [b""] * min(reading.skip, len(lines))
-    stated = _SEPARATOR.fullmatch(lines[0])
-    if stated is not None:
-        lines[0] = b""
     header = next((k for k, line in enumerate(lines) if line.strip() and line[:1] != b"#"), None)
     if header is not None and lines[header].lstrip(b' "')[:1] in (b",", b";", b"\t"):
         lines[header] = b"index" + lines[header].lstrip(b' "')
-    separator = None if stated is None else stated[1].decode("ascii", "replace")
-    columns = read_csv(b"\n".join(lines), file, separator, reading.decimal)
+    columns = read_csv(b"\n".join(lines), file, None, reading.decimal)
     if not len(columns[0]):
         raise InputError("a schedule needs a header and at least one row", file)
     if reading.decimal is None and columns[0].decimal == ",":
-        _refuse_either(columns)
+        cells = [(row, c) for c in columns for row, cell in enumerate(c.texts()) if "," in cell]
+        marked = [(row, c) for row, c in cells if _DECIMAL_COMMA.fullmatch(c.texts()[row])]
+        if marked and all(_EITHER.fullmatch(c.texts()[row]) for row, c in marked):
+            row, column = min(marked, key=lambda place: place[0])
+            what = "a comma that may part thousands or decimals"
+            raise column.error(row, what, None, "--decimal , or --decimal .")
     return _table(columns, file, reading, label_sets)
-
-
-def _refuse_either(columns: Sequence[TableColumn]) -> None:
-    """Raise where commas may part thousands or decimals and no number tells."""
-    marked = [
-        (column, row)
-        for column in columns
-        for row, cell in enumerate(column.texts())
-        if _DECIMAL_COMMA.fullmatch(cell)
-    ]
-    if marked and all(_EITHER.fullmatch(column.texts()[row]) for column, row in marked):
-        column, row = min(marked, key=lambda place: place[1])
-        what = "a comma that may part thousands or decimals"
-        raise column.error(row, what, None, "--decimal , or --decimal .")
 
 
 def _table(
@@ -210,11 +197,11 @@ def _table(
         if title not in named:
             what = f"there is no column {title!r} for the set {set_name}"
             raise InputError(what, file, 1, expected=f"one of {', '.join(named)}")
-    times, used = _time_column(named, reading, set(index.values()))
+    time, counts = _time_column(named, reading, set(index.values()))
     numbers: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
     for name, column in named.items():
-        if name in used or name in index.values():
+        if name in (time, *counts, *index.values()):
             continue
         try:
             data = _without_end(column)
@@ -227,9 +214,11 @@ def _table(
         numbers[name] = Column(data, unit, guessed=guessed, file=file, line=1)
     if index:
         labels = {set_name: named[title] for set_name, title in index.items()}
-        stamped = None if times is None else named[next(iter(used))]
-        return Content(_pivoted(numbers, labels, stamped, reading), {}, faults)
-    return Content(with_axis(numbers, times), {}, faults)
+        found = _pivoted(numbers, labels, None if time is None else named[time], reading)
+        return Content(found, {}, faults)
+    times = None if time is None else named[time].texts()
+    stamps = None if time is None else _stamps(named[time], reading)
+    return Content(with_axis(numbers, stamps or times), {}, faults)
 
 
 def _long(
@@ -245,6 +234,7 @@ def _long(
     for row, name in enumerate(named[names].texts()):
         rows.setdefault(name, []).append(row)
     others = [column for key, column in named.items() if key not in (names, value, unit)]
+    reading = replace(reading, index={k: v for k, v in reading.index.items() if v in named})
     found: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
     for name, chosen in rows.items():
@@ -253,12 +243,8 @@ def _long(
             what = f"{name} has several units" if name else "a row without a name"
             raise named[unit if unit and name else names].error(chosen[-1], what)
         own = replace(named[value].rows(chosen), header=name, name=name, unit_text=units.pop())
-        part = _table(
-            [*(column.rows(chosen) for column in others), own],
-            own.file,
-            replace(reading, index={k: v for k, v in reading.index.items() if v in named}),
-            label_sets,
-        )
+        every = [*(column.rows(chosen) for column in others), own]
+        part = _table(every, own.file, reading, label_sets)
         found |= {key: replace(column, guessed=False) for key, column in part.columns.items()}
         faults |= part.faults
     return Content(found, {}, faults)
@@ -273,11 +259,10 @@ def _pivoted(
     """Return columns whose rows are the elements of a grid as arrays over its axes."""
     keys = {**({} if times is None else {"time": times}), **labels}
     texts = [column.texts() for column in keys.values()]
-    distinct = [list(dict.fromkeys(found)) for found in texts]
-    shape = tuple(map(len, distinct))
-    places = [{t: k for k, t in enumerate(found)} for found in distinct]
-    codes = [[place[t] for t in found] for place, found in zip(places, texts, strict=True)]
-    flat = np.ravel_multi_index(tuple(map(np.array, codes)), shape)
+    places = [{t: k for k, t in enumerate(dict.fromkeys(found))} for found in texts]
+    shape = tuple(map(len, places))
+    codes = [np.array([place[t] for t in f]) for place, f in zip(places, texts, strict=True)]
+    flat = np.ravel_multi_index(tuple(codes), shape)
     counts = np.bincount(flat, minlength=int(np.prod(shape)))
     first = next(iter(keys.values()))
     if (counts > 1).any():
@@ -285,30 +270,25 @@ def _pivoted(
         raise first.error(row, "a second row for one element", ", ".join(t[row] for t in texts))
     if (counts == 0).any():
         at = np.unravel_index(int(np.argmin(counts)), shape)
-        absent = ", ".join(found[int(k)] for found, k in zip(distinct, at, strict=True))
+        absent = ", ".join(list(found)[int(k)] for found, k in zip(places, at, strict=True))
         raise InputError(f"there is no row for {absent}", first.file)
-    stamps = None
+    coordinates: dict[str, Coordinate] = dict(zip(keys, map(tuple, places), strict=True))
+    stamps: dict[str, Stamps] = {}
     if times is not None:
-        rows = {text: row for row, text in reversed(list(enumerate(texts[0])))}
-        place = _fault(times.rows([rows[text] for text in distinct[0]]))
-        stamps = text_stamps(distinct[0], place, reading.time_format)
-    coordinates = dict(zip(keys, map(tuple, distinct), strict=True))
-    if stamps is not None:
-        del coordinates["time"]
-    found_columns = {}
+        rows = np.unique(codes[0], return_index=True)[1]
+        found = _stamps(times.rows(rows.tolist()), reading)
+        if found is not None:
+            stamps["time"] = found
+            del coordinates["time"]
+    arrays = {}
     for name, column in numbers.items():
         if column.data.size != flat.size:
             raise InputError(f"the column {name} has empty cells", column.file)
         data = np.empty(flat.size)
         data[flat] = column.data
-        found_columns[name] = replace(
-            column,
-            data=data.reshape(shape),
-            dims=tuple(keys),
-            coordinates=coordinates,
-            stamps={} if stamps is None else {"time": stamps},
-        )
-    return found_columns
+        data, dims = data.reshape(shape), tuple(keys)
+        arrays[name] = replace(column, data=data, dims=dims, coordinates=coordinates, stamps=stamps)
+    return arrays
 
 
 def _without_end(column: TableColumn) -> Floats:
@@ -323,63 +303,60 @@ def _without_end(column: TableColumn) -> Floats:
 
 def _time_column(
     columns: Mapping[str, TableColumn], reading: Reading, taken: set[str]
-) -> tuple[Times, set[str]]:
-    """Return the stamps of a table, or labels that are no dates, and the column they stand in."""
+) -> tuple[str | None, set[str]]:
+    """Return the column of time stamps, or of labels that are no dates, and those that count."""
     counts: set[str] = set()
     known = [n for n in columns if n.strip().lower() in TIME_NAMES and n not in taken]
     for name in known or list(columns)[:1]:
-        column = columns[name]
-        texts, fault = column.texts(), _fault(column)
+        column, texts = columns[name], columns[name].texts()
         if texts and is_number(texts[0]) and reading.time_format not in EPOCHS:
             if known:
-                _require_count(column.numbers(), fault)
+                _require_count(column)
                 counts.add(name)
-            continue
-        if "" in texts:
-            if known or text_stamps(texts[:1], fault, reading.time_format) is not None:
+        elif "" in texts:
+            if known or _stamps(column.rows([0]), reading) is not None:
                 raise column.error(texts.index(""), "a time stamp is missing")
-            continue
-        stamps = text_stamps(texts, fault, reading.time_format)
-        if stamps is not None or known:
-            return stamps or texts, {name}
+        elif known or _stamps(column, reading) is not None:
+            return name, counts
     return None, counts
 
 
-def _fault(column: TableColumn) -> Callable[[int, str], InputError]:
-    return lambda row, message: column.error(row, message)
+def _stamps(column: TableColumn, reading: Reading) -> Stamps | None:
+    return text_stamps(
+        column.texts(), lambda row, what: column.error(row, what), reading.time_format
+    )
 
 
-def _require_count(numbers: Floats, fault: Callable[[int, str], InputError]) -> None:
-    """Raise where numbers of periods repeat, go back or leave one out; days may begin anew.
+def _require_count(column: TableColumn) -> None:
+    """Raise where numbers of periods repeat, go back or leave one out.
 
     Raises
     ------
     InputError
         At the row; for numbers as large as those of an epoch, which need a format.
     """
+    numbers = column.numbers()
     if numbers.size and numbers[0] > 1e8:
-        error = fault(0, "a number that may be seconds or milliseconds since 1970")
-        error.expected = f"--time-format {' or '.join(map(repr, EPOCHS))}"
-        raise error
+        formats = f"--time-format {' or '.join(map(repr, EPOCHS))}"
+        what = "a number that may be seconds or milliseconds since 1970"
+        raise column.error(0, what, None, formats)
     steps = np.diff(numbers)
-    if not steps.size:
-        return
     values, counts = np.unique(np.round(steps, 9), return_counts=True)
-    step = float(values[np.argmax(counts)])
-    again = (numbers[1:] == numbers.min()) & (numbers[:-1] == numbers.max())
-    wrong = np.flatnonzero(~((np.abs(steps - step) < 1e-6) | again) | (steps <= 0) & ~again)
+    step = values[np.argmax(counts)] if steps.size else 0.0
+    wrong = np.flatnonzero(~(np.abs(steps - step) < 1e-6) | (steps <= 0))
     if wrong.size:
-        row = int(wrong[0]) + 1
-        twice = steps[row - 1] == 0
+        twice = steps[wrong[0]] == 0
         what = "a period stands twice" if twice else "periods repeat, go back or leave one out"
-        raise fault(row, what)
+        raise column.error(int(wrong[0]) + 1, what)
 
 
-def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:
+def with_axis(
+    columns: Mapping[str, Column], times: Stamps | tuple[str, ...] | None
+) -> dict[str, Column]:
     """Name the axes of columns that have none; one column may be shorter than the stamps by one."""
-    result = {}
+    result, rows = {}, 0 if times is None else len(times)
     for name, column in columns.items():
-        shape, rows = column.data.shape, 0 if times is None else len(times)
+        shape = column.data.shape
         if column.dims:
             result[name] = column
         elif times is None or len(shape) != 1 or shape[0] not in (rows, rows - 1) or not rows:
@@ -422,26 +399,24 @@ def _from_tree(
         message = f"{shown}: {message}" if shown else message
         return InputError(message, file, line, column, None if found is None else repr(found)[:80])
 
-    records = isinstance(value, list)
     claims: dict[str, Any] = {}
     if isinstance(value, Mapping):
         claims = {str(k): v for k, v in value.items() if isinstance(v, str) or k in CLAIMED}
         leaves = list(_leaves({k: v for k, v in value.items() if k not in claims}, "", ()))
-    elif records and value and all(isinstance(row, Mapping) for row in value):
+    elif isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         for k, row in enumerate(value):
             for title in sorted({*value[0]} ^ {*row}):
-                raise error(
-                    (k,), f"{'the' if title in value[0] else 'the first'} record has no {title}"
-                )
+                which = "the" if title in value[0] else "the first"
+                raise error((k,), f"{which} record has no {title}")
         leaves = [Leaf(str(title), [row[title] for row in value], ()) for title in value[0]]
     else:
         raise error((), "a schedule is an object of columns or a list of records", value)
-    if len(leaves) > MAX_COLUMNS:
-        raise error((), f"more than {MAX_COLUMNS} columns")
     columns: list[TableColumn] = []
-    others: dict[str, Column] = {}
+    arrays: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
-    for title, item, path, unit, quantity in leaves:
+    stated: dict[str, Leaf] = {}
+    for leaf in leaves:
+        title, item, path, unit, quantity = leaf
         header = split_header(title)
         try:
             cells = _cells(item)
@@ -454,20 +429,18 @@ def _from_tree(
         own = unit or (str(header.unit) if header.unit is not None else header.unit_text)
         if isinstance(cells, tuple) or cells.ndim == 1:
             columns.append(TableColumn(file, title, header.name, own, len(columns) + 1, cells))
-            continue
-        if not np.isfinite(cells).all():
+            if unit or quantity:
+                stated[header.name] = leaf
+        elif np.isfinite(cells).all():
+            arrays[header.name] = Column(cells, own or None, quantity, file=file)
+        else:
             faults[header.name] = error(path, "a value that is not finite")
-            continue
-        others[header.name] = Column(cells, own or None, quantity, file=file)
     found = _table(columns, file, reading, label_sets) if columns else Content({})
-    stated = {split_header(leaf.title).name: leaf for leaf in leaves if leaf.unit or leaf.quantity}
-    series = {
-        name: replace(column, quantity=stated[name].quantity, guessed=not stated[name].unit)
-        if name in stated
-        else column
-        for name, column in found.columns.items()
-    }
-    return Content(with_axis(series | others, None), claims, {**found.faults, **faults})
+    series = dict(found.columns)
+    for name in stated.keys() & series.keys():
+        leaf = stated[name]
+        series[name] = replace(series[name], quantity=leaf.quantity, guessed=not leaf.unit)
+    return Content(with_axis(series | arrays, None), claims, {**found.faults, **faults})
 
 
 def _leaves(value: Mapping[str, Any], prefix: str, at: JsonPath) -> Iterator[Leaf]:

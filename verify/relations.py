@@ -110,20 +110,6 @@ def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> lis
         raise EvaluationError(f"in {text!r}: {error}") from None
 
 
-def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> Compared:
-    """Return operator and sides of each comparison of a chain, aligned in dimension.
-
-    Raises
-    ------
-    EvaluationError
-        When it is no comparison by <=, >= or ==.
-    """
-    if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
-        raise EvaluationError(f"column {node.span[0] + 1}: no comparison by <=, >= or ==")
-    sides = arithmetic.align_chain([evaluator.number(part, frame) for part in node.operands])
-    return list(zip(node.ops, sides, sides[1:], strict=False))
-
-
 def slack_of(op: str, left: Value, right: Value) -> Floats:
     """Return by how much a comparison holds, row by row; for == never more than zero."""
     with np.errstate(all="ignore"):
@@ -137,7 +123,7 @@ def _compared(evaluator: Evaluator, node: Node, frame: Frame, judge: Judge) -> l
     """Return the parts of comparisons, joined by ``and`` or not."""
     if isinstance(node, Logic) and node.op == "and":
         return [p for item in node.operands for p in _compared(evaluator, item, frame, judge)]
-    return _parts(node, comparison(evaluator, node, frame), frame, judge)
+    return _parts(node, evaluator.chain(node, frame), frame, judge)
 
 
 def _parts(node: Node, compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
@@ -146,7 +132,7 @@ def _parts(node: Node, compared: Compared, frame: Frame, judge: Judge) -> list[P
     @lru_cache(maxsize=1)
     def chain() -> Compared:
         assert judge.declared is not None
-        return comparison(judge.declared(), node, frame)
+        return judge.declared().chain(node, frame)
 
     for op, left, right in compared:
         unit = left.unit

@@ -1,7 +1,7 @@
 """Requirements annotated from the text alone: ``requirements.yaml``."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -27,6 +27,8 @@ class Dynamics:
         Expressions or numbers by the names of the unit's model.
     plant
         The true unit behind the declared one; None when that is all there is.
+    element
+        Which of several alike it is; None for a unit of its own.
     """
 
     name: str
@@ -36,6 +38,31 @@ class Dynamics:
     parameters: Mapping[str, Any]
     connections: Mapping[str, Any]
     plant: "TruePlant | None" = None
+    element: "Element | None" = None
+
+
+@dataclass(frozen=True)
+class Element:
+    """Which of the units it is that a component stands for, one for each element of some sets.
+
+    Attributes
+    ----------
+    component
+        The name that all of them share.
+    labels
+        Its element by set, in the order of the component's index.
+    scenario
+        The elements of scenario sets among them; a bus is balanced in each.
+    """
+
+    component: str
+    labels: Mapping[str, str]
+    scenario: tuple[str, ...]
+
+
+def shared_name(name: str, element: Element) -> str:
+    """Return the quantity of all units that one of them has its slice of."""
+    return name.replace(f"[{','.join(element.labels.values())}]", "", 1)
 
 
 @dataclass(frozen=True)
@@ -136,7 +163,7 @@ def parse_requirements(text: str, file: str = "requirements.yaml") -> Requiremen
     """Read requirements from their YAML text; see :func:`load_requirements`."""
     tree = load_tree(text, file)
     reader = _Reader(file)
-    top = reader.mapping(tree, "the file", _TOP)
+    top = reader.mapping(tree, "the file", *_TOP)
     if top.get("schema") != SCHEMA:
         raise InputError(
             "a wrong schema", file, 1, found=repr(top.get("schema")), expected=repr(SCHEMA)
@@ -179,59 +206,53 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self.file = file
 
-    def mapping(self, node: Any, what: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    def fault(
+        self, message: str, node: Any, key: Any, found: Any = None, expected: str | None = None
+    ) -> InputError:
+        """Return the error that points at a key of a mapping."""
+        line, column = _mark(node, key)
+        shown = None if found is None else repr(found)
+        return InputError(message, self.file, line, column, shown, expected)
+
+    def mapping(self, node: Any, what: str, *known: str) -> Mapping[str, Any]:
         if not isinstance(node, Mapping):
             raise InputError(f"{what} is no mapping", self.file, found=type(node).__name__)
-        for key in node:
-            if key not in known:
-                line, column = _mark(node, key)
-                raise InputError(
-                    f"unknown key in {what}",
-                    self.file,
-                    line,
-                    column,
-                    found=repr(key),
-                    expected=f"one of {', '.join(known)}",
-                )
+        odd = next((key for key in node if key not in known), None)
+        if odd is not None:
+            expected = f"one of {', '.join(known)}"
+            raise self.fault(f"unknown key in {what}", node, odd, odd, expected)
         return node
 
     def items(self, top: Mapping[str, Any], key: str) -> list[Any]:
         value = top.get(key) or []
         if not isinstance(value, list):
-            line, column = _mark(top, key)
-            raise InputError(f"{key} is no list", self.file, line, column)
+            raise self.fault(f"{key} is no list", top, key)
         return value
 
     def text(self, node: Mapping[str, Any], key: str, what: str) -> str:
         value = node.get(key)
         if value is None or isinstance(value, Mapping | list):
-            line, column = _mark(node, key if key in node else None)
-            raise InputError(f"{what} has no {key}", self.file, line, column)
+            raise self.fault(f"{what} has no {key}", node, key if key in node else None)
         return str(value)
 
-    def optional(self, node: Mapping[str, Any], key: str) -> str | None:
-        return None if node.get(key) is None else str(node[key])
+    def choice(self, node: Mapping[str, Any], key: str, of: str, allowed: Collection[str]) -> str:
+        """Return a text that is one of a few."""
+        value = self.text(node, key, of)
+        if value not in allowed:
+            owner = "" if of == "the objective" else f" of {of.removeprefix('the quantity ')}"
+            expected = " or ".join(allowed) if len(allowed) == 2 else f"one of {', '.join(allowed)}"
+            raise self.fault(f"an unknown {key}{owner}", node, key, value, expected)
+        return value
 
     def dynamics(self, item: Any) -> Dynamics:
         known = ("name", "model", "index", "scheme", "parameters", "connections", "quote", "plant")
-        node = self.mapping(item, "a dynamics entry", known)
+        node = self.mapping(item, "a dynamics entry", *known)
         name = self.text(node, "name", "a dynamics entry")
-        scheme = self.optional(node, "scheme")
-        if scheme not in (None, *SCHEMES):
-            line, column = _mark(node, "scheme")
-            raise InputError(
-                f"an unknown scheme of {name}",
-                self.file,
-                line,
-                column,
-                found=repr(scheme),
-                expected=f"one of {', '.join(SCHEMES)}",
-            )
         return Dynamics(
             name,
             self.text(node, "model", f"the unit {name}"),
-            self.optional(node, "index"),
-            scheme,
+            _optional(node, "index"),
+            None if node.get("scheme") is None else self.choice(node, "scheme", name, SCHEMES),
             plain(node.get("parameters") or {}),
             plain(node.get("connections") or {}),
             None if node.get("plant") is None else self.plant(node["plant"], name),
@@ -239,67 +260,46 @@ class _Reader:
 
     def plant(self, item: Any, name: str) -> TruePlant:
         what = f"the plant of {name}"
-        node = self.mapping(item, what, ("model", "parameters", "without", "judge", "quote"))
+        node = self.mapping(item, what, "model", "parameters", "without", "judge", "quote")
         without, judge = plain(node.get("without") or []), plain(node.get("judge", False))
-        for key, value, kind in (("without", without, list), ("judge", judge, bool)):
+        for key, value, kind, expected in (
+            ("without", without, list, "a list of parameters"),
+            ("judge", judge, bool, "true or false"),
+        ):
             if not isinstance(value, kind):
-                line, column = _mark(node, key)
-                expected = "true or false" if kind is bool else "a list of parameters"
-                raise InputError(
-                    f"cannot read {key} of {what}", self.file, line, column, repr(value), expected
-                )
-        return TruePlant(
-            self.optional(node, "model"),
-            plain(node.get("parameters") or {}),
-            tuple(map(str, without)),
-            judge,
-        )
+                raise self.fault(f"cannot read {key} of {what}", node, key, value, expected)
+        parameters = plain(node.get("parameters") or {})
+        return TruePlant(_optional(node, "model"), parameters, tuple(map(str, without)), judge)
 
     def counted(self, item: Any) -> Counted:
-        node = self.mapping(item, "a quantity", ("name", "type", "quote"))
+        node = self.mapping(item, "a quantity", "name", "type", "quote")
         name = self.text(node, "name", "a quantity")
-        kind = self.text(node, "type", f"the quantity {name}")
-        if kind in get_args(Whole):
-            return Counted(name, cast(Whole, kind), self.optional(node, "quote"))
-        line, column = _mark(node, "type")
-        raise InputError(
-            f"an unknown type of {name}", self.file, line, column, repr(kind), "integer or binary"
-        )
+        kind = self.choice(node, "type", f"the quantity {name}", get_args(Whole))
+        return Counted(name, cast(Whole, kind), _optional(node, "quote"))
 
     def requirement(self, item: Any) -> Requirement:
         known = ("id", "name", "quote", "forall", "where", "expression", "tolerance")
-        node = self.mapping(item, "a requirement", known)
+        node = self.mapping(item, "a requirement", *known)
         identifier = self.text(node, "id", "a requirement")
         binders = node.get("forall") or []
+        optional = {key: _optional(node, key) for key in ("quote", "name", "where", "tolerance")}
         return Requirement(
             identifier,
             self.text(node, "expression", f"the requirement {identifier}"),
-            self.optional(node, "quote"),
-            self.optional(node, "name"),
-            tuple(map(str, [binders] if isinstance(binders, str) else binders)),
-            self.optional(node, "where"),
-            self.optional(node, "tolerance"),
+            forall=tuple(map(str, [binders] if isinstance(binders, str) else binders)),
+            **optional,
         )
 
     def goal(self, item: Any) -> Goal:
-        node = self.mapping(item, "the objective", ("sense", "unit", "expression", "quote", "name"))
-        sense = self.text(node, "sense", "the objective")
-        if sense not in ("minimize", "maximize"):
-            line, column = _mark(node, "sense")
-            raise InputError(
-                "an unknown sense",
-                self.file,
-                line,
-                column,
-                found=repr(sense),
-                expected="minimize or maximize",
-            )
-        return Goal(
-            sense,
-            self.text(node, "expression", "the objective"),
-            self.optional(node, "unit"),
-            self.optional(node, "quote"),
-        )
+        what = "the objective"
+        node = self.mapping(item, what, "sense", "unit", "expression", "quote", "name")
+        sense = self.choice(node, "sense", what, ("minimize", "maximize"))
+        expression = self.text(node, "expression", what)
+        return Goal(sense, expression, _optional(node, "unit"), _optional(node, "quote"))
+
+
+def _optional(node: Mapping[str, Any], key: str) -> str | None:
+    return None if node.get(key) is None else str(node[key])
 
 
 def _mark(node: Any, key: Any) -> tuple[int | None, int | None]:

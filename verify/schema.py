@@ -42,7 +42,9 @@ def certificate_schema() -> _Schema:
         SEAL: _digest("The seal: SHA-256 of everything else in canonical form."),
     }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**head, "title": "engiagent certificate", **_object(fields, list(fields), closed=True)}
+    closed = {"additionalProperties": False, "properties": fields}
+    outside = {"type": "object", "required": list(fields), **closed}
+    return {**head, "title": "engiagent certificate", **outside}
 
 
 def _plan() -> _Schema:
@@ -54,7 +56,7 @@ def _plan() -> _Schema:
         },
         "optimum": _one_of(EVIDENCE, "What shows that the plan is the best"),
     }
-    return _object(fields, list(fields), "The claim about the plan, against the blueprint.")
+    return _object(fields, "The claim about the plan, against the blueprint.")
 
 
 def _reading() -> _Schema:
@@ -64,7 +66,7 @@ def _reading() -> _Schema:
         "what": _is("string", "What that reading is, as a file or a hash; or empty."),
         "open": _texts("Numbers and requirements of the text that remain open, by name."),
     }
-    return _object(fields, list(fields), "The claim about the reading, against the text.")
+    return _object(fields, "The claim about the reading, against the text.")
 
 
 def _override() -> _Schema:
@@ -75,7 +77,7 @@ def _override() -> _Schema:
         "after": _is(["number", "string"], "What the user gave."),
         "unit": _is("string", "Of both."),
     }
-    return _object(fields, list(fields), "One value.")
+    return _object(fields, "One value.")
 
 
 def _one_of(meanings: Mapping[str, str], title: str) -> _Schema:
@@ -92,9 +94,7 @@ def _objective() -> _Schema:
         "claimed": _is(_NUMBER, "What the schedule says of itself."),
         "exact": _is("string", "`value` as a fraction."),
     }
-    required = ["value", "unit", "sense", "claimed"]
-    description = "What the schedule comes to; null without an objective."
-    return _object(fields, required, description, nullable=True)
+    return _or_null(fields, "What the schedule comes to; null without an objective.")
 
 
 def _bound() -> _Schema:
@@ -104,27 +104,25 @@ def _bound() -> _Schema:
         "method": _is("string", "What the bound rests on."),
         "exact": _is("string", "`value` as a fraction."),
     }
-    description = "A bound on the best; null without one."
-    return _object(fields, ["value", "gap", "method"], description, nullable=True)
+    return _or_null(fields, "A bound on the best; null without one.")
 
 
 def _level() -> _Schema:
     exact = _object(
         {"arithmetic": {"enum": ["exact", "floating point"], "description": "Of its figures."}},
-        ["arithmetic"],
         "The level in rational arithmetic, where `--exact` was given.",
     )
-    second = ["solver", "status", "bound", "over", "note", "agrees"]
+    second = ("solver", "status", "bound", "over", "note", "agrees")
     fields = {
         "status": {"enum": ["pass", "fail", "unchecked"], "description": "How the level ended."},
         "exact": exact,
         "evidence": {"enum": list(EVIDENCE), "description": "As `optimum` of `plan`."},
-        "second_solver": _object({}, second, "What another solver says, where it was asked."),
+        "second_solver": _object({}, "What another solver says, where it was asked.", *second),
         "irreducible_set": _object(
-            {}, ["infeasible", "irreducible"], "A set of demands that is claimed to clash."
+            {}, "A set of demands that is claimed to clash.", "infeasible", "irreducible"
         ),
     }
-    return _object(fields, ["status"], "What one level found; more keys by level.")
+    return _object(fields, "What one level found; more keys by level.", "status")
 
 
 def _violation() -> _Schema:
@@ -138,7 +136,7 @@ def _violation() -> _Schema:
         "unit": _is(["string", "null"], "Of `amount` and `tolerance`."),
         "tolerance": _is(_NUMBER, "What would still have passed."),
     }
-    return _object(fields, ["level", "check", "name", "message"], "One thing that is wrong.")
+    return _object(fields, "One thing that is wrong.", "level", "check", "name", "message")
 
 
 def _is(kind: str | list[str], description: str) -> _Schema:
@@ -161,17 +159,15 @@ def _map(values: _Schema, description: str) -> _Schema:
     return {"type": "object", "additionalProperties": values, "description": description}
 
 
-def _object(
-    fields: _Schema,
-    required: list[str],
-    description: str = "",
-    *,
-    closed: bool = False,
-    nullable: bool = False,
-) -> _Schema:
-    result: _Schema = {"type": ["object", "null"] if nullable else "object", "required": required}
-    if closed:
-        result["additionalProperties"] = False
+def _object(fields: _Schema, description: str, *required: str) -> _Schema:
+    """Return an object in which some fields are required, by default all."""
+    result: _Schema = {"type": "object", "required": list(required or fields)}
     if fields:
         result["properties"] = fields
-    return {**result, "description": description} if description else result
+    return {**result, "description": description}
+
+
+def _or_null(fields: _Schema, description: str) -> _Schema:
+    """Return an object that may be null, of which all but ``exact`` is required."""
+    required = [name for name in fields if name != "exact"]
+    return {**_object(fields, description, *required), "type": ["object", "null"]}

@@ -95,7 +95,7 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
         if dim.root.axis is not None:
             check_times(series, given, dim)
         return data
-    wanted = [_text(label) for label in dim.labels]
+    wanted = [label_text(label) for label in dim.labels]
     if list(given) == wanted or dim.root.kind in TIMED:
         if dim.root.axis is not None and not dim.root.axis.dated:
             check_clock(series, given, dim)
@@ -111,7 +111,8 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
     return np.take(data, [given.index(label) for label in wanted], axis=axis)
 
 
-def _text(label: object) -> str:
+def label_text(label: object) -> str:
+    """Return a label of a set as schedules have it."""
     return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
@@ -191,7 +192,7 @@ def _match(series: Series, dim: str, size: int, sets: Mapping[str, IndexSet]) ->
     fitting = [s for s in sets.values() if s.size == size]
     given = series.coordinates.get(dim)
     if isinstance(given, tuple):
-        same = [s for s in fitting if sorted(map(_text, s.labels)) == sorted(given)]
+        same = [s for s in fitting if sorted(map(label_text, s.labels)) == sorted(given)]
         fitting = same or fitting
     whole = [s for s in fitting if s.kind != "subset"] or fitting
     timed = [s for s in whole if s.kind in TIMED] or whole

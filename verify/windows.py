@@ -6,6 +6,7 @@ positions for each outer row; only what lies in it is looked at, by the whole co
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,12 +36,11 @@ def window(
         return None
     if index_set.root is not index_set or index_set.size * frame.size < MANY:
         return None
-    name = binders[0].names[0]
     low = np.zeros(frame.size, dtype=np.int64)
     high = np.full(frame.size, index_set.size, dtype=np.int64)
-    narrowed = False
+    sought, narrowed = _Sought(binders[0].names[0], index_set, frame, places, number), False
     for part in _parts(where):
-        for first, stop in _ranges(part, name, index_set, frame, places, number):
+        for first, stop in sought.ranges(part):
             low, high, narrowed = np.maximum(low, first), np.minimum(high, stop), True
     return (low, np.maximum(low, high)) if narrowed else None
 
@@ -66,54 +66,51 @@ def _parts(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _is(node: Node, name: str) -> bool:
-    return isinstance(node, Ref) and node.name == name and not node.indices
+@dataclass(frozen=True)
+class _Sought:
+    """An index name that runs over a set, inside outer rows."""
 
+    name: str
+    index_set: IndexSet
+    frame: Frame
+    places: Places
+    number: NumberOf
 
-def _without(node: Node, name: str) -> bool:
-    return not any(isinstance(part, Ref) and part.name == name for part in walk(node))
+    def _is(self, node: Node) -> bool:
+        return isinstance(node, Ref) and node.name == self.name and not node.indices
 
+    def _absent(self, node: Node) -> bool:
+        return not any(isinstance(part, Ref) and part.name == self.name for part in walk(node))
 
-def _ranges(
-    node: Node, name: str, index_set: IndexSet, frame: Frame, places: Places, number: NumberOf
-) -> Iterator[Range]:
-    """Yield ranges of positions outside of which a condition does not hold."""
-    try:
-        if isinstance(node, Call) and node.function == "within":
-            if _is(node.args[0], name) and _without(node.args[1], name):
-                yield inside_ranges(index_set, places.element(node.args[1], frame))
-        elif isinstance(node, Compare):
-            for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-                for flipped, own, other in ((op, left, right), (_FLIPPED.get(op), right, left)):
-                    if flipped is not None and isinstance(own, Call) and _without(other, name):
-                        yield from _beside(
-                            flipped, own, other, name, index_set, frame, places, number
-                        )
-    except EvaluationError:
-        return  # whoever evaluates the condition itself says what is wrong
+    def ranges(self, node: Node) -> Iterator[Range]:
+        """Yield ranges of positions outside of which a condition does not hold."""
+        try:
+            if isinstance(node, Call) and node.function == "within":
+                if self._is(node.args[0]) and self._absent(node.args[1]):
+                    outer = self.places.element(node.args[1], self.frame)
+                    yield inside_ranges(self.index_set, outer)
+            elif isinstance(node, Compare):
+                sides = zip(node.ops, node.operands, node.operands[1:], strict=False)
+                for op, left, right in sides:
+                    for flipped, own, other in ((op, left, right), (_FLIPPED.get(op), right, left)):
+                        if flipped is not None and isinstance(own, Call) and self._absent(other):
+                            yield from self._beside(flipped, own, other)
+        except EvaluationError:
+            return  # whoever evaluates the condition itself says what is wrong
 
-
-def _beside(
-    op: str,
-    own: Call,
-    other: Node,
-    name: str,
-    index_set: IndexSet,
-    frame: Frame,
-    places: Places,
-    number: NumberOf,
-) -> Iterator[Range]:
-    if own.function == "pos" and _is(own.args[0], name) and op in _FLIPPED:
-        limit = number(other, frame)
-        if not limit.degree and limit.unit.is_dimensionless:
-            yield _positions(op, limit.data, index_set.size)
-    if own.function == "at" and _is(own.args[0], name) and op == "==":
-        target = places.named_set(own, 1)
-        found = containing(Elements(index_set, np.arange(index_set.size)), target).positions
-        wanted = places.positions(other, target, frame)
-        if (np.diff(found) >= 0).all():
-            low = np.searchsorted(found, wanted, side="left")
-            yield low, np.searchsorted(found, wanted, side="right")
+    def _beside(self, op: str, own: Call, other: Node) -> Iterator[Range]:
+        if own.function == "pos" and self._is(own.args[0]) and op in _FLIPPED:
+            limit = self.number(other, self.frame)
+            if not limit.degree and limit.unit.is_dimensionless:
+                yield _positions(op, limit.data, self.index_set.size)
+        if own.function == "at" and self._is(own.args[0]) and op == "==":
+            target = self.places.named_set(own, 1)
+            every = Elements(self.index_set, np.arange(self.index_set.size))
+            found = containing(every, target).positions
+            wanted = self.places.positions(other, target, self.frame)
+            if (np.diff(found) >= 0).all():
+                low = np.searchsorted(found, wanted, side="left")
+                yield low, np.searchsorted(found, wanted, side="right")
 
 
 def _positions(op: str, limit: Floats, size: int) -> Range:

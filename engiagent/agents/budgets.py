@@ -17,16 +17,8 @@ STEPS: Final = 24
 class Budget:
     """What a run may take; None for as much as it likes.
 
-    Attributes
-    ----------
-    steps
-        Agents' turns.
-    tokens
-        Input and output of the engine together.
-    cost
-        In USD by the price file.
-    minutes
-        Wall clock, solver included.
+    Agents' turns, tokens of the engine in and out, USD by the price file, and minutes by the clock,
+    solver included.
     """
 
     steps: int = STEPS

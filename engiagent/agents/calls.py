@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from engiagent.agents.protocol import Board
 from engiagent.agents.protocol import Outcome as Turn
@@ -25,19 +25,10 @@ from engiagent.tools.modelling import Drafted, changed_content
 from engiagent.tools.planning import Solved, check_content, compile_content, solve_content
 from engiagent.tools.registry import Json, Outcome, Part
 
-_OPTIONS: Final = {"time_limit": None, "backend": None, "gap": DEFAULT_GAP}
-"""Options that the tool takes too, with what they are where nobody gave them."""
-
 
 @dataclass
 class Calls:
-    """The calls of one run.
-
-    Attributes
-    ----------
-    session
-        In the run's folder, with the run's copy of the problem loaded.
-    """
+    """The calls of one run: a session in its folder, with its copy of the problem loaded."""
 
     folder: RunFolder
     session: Session = field(init=False)
@@ -49,14 +40,17 @@ class Calls:
         self._call("load_problem", {"path": PROBLEM})
 
     def keep(self, board: Board, turn: Turn) -> None:
-        """Keep what a turn did; a script's turns are no calls of tools."""
-        if not board.scripting:
-            _KEEPERS.get(turn.agent, Calls._nothing)(self, board, turn)
+        """Keep what a turn did; a script's turns and a verifier's are no calls of tools."""
+        keepers = {
+            "analyzer": self._analyzed,
+            "modeler": self._modeled,
+            "solver": self._solved,
+            "evaluator": self._evaluated,
+        }
+        if not board.scripting and turn.agent in keepers:
+            keepers[turn.agent](board, turn)
         self._notes = len(board.notes)
         self.folder.write(CALLS, self.session.graph.to_json())
-
-    def _nothing(self, board: Board, turn: Turn) -> None:
-        """Keep nothing of an agent that changes nothing that tools know."""
 
     def _analyzed(self, board: Board, turn: Turn) -> None:
         if board.blueprint is not None and "blueprint" in turn.changes:
@@ -109,14 +103,6 @@ class Calls:
             self.session.call(name, given, work=work)
 
 
-_KEEPERS: Final[dict[str, Callable[[Calls, Any, Any], None]]] = {
-    "analyzer": Calls._analyzed,
-    "modeler": Calls._modeled,
-    "solver": Calls._solved,
-    "evaluator": Calls._evaluated,
-}
-
-
 def _giving(content: Json, **makes: Any) -> Callable[[Any, Json], Outcome]:
     return lambda state, given: Outcome(content, cast("dict[Part, Any]", makes))
 
@@ -129,22 +115,18 @@ def _raising(error: EngiagentError) -> Callable[[Any, Json], Outcome]:
 
 
 def _options(options: SolveOptions) -> Json:
+    """Return the options that the tool takes too, where somebody gave them."""
     given = {
-        n: getattr(options, n) for n, usual in _OPTIONS.items() if getattr(options, n) != usual
+        "time_limit": options.time_limit,
+        "backend": options.backend,
+        "gap": None if options.gap == DEFAULT_GAP else options.gap,
+        "memory_limit": options.memory_limit_mb,
     }
-    if options.memory_limit_mb is not None:
-        given["memory_limit"] = options.memory_limit_mb
-    return given
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def kept_calls(run: Path) -> Graph:
-    """Return the calls that a run kept, for :func:`engiagent.tools.replay` in the run's folder.
-
-    Raises
-    ------
-    InputError
-        When the run kept no calls.
-    """
+    """Return the calls that a run kept, for :func:`engiagent.tools.replay` in the run's folder."""
     if not (run / CALLS).is_file():
         raise InputError("the run kept no calls", str(run))
     text = open_inside(run, CALLS).decode("utf-8", errors="replace")

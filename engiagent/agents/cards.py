@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from engiagent.agents.protocol import AGENTS
 from engiagent.errors import InputError
@@ -30,25 +30,13 @@ MOST_TOKENS: Final = 128_000
 NAMES: Final = (*AGENTS, "coordinator")
 _FIELDS: Final = ("role", "capabilities", "tools", "model", "effort", "max_tokens", "constraints")
 
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
-
 
 @dataclass(frozen=True)
 class Card:
-    """What an agent is.
+    """What an agent is: its role, what it can be asked for, and what it must never do.
 
-    Attributes
-    ----------
-    role
-        What it does, in a sentence.
-    capabilities
-        What it can be asked for.
-    tools
-        What it may use; an agent without ``ask`` never asks an engine.
-    model, effort, max_tokens
-        Who answers for it, how thoroughly, and at what length at most.
-    constraints
-        What it must never do.
+    ``model``, ``effort`` and ``max_tokens`` say who answers for it, how thoroughly, and at what
+    length at most; an agent without the tool ``ask`` never asks an engine.
     """
 
     name: str
@@ -72,13 +60,7 @@ def cards() -> Mapping[str, Card]:
 
 
 def read_card(name: str, text: str, file: str) -> Card:
-    """Return the card that a YAML text is.
-
-    Raises
-    ------
-    InputError
-        With the place of what is wrong.
-    """
+    """Return the card that a YAML text is."""
     entry = _mapping(text, file)
     for field in entry:
         if field not in _FIELDS:

@@ -1,19 +1,35 @@
-"""The coordinator: lays outcomes on the board, and sends who comes next until the run ends."""
+"""The coordinator: lays outcomes on the board, and sends who comes next until the run ends.
+
+A run goes on for as long as its rounds gain something. What a result is worth is the rank of its
+verdict, and within it the mean of the evaluator's scores. A plan that already keeps the demands is
+put out after some rounds that gained nothing; one that does not is worth every try that is left.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Final, Literal
 
 from engiagent.agents.budgets import Meter
-from engiagent.agents.faults import REPLIES, of_error, standing
-from engiagent.agents.gain import RANKS, Gains
-from engiagent.agents.memory import Forgetful, Remembers
-from engiagent.agents.order import blocked
+from engiagent.agents.faults import REPLIES, of_error, standing, taxonomy, worst_first
+from engiagent.agents.memory import Memory
 from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
-from engiagent.agents.routing import Route, Router
+from engiagent.agents.routing import Route, Router, blocked, main_way
 from engiagent.errors import EngiagentError
+from engiagent.verify.verdicts import VERDICTS
+
+RANKS: Final = tuple(reversed(VERDICTS))
+"""Verdicts from worthless to best."""
+USABLE: Final = "solved"
+"""The least that is worth putting out."""
+ROUNDS: Final = 4
+"""Rounds without a gain after which a usable result is put out."""
+LEAST: Final = 0.01
+"""Of a verdict's rank: what counts as a gain."""
+
+Decision = Literal["output", "improve", "restart"]
 
 OnTurn = Callable[[Board, Outcome], None]
 OnRecord = Callable[[Mapping[str, Any]], None]
@@ -21,18 +37,9 @@ OnRecord = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a coordinated run ended.
+    """How a coordinated run ended: the best board by its certificate, faults of the last turn.
 
-    Attributes
-    ----------
-    board
-        The best that there was, by its certificate.
-    reason
-        Why it ended.
-    stopped
-        Whether a budget or Ctrl-C ended it.
-    faults, error
-        Of the last turn.
+    ``stopped`` says whether a budget or Ctrl-C ended it.
     """
 
     board: Board
@@ -50,6 +57,8 @@ class Coordinator:
 
     Attributes
     ----------
+    stage
+        What a turn happens in, as a stage of a run.
     on_turn, on_record
         Called after each turn with the new board, and with each routing record.
     """
@@ -57,7 +66,8 @@ class Coordinator:
     agents: Mapping[AgentName, Agent]
     router: Router
     meter: Meter
-    memory: Remembers = field(default_factory=Forgetful)
+    memory: Memory | None = None
+    stage: Callable[[AgentName, Board], AbstractContextManager[Any]] | None = None
     on_turn: OnTurn | None = None
     on_record: OnRecord | None = None
     _repairs: list[tuple[Route, str, AgentName]] = field(default_factory=list)
@@ -67,17 +77,25 @@ class Coordinator:
         """Let agents work until the result is good, nobody can go on, or a budget is used up."""
         records: list[Mapping[str, Any]] = []
         best, gains = board, Gains()
-        route = Route(first, "", "medium", 1.0, "the main way", "main way")
+        route = main_way(first)
         outcome: Outcome | None = None
+
+        def ended(reason: str, stopped: bool = False) -> Ended:
+            faults, error = ((), None) if outcome is None else (outcome.faults, outcome.error)
+            usage = self.meter.usage
+            return Ended(best, reason, stopped, usage, tuple(records), faults, error)
+
         while route.target is not None:
             spent = self.meter.spent()
             if spent is not None:
-                return self._ended(best, spent, True, records, outcome)
+                return ended(spent, stopped=True)
             if route.script:
                 board = board.having(scripting=True, blueprint=None, draft=None)
             board = board.having(instruction=self._instruction(route))
             outcome, seconds = self._turn(route.target, board)
-            outcome = _still(outcome, board.instruction)
+            if _no_answer(outcome):  # what an answer that was none has left is as it was
+                faults = dict.fromkeys((*outcome.faults, *standing(board.instruction.faults)))
+                outcome = replace(outcome, faults=tuple(faults))
             board = board.having(**outcome.changes)
             self.meter.count(outcome.usage)
             self._learn(route, outcome)
@@ -90,31 +108,22 @@ class Coordinator:
             best = better(best, board)
             exhausted = gains.exhausted() if outcome.faults else None
             if exhausted is not None:
-                return self._ended(best, exhausted, False, records, outcome)
+                return ended(exhausted)
             route = self.router.after(outcome, board)
             self.meter.usage += route.usage
             if outcome.status == "stopped":
-                return self._ended(best, outcome.summary, True, records, outcome)
+                return ended(outcome.summary, stopped=True)
             if route.target is not None:
                 self.router.note(route.target, route.trigger, route.faults)
-        return self._ended(best, route.reasoning, False, records, outcome)
-
-    def _ended(
-        self,
-        best: Board,
-        reason: str,
-        stopped: bool,
-        records: list[Mapping[str, Any]],
-        last: Outcome | None,
-    ) -> Ended:
-        faults = () if last is None else last.faults
-        error = None if last is None else last.error
-        return Ended(best, reason, stopped, self.meter.usage, tuple(records), faults, error)
+        return ended(route.reasoning)
 
     def _turn(self, name: AgentName, board: Board) -> tuple[Outcome, float]:
         begun = perf_counter()
         try:
-            outcome = blocked(name, board) or self.agents[name].run(board)
+            outcome = blocked(name, board)
+            if outcome is None:
+                with nullcontext() if self.stage is None else self.stage(name, board):
+                    outcome = self.agents[name].run(board)
         except EngiagentError as error:
             # What an agent's tools refuse is something to mend, not the end of the run.
             outcome = Outcome(
@@ -125,7 +134,7 @@ class Coordinator:
     def _instruction(self, route: Route) -> Instruction:
         if route.trigger is None:
             return Instruction(route.strategy)
-        lessons = self.memory.lessons(route.trigger.signature)
+        lessons = () if self.memory is None else self.memory.lessons(route.trigger.signature)
         return Instruction(route.strategy, route.faults, lessons)
 
     def _learn(self, route: Route, outcome: Outcome) -> None:
@@ -143,14 +152,10 @@ class Coordinator:
             if not there and outcome.agent != judge:
                 waiting.append(known)
                 continue
-            self.memory.learn(
-                made.target,
-                made.trigger.kind,
-                made.trigger.signature,
-                not there,
-                made.strategy,
-                "" if there else _pattern(repair),
-            )
+            if self.memory is not None:
+                kind, signature = made.trigger.kind, made.trigger.signature
+                pattern = "" if there else _pattern(repair)
+                self.memory.learn(made.target, kind, signature, not there, made.strategy, pattern)
         self._repairs = waiting
 
     def _record(
@@ -207,9 +212,48 @@ def _no_answer(outcome: Outcome) -> bool:
     return any(fault.kind in REPLIES for fault in outcome.faults)
 
 
-def _still(outcome: Outcome, instruction: Instruction) -> Outcome:
-    """Return an outcome with what an answer that was none has left as it is."""
-    if not _no_answer(outcome):
-        return outcome
-    faults = dict.fromkeys((*outcome.faults, *standing(instruction.faults)))
-    return replace(outcome, faults=tuple(faults))
+# --- what an evaluation comes to ----------------------------------------------------------------
+
+
+def decision(faults: Sequence[Fault]) -> Decision:
+    """Return what becomes of a result: the text is read anew where that mends the worst fault."""
+    if not faults:
+        return "output"
+    owners = taxonomy()[worst_first(faults)[0].kind].owners
+    return "restart" if owners[:1] == ("analyzer",) else "improve"
+
+
+def quality(certificate: Mapping[str, Any] | None, scores: Mapping[str, float]) -> float:
+    """Return what a result is worth: the verdict's rank, and within it the mean score."""
+    if certificate is None:
+        return 0.0
+    mean = sum(scores.values()) / len(scores) if scores else 0.0
+    return RANKS.index(str(certificate["verdict"])) + min(mean, 0.999)
+
+
+@dataclass
+class Gains:
+    """How results got better, evaluation by evaluation."""
+
+    best: float = 0.0
+    idle: int = 0
+
+    def evaluated(self, board: Board, faults: Sequence[Fault]) -> dict[str, Any]:
+        """Take in an evaluation; return what the routing record says of it."""
+        now = quality(board.certificate, board.scores)
+        gain = now - self.best
+        self.idle = 0 if gain >= LEAST else self.idle + 1
+        self.best = max(self.best, now)
+        said = {
+            "decision": decision(faults),
+            "scores": dict(board.scores),
+            "quality": round(now, 4),
+            "gain": round(gain, 4),
+        }
+        return {**said, "judged": dict(board.opinion)} if board.opinion else said
+
+    def exhausted(self) -> str | None:
+        """Return why going on is not worth it; None while it is."""
+        if self.best < RANKS.index(USABLE) or self.idle < ROUNDS:
+            return None
+        return f"the last {self.idle} rounds gained nothing"

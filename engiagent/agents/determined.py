@@ -19,7 +19,7 @@ from engiagent.blueprint.document import thaw
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
-from engiagent.formulations.values import Form, Part
+from engiagent.formulations.values import Part
 from engiagent.text import Problem
 from engiagent.verify.checking import check
 
@@ -61,19 +61,14 @@ def idle_numbers(blueprint: Blueprint, data: Path, problem: Problem | None) -> t
 def idle_files(blueprint: Blueprint, problem: Problem) -> tuple[Fault, ...]:
     """Return a fault for every data file of the problem that the blueprint takes nothing from."""
     text = blueprint.to_json()
-    assumed = [p.name for p in blueprint.core.parameters if _assumed(thaw(p.source_reference))]
+    sources = [(p.name, thaw(p.source_reference)) for p in blueprint.core.parameters]
+    assumed = [
+        name for name, s in sources if isinstance(s, Mapping) and s.get("kind") == "assumption"
+    ]
     instead = f"assumed instead of read: {', '.join(assumed)}" if assumed else ""
-    return tuple(
-        Fault(
-            "data-ignored", f"nothing is read from the file '{name}' of the problem", name, instead
-        )
-        for name in problem.data
-        if name not in text
-    )
-
-
-def _assumed(source: Any) -> bool:
-    return isinstance(source, Mapping) and source.get("kind") == "assumption"
+    said = "nothing is read from the file '{}' of the problem"
+    unread = [name for name in problem.data if name not in text]
+    return tuple(Fault("data-ignored", said.format(name), name, instead) for name in unread)
 
 
 def _said(blueprint: Blueprint, name: str, problem: Problem | None) -> str:
@@ -129,8 +124,9 @@ def _matched(program: Program) -> np.ndarray:
         if block.role == "state" and not block.generated:
             chosen[block.start : block.stop] = True
     equal = program.row_lower == program.row_upper
+    counts = np.diff(program.row_starts)
     pairs = [
-        _linear(program),
+        (np.repeat(np.arange(program.row_count), counts), program.row_columns),
         (program.products.rows, program.products.first),
         (program.products.rows, program.products.second),
     ]
@@ -151,26 +147,11 @@ def _matched(program: Program) -> np.ndarray:
     return owned
 
 
-def _linear(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    counts = np.diff(program.row_starts)
-    return np.repeat(np.arange(program.row_count), counts), program.row_columns
-
-
 def _nonlinear(part: Part) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield rows of the program and the columns that a function in them depends on."""
-    rows = part.row_numbers()
+    """Yield rows and the columns that a function in them depends on, however deep."""
+    rows, groups = np.asarray(part.row_numbers()), part.atom.groups
     for argument in part.atom.args:
-        for within, columns in _columns(argument):
-            groups = part.atom.groups
+        inner = [(np.asarray(term.row_numbers()), term.columns) for term in argument.terms]
+        inner += [pair for deeper in argument.parts for pair in _nonlinear(deeper)]
+        for within, columns in inner:
             yield rows[within if groups is None else groups[within]], columns
-
-
-def _columns(form: Form) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for term in form.terms:
-        yield np.asarray(term.row_numbers()), term.columns
-    for part in form.parts:
-        outer = np.asarray(part.row_numbers())
-        for argument in part.atom.args:
-            for within, columns in _columns(argument):
-                groups = part.atom.groups
-                yield outer[within if groups is None else groups[within]], columns

@@ -13,10 +13,7 @@ from engiagent.agents.faults import of_certificate, of_error, of_status
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.scores import deterministic
-from engiagent.agents.scripting import certified
-from engiagent.agents.second import claim_of
 from engiagent.errors import EngiagentError
-from engiagent.run.certify import certify
 from engiagent.verify.claims import none_allowed
 from engiagent.verify.verdicts import PROVEN
 
@@ -30,14 +27,14 @@ class Evaluator:
     """Has the schedule certified and scored."""
 
     engine: Engine
-    certifier: "Certifier | None" = None
+    certifier: Certifier
     judged: bool = False
     name: AgentName = "evaluator"
 
     def run(self, board: Board) -> Outcome:
         """Return the certificate, the scores, and what is still wrong."""
         try:
-            certificate = (self.certifier or certificate_of)(board)
+            certificate = self.certifier(board)
         except EngiagentError as error:
             return Outcome(
                 agent=self.name,
@@ -81,20 +78,6 @@ class Evaluator:
         question = Question("evaluator", "evaluate", board, values, SCHEMAS["evaluate"])
         answer = ask(self.engine, question)
         return answer.value or {}, answer.usage
-
-
-def certificate_of(board: Board) -> dict[str, Any]:
-    """Return the certificate of the newest schedule, by the reading that a second one gives it."""
-    if board.scripting:
-        return certified(board).to_dict()
-    return certify(
-        board.problem,
-        board.solution,
-        board.blueprint,
-        folder=board.data,
-        name=board.name,
-        reading=claim_of(board.meeting),
-    ).to_dict()
 
 
 def _clashing(certificate: dict[str, Any]) -> str:

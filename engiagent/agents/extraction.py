@@ -19,15 +19,7 @@ FILE: Final = "requirements.yaml"
 
 @dataclass(frozen=True)
 class Extraction:
-    """Requirements as the checker takes them.
-
-    Attributes
-    ----------
-    text
-        The same as a file; JSON, which is YAML.
-    left_out
-        What was not taken, and why.
-    """
+    """Requirements as the checker takes them, as the text of a file, and what was left out."""
 
     requirements: Requirements
     text: str

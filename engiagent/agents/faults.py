@@ -45,51 +45,30 @@ _KINDS: Final = {
 class Kind:
     """One kind of fault, as ``taxonomy.yaml`` has it.
 
-    Attributes
-    ----------
-    owners
-        Who can mend it; ``same`` is the agent that ran into it.
-    script
-        Whether a script may answer in the blueprint's place, where the user allows code.
-    success
-        How likely the first owner is to mend it, before memory knows better.
+    Of the ``owners`` who can mend it ``same`` is the agent that ran into it; ``success`` is how
+    likely the first one is to; with ``script`` a script may answer in the blueprint's place.
     """
 
     name: str
     about: str
-    owners: tuple[AgentName | str, ...]
-    strategy: str
-    success: float
     priority: str
-    ends: bool
+    owners: tuple[AgentName | str, ...] = ()
+    strategy: str = ""
+    success: float = 0.0
+    ends: bool = False
     script: bool = False
 
 
 @cache
 def taxonomy() -> Mapping[str, Kind]:
-    """Return every kind of fault by name.
-
-    Raises
-    ------
-    EngiagentError
-        When the file names an owner or a priority that does not exist.
-    """
+    """Return every kind of fault by name."""
     kinds = {}
     for name, entry in packaged_yaml("engiagent.agents", "taxonomy.yaml").items():
-        owners = tuple(entry.get("owners", ()))
-        unknown = [o for o in owners if o != SAME and o not in AGENTS]
-        if unknown or entry["priority"] not in PRIORITIES:
-            raise EngiagentError(f"taxonomy.yaml: {name}: {unknown or entry['priority']}")
-        kinds[name] = Kind(
-            name,
-            entry["about"],
-            owners,
-            entry.get("strategy", ""),
-            float(entry.get("success", 0.0)),
-            entry["priority"],
-            bool(entry.get("ends", False)),
-            bool(entry.get("script", False)),
-        )
+        kind = Kind(name, **{**entry, "owners": tuple(entry.get("owners", ()))})
+        unknown = [o for o in kind.owners if o != SAME and o not in AGENTS]
+        if unknown or kind.priority not in PRIORITIES:
+            raise EngiagentError(f"taxonomy.yaml: {name}: {unknown or kind.priority}")
+        kinds[name] = kind
     return kinds
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from engiagent.errors import InputError
 
@@ -33,13 +33,7 @@ CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended);
 
 @dataclass(frozen=True)
 class Rate:
-    """How often an agent mended a kind of fault.
-
-    Attributes
-    ----------
-    low, high
-        Wilson's interval of the share at 95 %.
-    """
+    """How often an agent mended a kind of fault, with Wilson's interval of the share at 95 %."""
 
     agent: str
     kind: str
@@ -49,68 +43,23 @@ class Rate:
     high: float
 
 
-class Remembers(Protocol):
-    """What the coordinator needs of a memory."""
-
-    def estimate(self, agent: str, kind: str, prior: float) -> float:
-        """Return how likely an agent is to mend a kind of fault."""
-        ...
-
-    def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
-        """Return repairs that mended the same mistake before."""
-        ...
-
-    def learn(
-        self, agent: str, kind: str, signature: str, mended: bool, strategy: str, repair: str
-    ) -> None:
-        """Remember an attempt."""
-        ...
-
-
-class Forgetful:
-    """The memory of a run that keeps none."""
-
-    def estimate(self, agent: str, kind: str, prior: float) -> float:
-        """Return the prior."""
-        return prior
-
-    def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
-        """Return nothing."""
-        return ()
-
-    def learn(
-        self, agent: str, kind: str, signature: str, mended: bool, strategy: str, repair: str
-    ) -> None:
-        """Do nothing."""
-
-
 @dataclass(frozen=True)
 class Memory:
-    """A file of attempts.
-
-    Attributes
-    ----------
-    run, engine
-        Who learns; success rates are those of one engine.
-    """
+    """A file of attempts; success rates are those of one engine."""
 
     path: Path
     run: str = ""
     engine: str = "offline"
 
     def estimate(self, agent: str, kind: str, prior: float) -> float:
-        """Return the mean of a beta distribution that the taxonomy's estimate starts."""
-        attempts, mended = self._counts(agent, kind)
-        return (prior * PRIOR_WEIGHT + mended) / (PRIOR_WEIGHT + attempts)
-
-    def _counts(self, agent: str, kind: str) -> tuple[int, int]:
+        """Return how likely an agent mends: the mean of a beta distribution from the prior on."""
         query = (
             "SELECT count(*), coalesce(sum(mended), 0) FROM attempts "
             "WHERE engine = ? AND kind = ? AND agent = ?"
         )
         with self._open() as connection:
-            row = connection.execute(query, (self.engine, kind, agent)).fetchone()
-        return int(row[0]), int(row[1])
+            attempts, mended = connection.execute(query, (self.engine, kind, agent)).fetchone()
+        return float((prior * PRIOR_WEIGHT + mended) / (PRIOR_WEIGHT + attempts))
 
     def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
         """Return repairs that mended the same mistake before, the newest first."""
@@ -126,12 +75,12 @@ class Memory:
     ) -> None:
         """Remember an attempt."""
         row = (self.run, self.engine, agent, kind, signature, int(mended), strategy, repair[:4000])
+        query = (
+            "INSERT INTO attempts (run, engine, agent, kind, signature, mended, strategy, repair) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         with self._open() as connection:
-            connection.execute(
-                "INSERT INTO attempts (run, engine, agent, kind, signature, mended, strategy, "
-                "repair) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            connection.execute(query, row)
 
     def rates(self) -> tuple[Rate, ...]:
         """Return every rate, the most tried first."""
@@ -179,12 +128,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if version == VERSION:
         return
     if version > VERSION:
-        raise InputError(
-            "the memory was written by a newer engiagent",
-            str(path),
-            found=f"version {version}",
-            expected=f"at most {VERSION}",
-        )
+        said, found = "the memory was written by a newer engiagent", f"version {version}"
+        raise InputError(said, str(path), found=found, expected=f"at most {VERSION}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(_TABLES + f"PRAGMA user_version = {VERSION};")
 

@@ -21,15 +21,7 @@ MOST_OPERATIONS: Final = 200
 
 @dataclass(frozen=True)
 class Repaired:
-    """A blueprint after its repair.
-
-    Attributes
-    ----------
-    text
-        The patch, for memory.
-    changes
-        What the board learns besides: that nothing is to change, and why.
-    """
+    """A blueprint after its repair, the patch as text for memory, and what the board learns."""
 
     blueprint: Blueprint
     usage: Usage

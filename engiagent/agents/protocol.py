@@ -78,12 +78,10 @@ class Fault:
     ----------
     kind
         A name of the error taxonomy, as ``unit-mismatch``.
-    message
-        What is wrong, in words an engineer understands.
     place
         Where: a JSON path of the blueprint, a line of the text, a file; empty if nowhere.
     suggestion
-        What would be right; empty if nobody knows.
+        What would be right; empty if unknown.
     judged
         Whether an engine's judgement says so, and no check.
     """
@@ -112,17 +110,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the coordinator asks of the next agent.
-
-    Attributes
-    ----------
-    strategy
-        What to try, in words; empty on the main way.
-    faults
-        The faults to deal with.
-    lessons
-        Repairs that helped against such faults before, from memory.
-    """
+    """What the coordinator asks of an agent; ``lessons`` are repairs that helped before."""
 
     strategy: str = ""
     faults: tuple[Fault, ...] = ()
@@ -135,53 +123,28 @@ class Board:
 
     Attributes
     ----------
-    problem
-        None where a blueprint came without a text.
     data
         The folder of the run's copy of the problem and its data files.
-    name
-        What to call it.
     sufficiency
         The analyzer's verdict on the text; None before it has spoken.
-    missing, contradictions, not_understood, lacking
-        What the text does not give, statements of it that clash, and what nobody could read; any
-        entry rules out a plan. ``lacking`` says so in one line.
-    why_missing
-        Why each of ``missing`` is needed, by name.
-    blueprint
-        The newest one; None before there is any.
+    missing, contradictions, not_understood, lacking, why_missing
+        What rules out a plan; ``lacking`` says so in one line.
     draft
-        What the analyzer wrote last, as JSON, when that is no blueprint yet; None else.
+        What the analyzer wrote last, as JSON, when that is no blueprint yet.
     second, second_repairs, sought
-        The second reading of the text as its author wrote it, how often it was patched, and whether
-        it was asked for.
-    meeting
-        How the two readings of the newest blueprint compare; None before that.
-    differed
-        Differences of the readings that were asked about, none of them twice.
-    rounds
-        Requests about them.
+        The second reading as its author wrote it, how often it was patched, whether it was sought.
+    differed, rounds
+        Differences of the readings that were asked about, none of them twice, in how many requests.
     stands
         Signatures of findings of which an author said that nothing is to change.
     requirements, demanded
         Of a script alone: what the verifier took from the text, and whether it was asked to.
-    program, solution, result
-        Of the newest blueprint; None after the blueprint changes.
-    certificate
-        Of the newest solution.
-    scores
-        The evaluator's: names and values from 0 to 1.
     opinion
-        What an engine thinks of the result; kept apart, nothing hangs on it.
-    notes
-        Assumptions and remarks of the analyzer.
+        What an engine thinks of the result; nothing hangs on it.
     by_model
-        Whether the blueprint's author judges, and so may misread: its own constraints are then no
-        evidence of what the text demands.
-    scripting
-        Whether a script makes the schedule, since the language cannot say the problem.
-    script, scripted
-        Its text, and what came of it in the sandbox; None before.
+        Whether the blueprint's author judges, and so may misread.
+    scripting, script, scripted
+        Whether a script makes the schedule, its text, and what came of it in the sandbox.
     """
 
     problem: Problem | None
@@ -239,8 +202,6 @@ class Outcome:
         Fields of the board that it found or made.
     faults
         What is wrong; a ``failed`` outcome has at least one.
-    summary
-        One line for the trace.
     repair
         What was done against the faults of the instruction, for memory; empty if nothing.
     error
@@ -296,13 +257,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """An engine's answer.
-
-    Attributes
-    ----------
-    value
-        JSON that fits the question's schema; None when there is none, and then ``fault`` says why.
-    """
+    """JSON that fits the question's schema; without a value ``fault`` says why there is none."""
 
     value: Mapping[str, Any] | None
     usage: Usage = NOTHING

@@ -3,16 +3,16 @@
 Any agent may follow any other. The taxonomy names the owners of a kind of fault; among them goes
 who is likeliest to mend it by what memory knows. An agent that met a mistake twice and did not
 mend it does not get it a third time (forced switching); when nobody is left, the engine diagnoses,
-and when it cannot, the run ends.
+and when it cannot, the run ends. A turn that would work on what is not there is blocked once, with
+advice; an advice that was not taken ends the attempt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
-from engiagent.agents.memory import Forgetful, Remembers
-from engiagent.agents.order import can_work
+from engiagent.agents.memory import Memory
 from engiagent.agents.protocol import (
     AGENTS,
     NOTHING,
@@ -32,6 +32,7 @@ Coordination = Literal["full", "fixed"]
 DecidedBy = Literal[
     "main way", "taxonomy", "memory", "forced switch", "diagnosis", "supervision", "end"
 ]
+Part = Literal["problem", "blueprint", "program", "solution"]
 
 TRIES: Final = 2
 """Attempts of one agent on one mistake before it goes to another."""
@@ -39,6 +40,19 @@ TRACING: Final = ("data-untraced", "data-ignored")
 """Kinds that are put to the author once: what then remains is open, and agreement may settle it."""
 MOST_OF_ONE: Final = 8
 """Times that one mistake may come back in a run, whoever tries."""
+NEEDS: Final[Mapping[str, Part]] = {
+    "analyzer": "problem",
+    "modeler": "blueprint",
+    "verifier": "blueprint",
+    "solver": "program",
+    "evaluator": "solution",
+}
+"""What an agent works on, as the rules of the registry's tools on its card say."""
+MAKERS: Final[Mapping[Part, AgentName]] = {
+    "blueprint": "analyzer",
+    "program": "modeler",
+    "solution": "solver",
+}
 
 
 @dataclass(frozen=True)
@@ -66,18 +80,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Route:
-    """A decision.
+    """A decision: who comes next, None to end, because of which fault, None on the main way.
 
-    Attributes
-    ----------
-    target
-        Who comes next; None to end.
-    trigger
-        The fault that led to it; None on the main way.
-    faults
-        What the target is to deal with.
-    script
-        Whether from here on a script makes the schedule.
+    ``faults`` are what the target is to deal with; ``script`` says whether from here on a script
+    makes the schedule.
     """
 
     target: AgentName | None
@@ -105,12 +111,13 @@ class Route:
         }
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One agent's turn on a mistake, in this run."""
+def main_way(target: AgentName) -> Route:
+    """Return the route to the next agent of the main way."""
+    return Route(target, "", "medium", 1.0, "the main way", "main way")
 
-    agent: AgentName
-    signature: str
+
+def _end(why: str, trigger: Fault | None = None, usage: Usage = NOTHING) -> Route:
+    return Route(None, "", "low", 0.0, why, "end", trigger, usage=usage)
 
 
 @dataclass
@@ -119,8 +126,8 @@ class Router:
 
     engine: Engine
     policy: Policy = Policy()
-    memory: Remembers = field(default_factory=Forgetful)
-    tried: list[Attempt] = field(default_factory=list)
+    memory: Memory | None = None
+    tried: list[tuple[AgentName, str]] = field(default_factory=list)
     put: set[str] = field(default_factory=set)
 
     def after(self, outcome: Outcome, board: Board) -> Route:
@@ -135,7 +142,7 @@ class Router:
             said = f"{kind.about}: {faults[0].message}"
             return self._by_script(kind, faults, board) or _end(said, faults[0])
         if kind.name == "out-of-order":
-            return self._advised(kind, faults)
+            return self._advised(kind, faults[0])
         if not self.engine.judges:
             return _end(faults[0].message, faults[0])  # rules read; none of them repairs anything
         if self.policy.coordination == "fixed":
@@ -145,7 +152,7 @@ class Router:
     def note(self, agent: AgentName, trigger: Fault | None, faults: Sequence[Fault] = ()) -> None:
         """Note that an agent was sent to deal with a fault, and what else it was shown."""
         if trigger is not None:
-            self.tried.append(Attempt(agent, trigger.signature))
+            self.tried.append((agent, trigger.signature))
             self.put |= {fault.signature for fault in faults}
 
     def _left(self, outcome: Outcome, board: Board) -> list[Fault]:
@@ -154,53 +161,40 @@ class Router:
         Before the solve nothing of the data is put to the author twice; after it no finding of
         tracing is, and nothing of which an author said why it stays.
         """
-        faults = list(outcome.faults)
         if outcome.agent not in ("verifier", "evaluator") or not self.engine.judges:
-            return faults
+            return list(outcome.faults)
         early = outcome.agent == "verifier"
-        return [
-            f
-            for f in faults
-            if f.signature not in board.stands
-            and not (
-                f.signature in self.put
-                and (f.kind in TRACING or (early and f.kind.startswith("data-")))
-            )
-        ]
+
+        def over(fault: Fault) -> bool:
+            once = fault.kind in TRACING or (early and fault.kind.startswith("data-"))
+            return fault.signature in self.put and once
+
+        return [f for f in outcome.faults if f.signature not in board.stands and not over(f)]
 
     def _onwards(self, agent: AgentName, board: Board) -> Route:
         """Return the next agent of the main way."""
         if board.scripting:
-            return self._scripting(agent, board)
+            if agent == "verifier" and board.scripted is not None:
+                return main_way("evaluator")
+            following: dict[AgentName, AgentName] = {
+                "verifier": "modeler",
+                "modeler": "solver",
+                "solver": "evaluator",
+            }
+            return main_way(following[agent]) if agent in following else _end(_result(board))
         if agent == "analyzer" and board.sufficiency != "complete":
             return _end(board.lacking or f"the text is {board.sufficiency}")
-        way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
         twice = self.policy.verifier and self.policy.readings > 1 and self.engine.judges
         if agent == "solver" and twice and wanted(board):
-            return _main("verifier")
+            return main_way("verifier")
         # The modeler makes the program that the solver needs; the verifier may send it back.
         if agent == "verifier" and board.program is None:
-            return _main("modeler")
-        place = AGENTS.index(agent)
-        later = [a for a in way if AGENTS.index(a) > place]
+            return main_way("modeler")
         if agent == "verifier" and board.solution is not None:
-            return _main("evaluator")
-        if later:
-            return _main(later[0])
-        return _end(_result(board))
-
-    def _scripting(self, agent: AgentName, board: Board) -> Route:
-        """Return the next agent where a script makes the schedule."""
-        if agent == "verifier" and board.scripted is not None:
-            return _main("evaluator")
-        following: dict[AgentName, AgentName] = {
-            "verifier": "modeler",
-            "modeler": "solver",
-            "solver": "evaluator",
-        }
-        if agent in following:
-            return _main(following[agent])
-        return _end(_result(board))
+            return main_way("evaluator")
+        way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
+        later = [a for a in way if AGENTS.index(a) > AGENTS.index(agent)]
+        return main_way(later[0]) if later else _end(_result(board))
 
     def _by_script(self, kind: Kind, faults: tuple[Fault, ...], board: Board) -> Route | None:
         """Return the way on by a script, None where none may answer."""
@@ -210,34 +204,27 @@ class Router:
         reads = self.policy.verifier and problem is not None and problem.expert is None
         # The requirements are read first: only they say what the script's schedule has to keep.
         target: AgentName = "verifier" if reads and not board.demanded else "modeler"
+        strategy = "let a script in the sandbox make the schedule"
+        why, success = f"{kind.about}; the user allows code", kind.success
         return Route(
             target,
-            "let a script in the sandbox make the schedule",
+            strategy,
             kind.priority,
-            kind.success,
-            f"{kind.about}; the user allows code",
+            success,
+            why,
             "taxonomy",
             faults[0],
-            tuple(faults),
+            faults,
             script=True,
         )
 
-    def _advised(self, kind: Kind, faults: tuple[Fault, ...]) -> Route:
+    def _advised(self, kind: Kind, worst: Fault) -> Route:
         """Return whom the supervisor advises, once; who insists gets no further."""
-        worst = faults[0]
-        if self._times(worst) or worst.place not in AGENTS:
+        first = next((agent for agent in AGENTS if agent == worst.place), None)
+        if first is None or self._times(worst):
             return _end(f"the advice was not taken: {worst.message}", worst)
-        first = next(agent for agent in AGENTS if agent == worst.place)
-        return Route(
-            first,
-            worst.suggestion,
-            kind.priority,
-            kind.success,
-            worst.message,
-            "supervision",
-            worst,
-            (),
-        )
+        advice, success = worst.suggestion, kind.success
+        return Route(first, advice, kind.priority, success, worst.message, "supervision", worst)
 
     def _again(
         self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
@@ -248,17 +235,19 @@ class Router:
             return self._by_script(kind, faults, board) or _end(said, faults[0])
         # A stage of a pipeline repairs with what it has: only makers can make something else.
         maker = agent in ("analyzer", "modeler") and not board.scripting
-        target: AgentName = agent if maker else "modeler"
-        return Route(
-            target,
-            kind.strategy,
-            kind.priority,
-            kind.success,
-            kind.about,
-            "taxonomy",
-            faults[0],
-            tuple(faults),
-        )
+        return self._sent(agent if maker else "modeler", kind, faults, kind.about, "taxonomy")
+
+    def _sent(
+        self,
+        target: AgentName,
+        kind: Kind,
+        faults: tuple[Fault, ...],
+        why: str,
+        by: DecidedBy,
+        success: float | None = None,
+    ) -> Route:
+        chance = kind.success if success is None else success
+        return Route(target, kind.strategy, kind.priority, chance, why, by, faults[0], faults)
 
     def _mending(
         self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
@@ -279,19 +268,9 @@ class Router:
             return self._diagnosed(worst, kind, faults, board)
         rated = [(self._estimate(a, n, kind), -n, a) for n, a in enumerate(left)]
         success, _, target = max(rated)
-        by: DecidedBy = (
-            "forced switch" if forced else ("taxonomy" if target == owners[0] else "memory")
-        )
-        return Route(
-            target,
-            kind.strategy,
-            kind.priority,
-            success,
-            f"{kind.about}; {target} is likeliest to mend it",
-            by,
-            worst,
-            tuple(faults),
-        )
+        by: DecidedBy = "taxonomy" if target == owners[0] else "memory"
+        why = f"{kind.about}; {target} is likeliest to mend it"
+        return self._sent(target, kind, faults, why, "forced switch" if forced else by, success)
 
     def _owners(self, agent: AgentName, kind: Kind, board: Board) -> list[AgentName]:
         """Return who may try, each once; nobody mends a blueprint that is not there."""
@@ -302,13 +281,14 @@ class Router:
         found.sort(key=named.index)
         if not self.policy.verifier:
             found = [a for a in found if a != "verifier"]
-        able = [a for a in found if can_work(a, board)]
+        able = [a for a in found if lacking(a, board) is None]
         if able or board.scripting:
             return able or ["modeler"]
         return ["analyzer"] if board.blueprint is None else []
 
     def _estimate(self, agent: AgentName, place: int, kind: Kind) -> float:
-        return self.memory.estimate(agent, kind.name, kind.success * 0.8**place)
+        prior = kind.success * 0.8**place
+        return prior if self.memory is None else self.memory.estimate(agent, kind.name, prior)
 
     def _diagnosed(
         self, worst: Fault, kind: Kind, faults: tuple[Fault, ...], board: Board
@@ -317,8 +297,6 @@ class Router:
         by_script = self._by_script(kind, faults, board)
         if by_script is not None:
             return by_script
-        if not self.engine.judges:
-            return _end(f"nobody is left to mend it: {worst.message}", worst)
         values = {"faults": faults, "tried": tuple(self.tried), "blueprint": board.blueprint}
         question = Question("coordinator", "diagnose", board, values, SCHEMAS["diagnose"])
         answer = ask(self.engine, question)
@@ -333,15 +311,15 @@ class Router:
             said["reasoning"],
             "diagnosis",
             worst,
-            tuple(faults),
+            faults,
             answer.usage,
         )
 
     def _tries(self, agent: AgentName, fault: Fault) -> int:
-        return sum(a == Attempt(agent, fault.signature) for a in self.tried)
+        return self.tried.count((agent, fault.signature))
 
     def _times(self, fault: Fault) -> int:
-        return sum(a.signature == fault.signature for a in self.tried)
+        return sum(signature == fault.signature for _, signature in self.tried)
 
 
 def _result(board: Board) -> str:
@@ -353,9 +331,40 @@ def _result(board: Board) -> str:
     return f"open: {open_[0]}" if open_ else "nothing more is asked"
 
 
-def _main(target: AgentName) -> Route:
-    return Route(target, "", "medium", 1.0, "the main way", "main way")
+# --- supervision ---------------------------------------------------------------------------------
 
 
-def _end(why: str, trigger: Fault | None = None, usage: Usage = NOTHING) -> Route:
-    return Route(None, "", "low", 0.0, why, "end", trigger, usage=usage)
+def lacking(agent: str, board: Board) -> Part | None:
+    """Return what an agent works on and the board does not have; None where nothing lacks."""
+    part = NEEDS[agent]
+    if board.scripting:  # the script stands for blueprint and program
+        made = {"program": board.script is not None, "solution": board.scripted is not None}
+        return part if agent == "analyzer" or not made.get(part, True) else None
+    draft = agent == "modeler" and board.draft is not None
+    computed = board.blueprint is not None and board.blueprint.kind == "definitions"
+    made = {
+        "blueprint": board.blueprint is not None or draft,
+        "program": board.program is not None or computed,
+        "solution": board.solution is not None,
+    }
+    return None if made.get(part, True) else part
+
+
+def blocked(agent: AgentName, board: Board) -> Outcome | None:
+    """Return the outcome of a turn that is not made, with advice; None where it may be made."""
+    part = lacking(agent, board)
+    if part is None:
+        return None
+    first = first_for(part, board)
+    said = f"the {agent} is not sent: there is no {part} yet"
+    fault = Fault("out-of-order", said, first, f"send the {first} first")
+    return Outcome(agent=agent, status="failed", summary=said, faults=(fault,))
+
+
+def first_for(part: Part, board: Board) -> AgentName:
+    """Return who has to work first so that there is a part in the end."""
+    if board.scripting:
+        return "modeler" if board.script is None else "solver"
+    maker = MAKERS.get(part, "analyzer")
+    earlier = lacking(maker, board)
+    return maker if earlier is None else first_for(earlier, board)

@@ -10,11 +10,11 @@ from engiagent.agents.coordinator import Ended
 from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
 from engiagent.agents.scripting import certified
 from engiagent.agents.second import claim_of
-from engiagent.agents.team import ALONE, Guidance, Hooks, team
+from engiagent.agents.team import ALONE, Guidance, team
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
-from engiagent.explain.ending import explained, reasons
+from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
@@ -41,7 +41,6 @@ from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
 from engiagent.study import Cases, Setting, run_study
 from engiagent.text import Problem
-from engiagent.verify.certificate import Certificate
 from engiagent.verify.opinions import Opinion, with_opinion
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Run:
         except MissingDataError as error:
             names = error.names if self.blueprint is None else slots_of(self.blueprint, error.names)
             self.missing, self.reason = tuple(names), str(error)
-            self._undecided(self.blueprint)
+            self._undecided()
             self._report()
         except EngiagentError as error:
             self.state, self.error, self.reason = "failed", error, str(error)
@@ -112,7 +111,7 @@ class Run:
         from engiagent.agents.calls import Calls
 
         self._calls = Calls(self.folder)
-        self._coordinate(self._board(overrides), engine, "analyzer")
+        self._coordinate(self._board(overrides=overrides), engine, "analyzer")
 
     def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
         """Copy what the blueprint needs and let the agents go on from it."""
@@ -123,35 +122,30 @@ class Run:
                 copy_problem(self.problem, self.folder)
             copy_data(blueprint, source, self.folder)
             self.folder.write(BLUEPRINT, blueprint.to_json())
-        board = self._board({}).having(blueprint=blueprint, sufficiency="complete")
+        board = self._board(blueprint=blueprint, sufficiency="complete")
         self._coordinate(board, OfflineEngine(), "modeler")
 
-    def _board(self, overrides: dict[str, str]) -> Board:
+    def _board(self, **known: Any) -> Board:
         name = str(self.folder.record["problem"])
-        return Board(
-            problem=self.problem,
-            data=self.data,
-            name=name,
-            options=self.options,
-            overrides=overrides,
-        )
+        return Board(problem=self.problem, data=self.data, name=name, options=self.options, **known)
 
     def _coordinate(self, board: Board, engine: Engine, first: AgentName) -> None:
         """Run the agents, keep what they make on the way, and end with the best of it."""
-        hooks = Hooks(
-            certify=self._certificate_of,
-            claim=self.proofs.claimed,
-            progress=self._progressed,
-            turn=self._turned,
-            record=self.folder.route,
-        )
-        ended = team(engine, self.folder, hooks, self.guidance).run(board, first)
+        ended = team(
+            engine,
+            self.folder,
+            self.guidance,
+            self._certificate_of,
+            self.proofs.claimed,
+            self._progressed,
+            self._turned,
+        ).run(board, first)
         self._adopt(ended.board)
         if self.certificate is None:
             if ended.error is not None:
                 raise ended.error
             self.reason = ended.reason
-            self._undecided(self.blueprint)
+            self._undecided()
         else:
             self._tell(ended)
         self._report()
@@ -181,8 +175,11 @@ class Run:
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
-        if board.scripting:
-            self._adopt_script(board)
+        if board.scripting:  # a script takes the place of a blueprint that was given up
+            self.blueprint = None
+            (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
+            if board.script is not None:
+                self.folder.write(SCRIPT, board.script)
         if blueprint is not None and blueprint != self.blueprint:
             self.blueprint = blueprint
             self.folder.write(BLUEPRINT, blueprint.to_json())
@@ -199,22 +196,11 @@ class Run:
         if board.requirements is not None:
             self.folder.write(REQUIREMENTS, board.requirements.text)
 
-    def _adopt_script(self, board: Board) -> None:
-        """Take a script in the place of a blueprint that was given up."""
-        self.blueprint = None
-        (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
-        if board.script is not None:
-            self.folder.write(SCRIPT, board.script)
-
-    def _certificate_of_script(self, board: Board) -> dict[str, Any]:
-        """Have a script's schedule certified, and keep it so that it can be checked again."""
-        self.folder.record["asked"]["schedule"] = RESULT
-        return certified(board, self.folder.path).to_dict()
-
     def _certificate_of(self, board: Board) -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
-        if board.scripting:
-            return self._certificate_of_script(board)
+        if board.scripting:  # its schedule is stored, so that it can be checked again
+            self.folder.record["asked"]["schedule"] = RESULT
+            return certified(board, self.folder.path).to_dict()
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
         said = self._opinion(board, blueprint, self.proofs, self.options)
@@ -229,10 +215,9 @@ class Run:
             overrides=board.overrides,
             reading=claim_of(board.meeting),
         )
-        if found.plan["optimum"] != "reported" or said is not None:
-            return found.to_dict()
         # One solver's word is no proof; that another one comes to the same is more.
-        other = another_solver(solution)
+        alone = found.plan["optimum"] == "reported" and said is None
+        other = another_solver(solution) if alone else None
         if other is None:
             return found.to_dict()
         seconds = 0.0 if board.result is None else board.result.seconds
@@ -260,17 +245,15 @@ class Run:
 
     def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""
-        board, result = ended.board, ended.board.result
-        blueprint = self.blueprint
+        board, result, blueprint = ended.board, ended.board.result, self.blueprint
+        is_open = (board.certificate or {}).get("verdict") == "undecided"
+        if ended.stopped or ended.faults or is_open:
+            self.reason = ended.reason
         if result is None or board.program is None or blueprint is None:
-            if ended.stopped or ended.faults or _open(board.certificate):
-                self.reason = ended.reason
             return
         self.status = result.status
         if result.status != "optimal":
             self.reason = result.reason
-        elif ended.stopped or ended.faults or _open(board.certificate):
-            self.reason = ended.reason
         if result.status == "interrupted":
             self.state = "interrupted"
         with self.folder.stage("explain"):
@@ -307,30 +290,19 @@ class Run:
         """Say which demands clash, what has no limit, or what holds the plan back."""
         assert board.program is not None
         assert board.result is not None
-        found = explained(
-            blueprint,
-            board.program,
-            board.result,
-            self.data,
-            self.problem,
-            name=board.name,
-            choice=self.choice,
-        )
+        given = (blueprint, board.program, board.result, self.data, self.problem)
+        found = explained(*given, name=board.name, choice=self.choice)
         self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
         why = reasons(found)
         if why:
             self.reason = f"{self.reason}: {'; '.join(why)}"
 
-    def _undecided(self, blueprint: Blueprint | None) -> None:
+    def _undecided(self) -> None:
         if self.problem is not None:
-            found = without_schedule(
-                self.problem, blueprint, self.missing, self.not_understood, self.contradictions
-            )
-            self._keep(found)
-
-    def _keep(self, certificate: Certificate) -> None:
-        self.certificate = certificate.to_dict()
-        self.folder.write(CERTIFICATE, certificate.to_json())
+            gaps = (self.missing, self.not_understood, self.contradictions)
+            found = without_schedule(self.problem, self.blueprint, *gaps)
+            self.certificate = found.to_dict()
+            self.folder.write(CERTIFICATE, found.to_json())
 
     def _emit(self, blueprint: Blueprint) -> None:
         from engiagent.formulations.pyomo_script import emit_pyomo
@@ -341,18 +313,12 @@ class Run:
         """Write the report, which shows how the run ended, so the record goes first."""
         outcome = self._outcome()
         with self.folder.stage("report"):
-            self.folder.record |= {
-                "state": outcome.state,
-                "verdict": outcome.verdict,
-                "reason": outcome.reason,
-            }
+            names = ("state", "verdict", "reason")
+            self.folder.record |= {name: getattr(outcome, name) for name in names}
             self.folder.save()
-            self._aside(self._write_report)
+            self._aside(lambda: write_report(self.folder.path))
 
-    def _write_report(self) -> None:
-        write_report(self.folder.path)
-
-    def _aside(self, work: Callable[[], None]) -> None:
+    def _aside(self, work: Callable[[], object]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""
         try:
             work()
@@ -370,7 +336,6 @@ class Run:
             verdict = "ill-posed" if self.missing or self.contradictions else "undecided"
             verdict = "undecided" if self.not_understood else verdict
         bound = found.get("bound")
-        objective = found.get("objective")
         missing = tuple(found.get("missing") or self.missing)
         not_understood = tuple(found.get("not_understood") or self.not_understood)
         if verdict == "undecided" and not missing and not not_understood:
@@ -383,7 +348,7 @@ class Run:
             reason=self.reason or found.get("reason"),
             solver_status=self.status,
             choice=self.choice,
-            objective=objective,
+            objective=found.get("objective"),
             bound=bound.get("value") if isinstance(bound, Mapping) else None,
             missing=missing,
             contradictions=tuple(found.get("contradictions") or self.contradictions),
@@ -395,10 +360,6 @@ class Run:
             notes=tuple(self.folder.notes),
             cases=self.cases,
         )
-
-
-def _open(certificate: Mapping[str, Any] | None) -> bool:
-    return (certificate or {}).get("verdict") == "undecided"
 
 
 def in_full(blueprint: Blueprint) -> Blueprint:

@@ -81,9 +81,8 @@ def run_problem(
         When the problem cannot be read or the folder cannot be used; there is no run then.
     """
     if engine not in ENGINES:
-        raise EngiagentError(
-            f"the engine {engine!r} is not available; available: {', '.join(ENGINES)}"
-        )
+        known = ", ".join(ENGINES)
+        raise EngiagentError(f"the engine {engine!r} is not available; available: {known}")
     asking = _ready(engine, asking)
     problem = Problem.load(problem_path)
     options = options or SolveOptions()
@@ -113,17 +112,8 @@ def resume_run(
 ) -> RunOutcome:
     """Go on with a run where it was cut: what was answered is not asked again.
 
-    Parameters
-    ----------
-    path
-        The run's folder.
-    asking, guidance
-        In place of what the run was asked with.
-
-    Raises
-    ------
-    EngiagentError
-        When the folder is no run of a problem, or the run is still under way.
+    ``asking`` and ``guidance`` take the place of what the run was asked with. A folder that is no
+    run of a problem, or a run that is still under way, is an ``EngiagentError``.
     """
     folder_path = Path(path)
     asked = read_record(folder_path)["asked"]
@@ -132,9 +122,8 @@ def resume_run(
     engine = str(asked.get("engine"))
     asking = _ready(engine, asking or Asking.of_record(asked))
     guidance = guidance or Guidance.of_record(asked)
-    options = SolveOptions(
-        **{name: asked[name] for name in _OPTIONS if asked.get(name) is not None}
-    )
+    limits = {name: asked[name] for name in _OPTIONS if asked.get(name) is not None}
+    options = SolveOptions(**limits)
     proofs = Proofs(bool(asked.get("exact")), asked.get("second_solver"))
     folder = RunFolder.reopen(folder_path, on_event)
     run = Run(folder, stored_problem(folder_path), options, on_progress, proofs, guidance)
@@ -216,18 +205,9 @@ def solve_given(
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
-    """Take a blueprint that is no file through the stages after analysis.
+    """Take a blueprint that is no file, and whose data lie in ``data``, through the same stages.
 
-    Parameters
-    ----------
-    data
-        Where its data files lie.
-    problem
-        What its plan is checked against; None for the blueprint alone.
-    name
-        What to call it.
-    source
-        Where it comes from, for the record.
+    Its plan is checked against the problem; ``source`` says for the record where it comes from.
     """
     options = options or SolveOptions()
     asked = {"blueprint": source or name, **_asked(options), **proofs.asked()}

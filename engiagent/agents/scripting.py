@@ -6,7 +6,6 @@ and its schedule passes the checker that every schedule passes: nothing that a s
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from engiagent.agents.faults import standing
@@ -45,22 +44,15 @@ def written(engine: Engine, board: Board) -> Outcome:
     if answer.value is None:
         return unanswered("modeler", answer)
     text = str(answer.value["script"])
-    if text == board.script:
-        faults = standing(board.instruction.faults)
-        return Outcome(
-            agent="modeler",
-            status="failed",
-            summary="the script is the same",
-            faults=faults,
-            usage=answer.usage,
-        )
+    same = text == board.script
     lines = len(text.splitlines())
     return Outcome(
         agent="modeler",
-        status="done",
-        summary=f"a script of {lines} lines",
+        status="failed" if same else "done",
+        summary="the script is the same" if same else f"a script of {lines} lines",
         usage=answer.usage,
-        changes={"script": text},
+        faults=standing(board.instruction.faults) if same else (),
+        changes={} if same else {"script": text},
     )
 
 
@@ -82,27 +74,15 @@ def executed(board: Board) -> Outcome:
     return Outcome(agent="solver", status="failed", summary=fault.message, faults=(fault,))
 
 
-def certified(board: Board, folder: Path | None = None) -> Certificate:
-    """Return the certificate of a script's schedule, with the layers that were in force.
-
-    Parameters
-    ----------
-    folder
-        Where the schedule is kept as a file; None for nowhere.
-    """
+def certified(board: Board, folder: Path) -> Certificate:
+    """Return the certificate of a script's schedule, a file in ``folder``, with its layers."""
     assert board.scripted is not None
-    taken = board.requirements
-    with TemporaryDirectory(prefix="engiagent-") as place:
-        schedule = (folder or Path(place)) / RESULT
-        schedule.write_text(answer_text(board.scripted), encoding="utf-8")
-        found = certify(
-            board.problem,
-            schedule,
-            None,
-            folder=board.data,
-            name=board.name,
-            requirements=None if taken is None else taken.requirements,
-        )
+    taken, schedule = board.requirements, folder / RESULT
+    schedule.write_text(answer_text(board.scripted), encoding="utf-8")
+    stated = None if taken is None else taken.requirements
+    found = certify(
+        board.problem, schedule, None, folder=board.data, name=board.name, requirements=stated
+    )
     return with_layers(found, board.scripted)
 
 

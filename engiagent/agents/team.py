@@ -1,19 +1,19 @@
 """The five agents with their coordinator, each turn recorded as a stage of a run."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.budgets import Budget, Meter
-from engiagent.agents.coordinator import Coordinator, OnRecord, OnTurn
+from engiagent.agents.coordinator import Coordinator, OnTurn
 from engiagent.agents.evaluator import Certifier, Evaluator
-from engiagent.agents.memory import Forgetful, Memory, Remembers
-from engiagent.agents.modeler import Modeler
-from engiagent.agents.protocol import Agent, AgentName, Board, Engine, Outcome
+from engiagent.agents.memory import Memory
+from engiagent.agents.modeler import Claim, Modeler, Solver
+from engiagent.agents.protocol import Agent, AgentName, Board, Engine
 from engiagent.agents.routing import Policy, Router
-from engiagent.agents.solver import Claim, Solver
 from engiagent.agents.verifier import Verifier
 from engiagent.run.folder import RunFolder
 from engiagent.solvers.result import OnProgress
@@ -28,33 +28,12 @@ STAGES: Final[Mapping[AgentName, str]] = {
 
 
 @dataclass(frozen=True)
-class Staged:
-    """An agent whose turns stand in the trace of a run."""
-
-    agent: Agent
-    folder: RunFolder
-
-    @property
-    def name(self) -> AgentName:
-        """Whose turn it is."""
-        return self.agent.name
-
-    def run(self, board: Board) -> Outcome:
-        """Do the agent's work as a stage."""
-        stage = STAGES[self.agent.name]
-        if stage == "solve" and board.program is None:
-            stage = "compute"
-        with self.folder.stage(stage):
-            return self.agent.run(board)
-
-
-@dataclass(frozen=True)
 class Guidance:
     """How agents work together in a run; None for what fits the engine."""
 
     policy: Policy | None = None
     budget: Budget | None = None
-    memory: Remembers | None = None
+    memory: Memory | None = None
 
     def asked(self) -> dict[str, Any]:
         """Return what a run's record says of it; nothing where nothing was given."""
@@ -63,7 +42,7 @@ class Guidance:
             said["budget"] = dict(vars(self.budget))
         if self.policy is not None:
             said["policy"] = dict(vars(self.policy))
-        if isinstance(self.memory, Memory):
+        if self.memory is not None:
             said["memory"] = str(self.memory.path)
         return said
 
@@ -84,44 +63,45 @@ class Guidance:
 ALONE: Final = Guidance()
 
 
-@dataclass(frozen=True)
-class Hooks:
-    """What a run does around its agents' work.
+def team(
+    engine: Engine,
+    folder: RunFolder,
+    guidance: Guidance,
+    certify: Certifier,
+    claim: Claim | None = None,
+    progress: OnProgress | None = None,
+    turn: OnTurn | None = None,
+) -> Coordinator:
+    """Return a coordinator with its agents, whose turns are stages of the run in a folder.
 
-    Attributes
+    An engine that cannot judge needs no verifier: what it could say, the checker says at the end.
+
+    Parameters
     ----------
     certify
-        Certificate of the newest schedule.
+        Returns the certificate of the newest schedule.
     claim
         Adds to a solution what a claim of infeasibility needs.
     """
-
-    certify: Certifier
-    claim: Claim | None = None
-    progress: OnProgress | None = None
-    turn: OnTurn | None = None
-    record: OnRecord | None = None
-
-
-def team(engine: Engine, folder: RunFolder, hooks: Hooks, guidance: Guidance) -> Coordinator:
-    """Return a coordinator with its agents.
-
-    An engine that cannot judge needs no verifier: what it could say, the checker says at the end.
-    """
     policy = guidance.policy or Policy(verifier=engine.judges)
-    memory = guidance.memory or Forgetful()
     agents: tuple[Agent, ...] = (
         Analyzer(engine),
         Modeler(engine),
         Verifier(engine),
-        Solver(hooks.progress, hooks.claim),
-        Evaluator(engine, hooks.certify, policy.scored),
+        Solver(progress, claim),
+        Evaluator(engine, certify, policy.scored),
     )
+
+    def stage(name: AgentName, board: Board) -> AbstractContextManager[Any]:
+        computes = name == "solver" and board.program is None
+        return folder.stage("compute" if computes else STAGES[name])
+
     return Coordinator(
-        {agent.name: Staged(agent, folder) for agent in agents},
-        Router(engine, policy, memory),
+        {agent.name: agent for agent in agents},
+        Router(engine, policy, guidance.memory),
         Meter(guidance.budget or Budget()),
-        memory,
-        hooks.turn,
-        hooks.record,
+        guidance.memory,
+        stage,
+        turn,
+        folder.route,
     )

@@ -5,7 +5,6 @@ author sees nothing of the first but its names. Where the two do not meet, each 
 asked about once, by its two formulas, without telling whose they are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,16 +36,9 @@ REPAIRS: Final = 2
 
 @dataclass(frozen=True)
 class Verifier:
-    """Holds a blueprint against the text.
-
-    Attributes
-    ----------
-    checks
-        The deterministic checks; :func:`static_faults` unless told otherwise.
-    """
+    """Holds a blueprint against the text."""
 
     engine: Engine
-    checks: Callable[[Board], tuple[Fault, ...]] | None = None
     name: AgentName = "verifier"
 
     def run(self, board: Board) -> Outcome:
@@ -55,7 +47,7 @@ class Verifier:
             return self._demands(board)
         if board.solution is not None and second.wanted(board):
             return _Confirming(self.engine, board).outcome()
-        faults = worst_first((self.checks or static_faults)(board))
+        faults = worst_first(static_faults(board))
         return Outcome(
             agent=self.name,
             status="failed" if faults else "done",
@@ -92,11 +84,10 @@ class _Confirming:
     def __init__(self, engine: Engine, board: Board) -> None:
         self.engine, self.board = engine, board
         self.usage: Usage = NOTHING
-        self.notes: list[str] = list(board.notes)
+        self.notes, self.faults = list(board.notes), list[Fault]()
         self.reading: Blueprint | None = board.second
         self.repairs, self.differed = board.second_repairs, board.differed
         self.rounds = board.rounds
-        self.faults: list[Fault] = []
 
     def outcome(self) -> Outcome:
         """Return the meeting, and what the text decides against the first reading."""
@@ -196,12 +187,7 @@ class _Confirming:
         return meeting
 
     def _decided(self, names: Nomenclature, differences: list[Any]) -> bool:
-        """Ask about differences: patch the second where it is wrong, else accuse the first.
-
-        Returns
-        -------
-        Whether the second reading changed.
-        """
+        """Ask about differences: patch the second where it is wrong, else accuse the first."""
         self.differed = (*self.differed, *(d.text() for d in differences))
         self.rounds += 1
         said = self._ask("differ", differences=differences)

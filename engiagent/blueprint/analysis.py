@@ -1,33 +1,30 @@
 """Static analysis: everything that can be said about a blueprint before any solver runs."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from engiagent.blueprint.checked import (
+    Constraint,
     ModelEvaluator,
     Variable,
     checked_constraint,
     checked_variable,
 )
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint, ObjectiveDef
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, Severity, collected, located
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
-from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Ref, names_in
 from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.idle import idle_findings
+from engiagent.blueprint.idle import idle_findings, listed_as_unused
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
-from engiagent.blueprint.uncertain_places import uncertainty_findings
-from engiagent.blueprint.uncertainty import names_in
-from engiagent.blueprint.unused import listed_as_unused
+from engiagent.blueprint.uncertainty import uncertainty_findings
 
 WHOLE = 1e-9
 """How far a bound may lie beside a whole number and still mean it."""
@@ -127,106 +124,84 @@ class _Analyser:
         for name in missing:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}
-        self.found = list(dict.fromkeys(self.found))
-        self.found.sort(key=lambda d: order[d.severity])
+        self.found = sorted(dict.fromkeys(self.found), key=lambda d: order[d.severity])
         return Analysis(
             tuple(self.found), sum(v.size for v in variables.values()), self.rows, missing
         )
 
     def _note(
-        self, code: str, severity: str, group: str, name: str, message: str, hint: str | None = None
+        self,
+        code: str,
+        severity: Severity,
+        group: str,
+        name: str,
+        message: str,
+        hint: str | None = None,
     ) -> None:
         items = getattr(self.core, group)
         position = next(k for k, item in enumerate(items) if item.name == name)
         path = f"{PATH}.{group}[{position}]"
-        self.found.append(
-            Diagnostic(code, severity, path, message, None, hint, name)  # type: ignore[arg-type]
-        )
+        self.found.append(Diagnostic(code, severity, path, message, None, hint, name))
 
     def _data(self, elaboration: Elaboration) -> None:
         for definition in self.core.sets:
-            try:
+            with collected(self.found):
                 elaboration.index_set(definition.name)
-            except BlueprintError as error:
-                self.found += error.diagnostics
         for parameter in self.core.parameters:
-            try:
+            with collected(self.found):
                 values = elaboration.table(parameter.name).values
-            except BlueprintError as error:
-                self.found += [d for d in error.diagnostics if d not in self.found]
-                continue
-            if values.dtype == np.float64 and not np.all(np.isfinite(values)):
-                self._note("EB016", "error", "parameters", parameter.name, "a value is not finite")
-            if parameter.uncertain is not None:
-                self.used |= names_in(parameter.uncertain.deviation)
-            if isinstance(parameter.value, str) and (parameter.type or "number") == "number":
-                self._mark(parse(parameter.value), self.used)
+                if values.dtype == np.float64 and not np.all(np.isfinite(values)):
+                    text = "a value is not finite"
+                    self._note("EB016", "error", "parameters", parameter.name, text)
+                if parameter.uncertain is not None:
+                    self.used |= names_in(parameter.uncertain.deviation)
+                if (parameter.type or "number") == "number":
+                    self.used |= names_in(parameter.value)
 
     def _variables(self, elaboration: Elaboration) -> dict[str, Variable]:
         variables = {}
         for position, definition in enumerate(self.core.decision_variables):
-            try:
+            with collected(self.found):
                 variable = checked_variable(elaboration, position)
-            except BlueprintError as error:
-                self.found += [d for d in error.diagnostics if d not in self.found]
-                continue
-            variables[definition.name] = variable
-            for text in (definition.lower, definition.upper, definition.where, definition.stage):
-                if isinstance(text, str):
-                    self._mark(parse(text), self.used)
-            self._bounds(variable)
+                variables[definition.name] = variable
+                for text in (
+                    definition.lower,
+                    definition.upper,
+                    definition.where,
+                    definition.stage,
+                ):
+                    self.used |= names_in(text)
+                self._bounds(variable)
         return variables
 
     def _bounds(self, variable: Variable) -> None:
-        name = variable.definition.name
-        crossed = np.flatnonzero(variable.lower > variable.upper)
-        if len(crossed):
-            low, high = variable.lower[crossed[0]], variable.upper[crossed[0]]
-            self._note(
-                "EB018",
-                "warning",
-                "decision_variables",
-                name,
-                f"the lower bound {low:g} lies above the upper bound {high:g}",
-            )
+        name, group = variable.definition.name, "decision_variables"
+        low, high = variable.lower, variable.upper
+        crossed = low > high
+        if crossed.any():
+            row = int(np.argmax(crossed))
+            text = f"the lower bound {low[row]:g} lies above the upper bound {high[row]:g}"
+            self._note("EB018", "warning", group, name, text)
         elif variable.definition.type in ("integer", "binary"):
-            self._whole_bounds(variable)
-        if not np.all(np.isfinite(variable.lower) & np.isfinite(variable.upper)):
-            self._note(
-                "EB019",
-                "info",
-                "decision_variables",
-                name,
-                "it has no finite bound on one side",
-                "give every variable its physical bounds; certificates are sharper with them",
-            )
-
-    def _whole_bounds(self, variable: Variable) -> None:
-        """Say where bounds that do not cross leave no whole number."""
-        none = np.ceil(variable.lower - WHOLE) > np.floor(variable.upper + WHOLE)
-        if none.any():
-            row = int(np.argmax(none))
-            low, high = variable.lower[row], variable.upper[row]
-            self._note(
-                "EB018",
-                "warning",
-                "decision_variables",
-                variable.definition.name,
-                f"no whole number lies between its bounds {low:g} and {high:g}",
-            )
+            none = np.ceil(low - WHOLE) > np.floor(high + WHOLE)
+            if none.any():
+                row = int(np.argmax(none))
+                text = f"no whole number lies between its bounds {low[row]:g} and {high[row]:g}"
+                self._note("EB018", "warning", group, name, text)
+        if not np.all(np.isfinite(low) & np.isfinite(high)):
+            hint = "give every variable its physical bounds; certificates are sharper with them"
+            self._note("EB019", "info", group, name, "it has no finite bound on one side", hint)
 
     def _expressions(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
         """Try every named expression on its whole grid: all of them are reported."""
         for position, definition in enumerate(self.core.expressions):
             path = f"{PATH}.expressions[{position}]"
-            try:
+            with collected(self.found):
                 with located(f"{path}.where", definition.name):
                     binders = elaboration.binders(definition.index)
                     grid = elaboration.grid(binders, definition.where)
                 with located(f"{path}.expression", definition.name):
                     evaluator.number(elaboration.named[definition.name].body, grid)
-            except BlueprintError as error:
-                self.found += [d for d in error.diagnostics if d not in self.found]
 
     def _constraints(
         self, elaboration: Elaboration, evaluator: ModelEvaluator, objective: Objective | None
@@ -239,82 +214,72 @@ class _Analyser:
                 message = f"the id {definition.constraint_id!r} is used twice"
                 self.found.append(Diagnostic("EB012", "error", path, message, name=label))
             seen.add(definition.constraint_id)
-            try:
+            with collected(self.found):
                 constraint = checked_constraint(elaboration, position)
                 with located(f"{path}.expression", label):
                     for side in numeric_parts(constraint.relation):
                         evaluator.number(side, constraint.grid)
                 checked_penalty(elaboration, constraint, objective)
-            except BlueprintError as error:
-                self.found += error.diagnostics
-                continue
-            self.rows += constraint.grid.size
-            if constraint.grid.size == 0:
-                message = "its filter or its sets leave nothing, so it holds nowhere"
-                hint = "compare the labels and numbers of the filter with the data"
-                self.found.append(Diagnostic("EB025", "warning", path, message, None, hint, label))
-            met: set[str] = set()
-            self._mark(parse(definition.expression), met)
-            weight = definition.penalty.weight if definition.penalty is not None else None
-            for text in (definition.where, weight):
-                if isinstance(text, str):
-                    self._mark(parse(text), met)
-            self._report(constraint.notes, f"{path}.expression", label)
-            self.used |= met
-            self.constrained |= met
-            if not any(self._reaches_variable(name, evaluator) for name in met):
-                message = "no variable occurs in it, so it decides nothing"
-                self.found.append(Diagnostic("EB023", "warning", path, message, name=label))
+                self._constraint(constraint, path, label, evaluator)
+
+    def _constraint(
+        self, constraint: Constraint, path: str, label: str, evaluator: ModelEvaluator
+    ) -> None:
+        """Note what is odd about a constraint that is right, and what it uses."""
+        self.rows += constraint.grid.size
+        if constraint.grid.size == 0:
+            message = "its filter or its sets leave nothing, so it holds nowhere"
+            hint = "compare the labels and numbers of the filter with the data"
+            self.found.append(Diagnostic("EB025", "warning", path, message, None, hint, label))
+        definition = constraint.definition
+        weight = definition.penalty.weight if definition.penalty is not None else None
+        met = names_in(definition.expression) | names_in(definition.where) | names_in(weight)
+        for column, text in constraint.notes:
+            place = f"{path}.expression"
+            self.found.append(Diagnostic("EB021", "info", place, text, column, name=label))
+        self.used |= met
+        self.constrained |= met
+        if not any(self._reaches_variable(name, evaluator) for name in met):
+            message = "no variable occurs in it, so it decides nothing"
+            self.found.append(Diagnostic("EB023", "warning", path, message, name=label))
 
     def _reaches_variable(self, name: str, evaluator: ModelEvaluator) -> bool:
         if name in evaluator.variables:
             return True
         named = evaluator.named.get(name)
-        inner = {n.name for n in walk(named.body) if isinstance(n, Ref)} if named else set()
+        inner = names_in(named.body) if named is not None else ()
         return any(self._reaches_variable(part, evaluator) for part in inner)
 
     def _objective(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> Objective | None:
-        path = f"{PATH}.objective_function"
-        try:
+        with collected(self.found):
             objective = checked_objective(elaboration)
             if objective is None:
+                path = f"{PATH}.objective_function"
                 message = "there is no objective: any feasible schedule will do"
                 self.found.append(Diagnostic("EB022", "warning", path, message))
                 return None
             for goal in objective.goals:
                 with located(goal.path, goal.name):
                     evaluator.number(goal.node, objective.grid)
-        except BlueprintError as error:
-            self.found += error.diagnostics
-            return None
-        for place, column, text in objective.notes:
-            name = objective.definition.name
-            self.found.append(Diagnostic("EB021", "info", place, text, column, name=name))
-        for text in _texts_of(objective.definition):
-            self._mark(parse(text), self.used)
-        return objective
-
-    def _report(self, notes: tuple[tuple[int, str], ...], path: str, label: str | None) -> None:
-        for column, text in notes:
-            self.found.append(Diagnostic("EB021", "info", path, text, column, name=label))
-
-    def _mark(self, node: Node, names: set[str]) -> None:
-        names |= {part.name for part in walk(node) if isinstance(part, Ref)}
+            for place, column, text in objective.notes:
+                name = objective.definition.name
+                self.found.append(Diagnostic("EB021", "info", place, text, column, name=name))
+            self.used |= names_in(objective.definition.expression)
+            for term in objective.definition.terms:
+                for part in (term.expression, term.weight, term.tolerance, term.limit):
+                    self.used |= names_in(part)
+            return objective
+        return None
 
     def _unused(self, variables: dict[str, Variable]) -> None:
         report = self.core.report
         if report is not None:
-            for text in report.expressions:
-                self.used |= names_in(text)
             self.used |= {sweep.parameter for sweep in report.sweeps}
+            self.used = self.used.union(*map(names_in, report.expressions))
         self._mark_expressions()
-        for text in [s.where for s in self.core.sets if s.where is not None]:
-            with suppress(ExpressionError):  # reported with the set itself
-                self._mark(parse(text), self.used)
+        self.used = self.used.union(*(names_in(s.where) for s in self.core.sets))
         for component in self.core.components:
-            for text in component.parameters.values():
-                if isinstance(text, str):
-                    self._mark(parse(text), self.used)
+            self.used = self.used.union(*map(names_in, component.parameters.values()))
         listed = listed_as_unused(self.blueprint)
         for parameter in self.core.parameters:
             if parameter.name not in self.used and parameter.name not in listed:
@@ -335,14 +300,3 @@ class _Analyser:
                 more = inside[waiting.pop()] - names
                 names |= more
                 waiting += [name for name in more if name in inside]
-
-
-def _texts_of(definition: ObjectiveDef) -> Iterator[str]:
-    """Yield every expression of an objective."""
-    if definition.expression is not None:
-        yield definition.expression
-    for term in definition.terms:
-        yield term.expression
-        for given in (term.weight, term.tolerance, term.limit):
-            if isinstance(given, str):
-                yield given

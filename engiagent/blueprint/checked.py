@@ -25,7 +25,7 @@ from engiagent.blueprint.grammar import (
     Ref,
     parse,
 )
-from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Place, Rows, Value
 from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.sets import IndexSet, is_timed
@@ -170,18 +170,12 @@ class _Bounds:
         value: Value = default if given is None else given
         if isinstance(given, str):
             with located(f"{self.path}.{side}", self.definition.name):
-                value = self._evaluate(given, self.grid)
+                value = self.elaboration.numbers(given, self.binders, self.unit, self.grid)
                 if not np.all(np.isfinite(value)):
                     raise ExpressionError("the bound is not a finite number", 1, None, "EB016")
         if self.definition.type == "binary":
             value = np.maximum(value, 0.0) if side == "lower" else np.minimum(value, 1.0)
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.grid.size,))
-
-    def _evaluate(self, text: str, grid: Grid) -> Value:
-        checker = self.elaboration.checker()
-        scope = checker.scope_of(self.binders)
-        typed = checker.number(parse(text), scope, self.unit)
-        return self.elaboration.evaluator.number(typed.node, grid)
 
     def history(self) -> Floats:
         given = self.definition.initial
@@ -197,15 +191,10 @@ class _Bounds:
             with located(f"{self.path}.initial", self.definition.name):
                 if not isinstance(item, int | float | str):
                     raise ValueError(f"found {item!r}; expected a number or a list, latest first")
-                value = item if not isinstance(item, str) else self._scalar(item)
-            values.append(float(value))
+                if isinstance(item, str):
+                    item = self.elaboration.numbers(item, unit=self.unit)[0]
+            values.append(float(item))
         return np.array(values)
-
-    def _scalar(self, text: str) -> float:
-        checker = self.elaboration.checker()
-        typed = checker.number(parse(text), {}, self.unit)
-        value = self.elaboration.evaluator.number(typed.node, EMPTY_GRID)
-        return float(np.broadcast_to(value, (1,))[0])
 
 
 def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:

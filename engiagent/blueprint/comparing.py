@@ -13,13 +13,13 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-CLOSE: Final = 1e-12
+EQUAL_WITHIN: Final = 1e-12
 """Relative difference up to which two numbers are equal: some thousand roundings."""
 
 
 def room_of(left: Floats | float, right: Floats | float, zero: float = 0.0) -> Floats:
     """Return how far two numbers may lie apart and be equal; ``zero`` is added to their sizes."""
-    room = CLOSE * (np.maximum(np.abs(left), np.abs(right)) + zero)
+    room = EQUAL_WITHIN * (np.maximum(np.abs(left), np.abs(right)) + zero)
     return np.asarray(np.where(np.isfinite(room), room, 0.0))
 
 

@@ -7,18 +7,18 @@ set. ``file.nc#variable`` is an array whose dimensions are matched to the sets b
 time stamps. Whatever does not fit exactly is an error with its place in the file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.datawanted import Wanted, element_text, label_text, listed
 from engiagent.blueprint.document import FrozenMap, ParameterDef
-from engiagent.blueprint.places import positions_in, tuple_positions
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.stamps import parse_stamp
-from engiagent.blueprint.timeaxis import Ints
+from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.timeaxis import Floats, Ints, TimeAxis
 from engiagent.blueprint.values import (
     Array,
     FileColumn,
@@ -30,6 +30,87 @@ from engiagent.blueprint.values import (
 from engiagent.errors import InputError
 from engiagent.io.gridfiles import GridVariable, as_long_table, as_table, read_grid
 from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.units.currencies import unit_of_column
+from engiagent.units.unit import Unit, UnitError, conversion
+
+MAX_VALUES: Final = 50_000_000
+_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::00(?:\.0+)?)?(\+\d+d)?")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a parameter wants of a file.
+
+    Attributes
+    ----------
+    unit
+        The unit of the values; None for labels.
+    overridden
+        Whether the file's own unit is to be ignored.
+    """
+
+    sets: tuple[IndexSet, ...]
+    unit: Unit | None
+    overridden: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the sets."""
+        return tuple(s.size for s in self.sets)
+
+    @property
+    def parts(self) -> tuple[IndexSet, ...]:
+        """The sets, each tuple set replaced by the sets of its parts."""
+        return tuple(part for s in self.sets for part in s.root.factors or (s,))
+
+    def empty(self) -> Array:
+        """Return an array to fill."""
+        if np.prod(self.shape, dtype=np.float64) > MAX_VALUES:
+            raise ValueError(f"the sets have more than {MAX_VALUES} combinations")
+        return np.empty(self.shape, dtype=object if self.unit is None else np.float64)
+
+    def taken(self, column: TableColumn) -> Array:
+        """Return the cells of a column, converted.
+
+        Raises
+        ------
+        UnitError
+            When the column is in a unit that does not fit, with file and column.
+        """
+        if self.unit is None:
+            return np.array(column.texts(), dtype=object)
+        if column.is_text and column.texts() and parse_stamp(column.texts()[0]) is not None:
+            raise ValueError(
+                f"{column.file}: column {column.header!r} holds time stamps; a parameter of "
+                'time stamps needs "type": "element of T", T a time set or its instants'
+            )
+        values: Array = column.numbers()
+        if self.overridden or not column.unit_text:
+            return values
+        try:
+            # Cents without a currency, or a bare sign, are those of the parameter's currency.
+            factor, shift = conversion(unit_of_column(column.unit_text, self.unit), self.unit)
+        except UnitError as error:
+            where = f"{column.file}: column {column.header!r} is in {column.unit_text}"
+            raise UnitError(f"{where}, the parameter in {self.unit}: {error}") from None
+        return values if (factor, shift) == (1.0, 0.0) else values * factor + shift
+
+
+def listed(index_set: IndexSet) -> str:
+    """Return the first few elements of a set as what was expected."""
+    shown = ", ".join(map(label_text, index_set.labels[:4]))
+    return f"one of {shown}{', …' if index_set.size > 4 else ''}" if shown else "nothing"
+
+
+def label_text(label: object) -> str:
+    """Return an element as text."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def element_text(flat: int, sets: tuple[IndexSet, ...]) -> str:
+    """Return the element at a flat position in the grid of some sets as text."""
+    places = np.unravel_index(flat, tuple(s.size for s in sets))
+    return ", ".join(label_text(s.labels[int(k)]) for s, k in zip(sets, places, strict=True))
 
 
 def file_values(
@@ -148,7 +229,7 @@ def _set_positions(keys: Sequence[TableColumn], index_set: IndexSet) -> Ints:
     if not index_set.root.factors:
         return _known(keys[0], index_set)
     parts = [_known(key, f) for key, f in zip(keys, index_set.root.factors, strict=True)]
-    found = tuple_positions(parts, index_set)
+    found = index_set.tuple_positions(parts)
     for row in np.flatnonzero(found < 0)[:1]:
         label = ", ".join(key.texts()[row] for key in keys)
         raise keys[0].error(int(row), f"no element of {index_set.name}", found=label)
@@ -363,3 +444,86 @@ def _columns_of(
                 text, table.name, 1, expected=f"{listed(index_set)}, or a column named in 'keys'"
             )
     return found
+
+
+# -- where labels and time stamps stand -----------------------------------------------------------
+
+
+def positions_in(texts: Sequence[str], index_set: IndexSet) -> Ints:
+    """Return the position of every label in a set, -1 where the set has no such element.
+
+    A set with dates is matched by moments: stamps with an offset by the instant, others by the
+    wall clock of the set's zone. All stamps may also name the ends of the periods.
+
+    Raises
+    ------
+    ValueError
+        When the stamps cannot be told apart, as in the hour that a clock shows twice.
+    """
+    root = index_set.root
+    if root.kind in ("time", "instants") and root.axis is not None and root.axis.dated:
+        found = _stamp_positions(texts, root, root.axis)
+    else:
+        found = _label_positions(texts, root)
+    return index_set.from_root(found)
+
+
+def _label_positions(texts: Sequence[str], root: IndexSet) -> Ints:
+    lookup = {str(label): position for label, position in root.position_of.items()}
+    clock = root.kind in ("time", "instants")
+    keys = [_clock(text) if clock else text for text in texts]
+    return np.array([lookup.get(key, -1) for key in keys], dtype=np.int64)
+
+
+def _clock(text: str) -> str:
+    match = _CLOCK.fullmatch(text.strip())
+    return f"{int(match[1]):02d}:{match[2]}{match[3] or ''}" if match else text
+
+
+def _stamp_positions(texts: Sequence[str], root: IndexSet, axis: TimeAxis) -> Ints:
+    seconds, zoned = stamp_seconds(tuple(texts))
+    if zoned and axis.zone is None:
+        raise ValueError(
+            f"the time stamps have an offset from UTC, but {root.name} names no zone; "
+            'add "zone": "UTC" or the zone\'s name'
+        )
+    edges = axis.edges if zoned else axis.local
+    if root.kind == "instants":
+        return _nearest(seconds, edges, root)
+    starts = _nearest(seconds, edges[:-1], root)
+    if np.any(starts < 0):
+        ends = _nearest(seconds, edges[1:], root)
+        if np.all(ends >= 0):
+            return ends
+    return starts
+
+
+def _nearest(seconds: Floats, edges: Floats, root: IndexSet) -> Ints:
+    """Return where each moment stands among the edges, to the half second."""
+    if np.any(np.diff(edges) <= 0):
+        return _repeated(seconds, edges, root)
+    return _search(seconds, edges, np.arange(len(edges)))
+
+
+def _repeated(seconds: Floats, edges: Floats, root: IndexSet) -> Ints:
+    """Match wall-clock times of a day on which the clock is put back.
+
+    The hour that is shown twice is told apart only where the file is in the order of the set.
+    """
+    if len(seconds) == len(edges) and np.all(np.abs(seconds - edges) < 0.5):
+        return np.arange(len(edges), dtype=np.int64)
+    order = np.argsort(edges, kind="stable")
+    twice = np.diff(edges[order]) < 0.5
+    doubtful = edges[order][:-1][twice]
+    if np.any(np.abs(seconds[:, None] - doubtful[None, :]) < 0.5):
+        raise ValueError(
+            f"the clock of {root.name} shows an hour twice; write the time stamps with their "
+            "offset from UTC, as 2025-10-26T02:00+02:00, or the rows in the order of the periods"
+        )
+    return _search(seconds, edges[order], order)
+
+
+def _search(seconds: Floats, ordered: Floats, order: Ints) -> Ints:
+    at = np.searchsorted(ordered, np.nan_to_num(seconds, nan=-np.inf) - 0.5)
+    at = np.minimum(at, len(ordered) - 1)
+    return np.where(np.abs(ordered[at] - seconds) < 0.5, order[at], -1)

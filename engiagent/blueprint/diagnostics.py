@@ -54,6 +54,13 @@ class BlueprintError(EngiagentError):
         super().__init__("\n".join(str(item) for item in self.diagnostics))
 
 
+def refused(
+    code: str, path: str, message: str, hint: str | None = None, name: str | None = None
+) -> BlueprintError:
+    """Return the error of one finding."""
+    return BlueprintError([Diagnostic(code, "error", path, message, None, hint, name)])
+
+
 class MissingDataError(EngiagentError):
     """Parameters that the problem does not give, so that nothing can be solved."""
 
@@ -64,11 +71,11 @@ class MissingDataError(EngiagentError):
 
 @contextmanager
 def collected(found: list[Diagnostic]) -> Iterator[None]:
-    """Add what is wrong to a list instead of stopping at it."""
+    """Add what is wrong to a list, unless it is there already, instead of stopping at it."""
     try:
         yield
     except BlueprintError as error:
-        found += error.diagnostics
+        found += [d for d in error.diagnostics if d not in found]
 
 
 @contextmanager
@@ -82,9 +89,9 @@ def located(path: str, name: str | None = None) -> Iterator[None]:
         )
         raise BlueprintError([found]) from None
     except UnitError as error:
-        raise BlueprintError([Diagnostic("EB006", "error", path, str(error), name=name)]) from None
+        raise refused("EB006", path, str(error), name=name) from None
     except (InputError, ValueError) as error:
-        raise BlueprintError([Diagnostic("EB014", "error", path, str(error), name=name)]) from None
+        raise refused("EB014", path, str(error), name=name) from None
     except RecursionError:
         message = "expressions that use one another go too deep"
-        raise BlueprintError([Diagnostic("EB012", "error", path, message, name=name)]) from None
+        raise refused("EB012", path, message, name=name) from None

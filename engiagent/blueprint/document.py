@@ -189,7 +189,7 @@ class ComponentDef:
 
     name: str
     model: str
-    index: str | None = None
+    index: str | tuple[str, ...] | None = None
     parameters: FrozenMap = field(default_factory=lambda: FrozenMap({}))
     connections: FrozenMap | None = None
     options: FrozenMap | None = None

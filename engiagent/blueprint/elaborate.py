@@ -4,7 +4,7 @@ Sets may be filtered by parameters and parameters are indexed by sets, so both a
 a circle is an error that names its members.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
 from keyword import iskeyword, kwlist
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engiagent.blueprint.datafiles import file_values
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
 from engiagent.blueprint.document import Core, ParameterDef, SetDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
@@ -22,6 +22,7 @@ from engiagent.blueprint.grammar import (
     ExpressionError,
     Node,
     Ref,
+    names_in,
     parse,
     parse_binder,
     walk,
@@ -60,30 +61,8 @@ class Elaboration:
         self._open: list[str] = []
         self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
         self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
-        self._refuse_double_names()
-
-    def _refuse_double_names(self) -> None:
-        seen: dict[str, str] = {}
-        found = []
-        groups: tuple[tuple[str, tuple[Any, ...]], ...] = (
-            ("sets", self.core.sets),
-            ("parameters", self.core.parameters),
-            ("decision_variables", self.core.decision_variables),
-            ("expressions", self.core.expressions),
-        )
-        for group, items in groups:
-            for position, item in enumerate(items):
-                path = f"{PATH}.{group}[{position}]"
-                if item.name in seen:
-                    message = f"the name {item.name!r} is already used under {seen[item.name]!r}"
-                    found.append(Diagnostic("EB012", "error", path, message))
-                if iskeyword(item.name):
-                    message = f"the name {item.name!r} is a word of the expression syntax"
-                    rest = "no name may be one of: " + " ".join(kwlist)
-                    found.append(Diagnostic("EB012", "error", path, message, None, rest))
-                seen.setdefault(item.name, group)
-        if found:
-            raise BlueprintError(found)
+        groups = ("sets", "parameters", "decision_variables", "expressions")
+        refuse_double_names([(group, getattr(core, group)) for group in groups])
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -160,7 +139,7 @@ class Elaboration:
                 path = f"{PATH}.expressions[{position}].expression"
                 with located(path, definition.name):
                     tree = parse(definition.expression)
-                    uses = {n.name for n in walk(tree) if isinstance(n, Ref)} & names
+                    uses = names_in(tree) & names
                     if not uses <= set(symbols):
                         later.append((position, definition))
                         continue
@@ -184,7 +163,7 @@ class Elaboration:
                 circle = ", ".join(item.name for _, item in later)
                 path = f"{PATH}.expressions[{position}]"
                 message = f"these expressions need one another: {circle}"
-                raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+                raise refused("EB012", path, message)
             waiting = later
 
     def _kept(
@@ -220,17 +199,14 @@ class Elaboration:
             With every set and parameter that cannot be built.
         """
         found: list[Diagnostic] = []
-        parts: list[tuple[Callable[[str], object], str]] = [
-            *((self.index_set, definition.name) for definition in self.core.sets),
-            *((self.table, definition.name) for definition in self.core.parameters),
-        ]
-        for make, name in parts:
-            try:
-                make(name)
-            except BlueprintError as error:
-                found += error.diagnostics
+        for index_set in self.core.sets:
+            with collected(found):
+                self.index_set(index_set.name)
+        for parameter in self.core.parameters:
+            with collected(found):
+                self.table(parameter.name)
         if found:
-            raise BlueprintError(list(dict.fromkeys(found)))
+            raise BlueprintError(found)
 
     def checker(self) -> TypeChecker:
         """Return a new type checker over all symbols."""
@@ -240,6 +216,19 @@ class Elaboration:
     def evaluator(self) -> Evaluator:
         """The evaluator of everything that depends on no variable."""
         return _DataEvaluator(self)
+
+    def numbers(
+        self,
+        text: object,
+        binders: tuple[Binder, ...] = (),
+        unit: Unit | None = None,
+        grid: Grid = EMPTY_GRID,
+    ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Return what an expression without variables is worth in a unit on every row of a grid."""
+        checker = self.checker()
+        typed = checker.number(parse(str(text)), checker.scope_of(binders), unit)
+        value = self.evaluator.number(typed.node, grid)
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), (grid.size,))
 
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
         """Return the binders of an index list; a set's name alone stands for ``_i in S``.
@@ -302,16 +291,14 @@ class Elaboration:
             hint = f"declared are {', '.join(self._set_defs) or 'none'}"
             users = [position for position, d in enumerate(self.core.sets) if name in _mentions(d)]
             path = f"{PATH}.sets[{users[0]}].of" if users else f"{PATH}.sets"
-            raise BlueprintError(
-                [Diagnostic("EB002", "error", path, f"unknown set {name!r}", None, hint)]
-            )
+            raise refused("EB002", path, f"unknown set {name!r}", hint)
         return self._set_defs[name]
 
     @contextmanager
     def _once(self, what: str, path: str) -> Iterator[None]:
         if what in self._open:
             circle = " -> ".join([*self._open[self._open.index(what) :], what])
-            raise BlueprintError([Diagnostic("EB012", "error", path, f"a circle: {circle}")])
+            raise refused("EB012", path, f"a circle: {circle}")
         self._open.append(what)
         try:
             yield
@@ -364,20 +351,13 @@ class Elaboration:
     def _expression_table(
         self, d: ParameterDef, binders: tuple[Binder, ...], sets: tuple[IndexSet, ...]
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        tree = parse(str(d.value))
+        if d.name not in names_in(d.value):
+            values = self.numbers(d.value, binders, unit_of(d), self.grid(binders))
+            return np.array(values).reshape(tuple(s.size for s in sets))
+        # It is defined by ``prev`` of itself: one position of its last index at a time.
         checker = self.checker()
-        typed = checker.number(tree, checker.scope_of(binders), unit_of(d))
+        node = checker.number(parse(str(d.value)), checker.scope_of(binders), unit_of(d)).node
         grid = self.grid(binders)
-        shape = tuple(s.size for s in sets)
-        if any(isinstance(node, Ref) and node.name == d.name for node in walk(tree)):
-            return self._recursion(d, typed.node, grid, sets)
-        value = self.evaluator.number(typed.node, grid)
-        return np.array(np.broadcast_to(value, (grid.size,)), dtype=np.float64).reshape(shape)
-
-    def _recursion(
-        self, d: ParameterDef, node: object, grid: Grid, sets: tuple[IndexSet, ...]
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """Evaluate a definition by ``prev`` of itself, one position of its last index at a time."""
         values = np.full(tuple(s.size for s in sets), np.nan)
         table = Table(values, sets)
         own = _DataEvaluator(self, {d.name: table})
@@ -385,7 +365,7 @@ class Elaboration:
         last = np.arange(grid.size) % sets[-1].size
         for position in range(sets[-1].size):
             rows = np.flatnonzero(last == position)
-            flat[rows] = own.number(node, grid.take(rows))  # type: ignore[arg-type]
+            flat[rows] = own.number(node, grid.take(rows))
         if not np.all(np.isfinite(values)):
             raise ValueError("the recursion does not start: use prev(x[t], x0) for the first value")
         return values
@@ -408,12 +388,37 @@ class _DataEvaluator(Evaluator):
         return name in self._variables
 
 
+def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+    """Refuse names that two things have, and words of the expression syntax.
+
+    Raises
+    ------
+    BlueprintError
+        With every such name.
+    """
+    seen: dict[str, str] = {}
+    found = []
+    for group, items in groups:
+        for position, item in enumerate(items):
+            path = f"{PATH}.{group}[{position}]"
+            if item.name in seen:
+                message = f"the name {item.name!r} is already used under {seen[item.name]!r}"
+                found.append(Diagnostic("EB012", "error", path, message))
+            if iskeyword(item.name):
+                message = f"the name {item.name!r} is a word of the expression syntax"
+                rest = "no name may be one of: " + " ".join(kwlist)
+                found.append(Diagnostic("EB012", "error", path, message, None, rest))
+            seen.setdefault(item.name, group)
+    if found:
+        raise BlueprintError(found)
+
+
 def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
     result: dict[str, T] = {}
     for position, (name, item) in enumerate(pairs):
         if name in result:
             message = f"the name {name!r} is declared twice"
-            raise BlueprintError([Diagnostic("EB012", "error", f"{path}[{position}]", message)])
+            raise refused("EB012", f"{path}[{position}]", message)
         result[name] = item
     return result
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.functions import ELEMENTARY
+from engiagent.blueprint.functions import ELEMENTARY, interpolated
 from engiagent.blueprint.grammar import (
     Binary,
     Call,
@@ -24,7 +24,7 @@ from engiagent.blueprint.grammar import (
     Reduce,
     Ref,
     Unary,
-    walk,
+    names_in,
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Elements, Grid, bind_set
 from engiagent.blueprint.indexing import (
@@ -38,7 +38,6 @@ from engiagent.blueprint.indexing import (
     root_positions,
     set_name,
 )
-from engiagent.blueprint.interpolation import interpolated
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.windows import window
@@ -92,10 +91,12 @@ class Evaluator(Indexer):
         whole = len(table.sets) == 1 and place.flat is table.sets[0].everything
         return values if whole else values[place.flat]
 
-    def _index_number(self, node: Ref, elements: Elements) -> Value:
+    def _index_number(self, node: Ref | Call, elements: Elements) -> Value:
         numbers = elements.set.numbers
         if numbers is None:
-            text = f"{node.name} is an element of {elements.set.name}, no number"
+            from engiagent.blueprint.spelling import spell  # for an error alone
+
+            text = f"{spell(node)} is an element of {elements.set.name}, no number"
             raise evaluation_error("EB003", text, node)
         return numbers[elements.positions].astype(np.float64)
 
@@ -140,6 +141,8 @@ class Evaluator(Indexer):
             return self._prev(node, grid)
         if node.function == "len":
             return np.float64(self.sets(set_name(node)).size)
+        if node.function in ("first", "last"):
+            return self._index_number(node, self.index(node, grid))
         if node.function in _OF_ELEMENTS:
             return _OF_ELEMENTS[node.function](self.index(node.args[0], grid), node)
         if node.function == "piecewise":
@@ -279,9 +282,9 @@ class Evaluator(Indexer):
 
     def _is_one_number(self, node: Reduce, grid: Grid) -> bool:
         """Whether a reduction is the same on every row and depends on no variable."""
-        names = {part.name for part in walk(node) if isinstance(part, Ref)}
         return not any(
-            name in grid.names or name in self.named or self.is_variable(name) for name in names
+            name in grid.names or name in self.named or self.is_variable(name)
+            for name in names_in(node)
         )
 
     def _reduce_rows(self, node: Reduce, grid: Grid) -> Value:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.checked import Constraint
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.diagnostics import located, refused
 from engiagent.blueprint.document import GoalDef, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import Binary, ExpressionError, Node, Unary, parse
@@ -143,10 +143,7 @@ class _Reader:
         return combination, goals
 
     def _refuse(self, field: str, message: str) -> None:
-        place = f"{self.path}.{field}"
-        raise BlueprintError(
-            [Diagnostic("EB026", "error", place, message, name=self.definition.name)]
-        )
+        raise refused("EB026", f"{self.path}.{field}", message, name=self.definition.name)
 
     def _single(self, text: str) -> Goal:
         definition = self.definition
@@ -189,7 +186,7 @@ class _Reader:
             given = getattr(goal, field)
             if given is not None:
                 with located(f"{path}.{field}", goal.name):
-                    values[field] = self._number(given, typed.unit)
+                    values[field] = float(self.elaboration.numbers(given, unit=typed.unit)[0])
         sense = goal.sense or self.definition.sense
         place = f"{path}.expression"
         return Goal(goal.name, sense, typed.node, typed.unit, place, **values)
@@ -199,11 +196,6 @@ class _Reader:
         typed = checker.number(tree, self.scope, unit)
         self.notes += [(path, column, text) for column, text in checker.notes]
         return typed
-
-    def _number(self, given: int | float | str, unit: Unit) -> float:
-        typed = self.elaboration.checker().number(parse(str(given)), {}, unit)
-        value = self.elaboration.evaluator.number(typed.node, EMPTY_GRID)
-        return float(np.broadcast_to(value, (1,))[0])
 
 
 # --- soft constraints --------------------------------------------------------------------------
@@ -233,18 +225,14 @@ def checked_penalty(
     if definition.hard is not False:
         if given is not None:
             text = "a hard constraint has no penalty; a soft one says hard: false"
-            raise _refused(f"{constraint.path}.penalty", text, label)
+            raise refused("EB017", f"{constraint.path}.penalty", text, name=label)
         return None
     if given is None:
-        raise _refused(
-            f"{constraint.path}.hard",
-            "a soft constraint needs a penalty",
-            label,
-            'as "penalty": {"weight": "50[EUR/kWh]"}',
-        )
+        text, hint = "a soft constraint needs a penalty", 'as "penalty": {"weight": "50[EUR/kWh]"}'
+        raise refused("EB017", f"{constraint.path}.hard", text, hint, label)
     if objective is None or objective.method is not None:
         text = "a penalty needs a single objective to which it is added"
-        raise _refused(f"{constraint.path}.penalty", text, label)
+        raise refused("EB017", f"{constraint.path}.penalty", text, name=label)
     squared = given.form == "quadratic"
     with located(f"{constraint.path}.penalty.weight", label):
         checker = elaboration.checker()
@@ -270,7 +258,3 @@ def _penalty_factor(
         wanted = f"{unit} per {slack}" + (" squared" if squared else "")
         raise ExpressionError(f"the weight is in {typed.unit}", 1, f"give it in {wanted}", "EB005")
     return conversion(cost, unit)[0]
-
-
-def _refused(path: str, text: str, label: str, hint: str | None = None) -> BlueprintError:
-    return BlueprintError([Diagnostic("EB017", "error", path, text, None, hint, label)])

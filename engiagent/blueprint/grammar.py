@@ -12,11 +12,11 @@ no comprehensions but :data:`REDUCTIONS`, no calls but :data:`FUNCTIONS`.
 import ast
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
@@ -314,6 +314,20 @@ def references(text: str) -> tuple[Ref, ...]:
     return tuple(node for node in walk(parse(text)) if isinstance(node, Ref))
 
 
+def tree_of(text: object) -> Node | None:
+    """Return an expression as a tree, None for numbers and for what cannot be read."""
+    try:
+        return parse(text) if isinstance(text, str) else None
+    except GrammarError:
+        return None  # whoever compiles it says what is wrong
+
+
+def names_in(expression: object) -> set[str]:
+    """Return the names in a tree or a text; none for numbers and for what cannot be read."""
+    tree = expression if isinstance(expression, Node) else tree_of(expression)
+    return set() if tree is None else {n.name for n in walk(tree) if isinstance(n, Ref)}
+
+
 @lru_cache(maxsize=4096)
 def parse_binder(text: str) -> Binder:
     """Return the binder that ``text`` spells, as ``t in T`` or ``(i, j) in A``."""
@@ -429,8 +443,7 @@ def _describe(item: ast.expr) -> str:
     return names.get(type(item), f"'{type(item).__name__}'")
 
 
-def _constant(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Constant)
+def _constant(reader: _Reader, item: ast.Constant, span: Span) -> Node:
     value = item.value
     if isinstance(value, str):
         return Text(span, value)
@@ -462,8 +475,7 @@ def _dotted(reader: _Reader, item: ast.expr) -> str:
     return ".".join([item.id, *reversed(parts)])
 
 
-def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Subscript)
+def _subscript(reader: _Reader, item: ast.Subscript, span: Span) -> Node:
     if isinstance(item.value, ast.Constant):
         unit = reader.units.get(item.value.col_offset)
         number = reader.node(item.value)
@@ -478,16 +490,14 @@ def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
     return Ref(span, _dotted(reader, item.value), tuple(reader.node(part) for part in parts))
 
 
-def _unary(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.UnaryOp)
+def _unary(reader: _Reader, item: ast.UnaryOp, span: Span) -> Node:
     op = _UNARY.get(type(item.op))
     if op is None:
         raise GrammarError("'~' is not part of the language", span[0] + 1, "write 'not'")
     return Unary(span, op, reader.node(item.operand))
 
 
-def _binary(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.BinOp)
+def _binary(reader: _Reader, item: ast.BinOp, span: Span) -> Node:
     op = _BINARY.get(type(item.op))
     if op is None:
         place = item.left.end_col_offset or 0
@@ -497,8 +507,7 @@ def _binary(reader: _Reader, item: ast.expr, span: Span) -> Node:
     return Binary(span, op, reader.node(item.left), reader.node(item.right))
 
 
-def _compare(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Compare)
+def _compare(reader: _Reader, item: ast.Compare, span: Span) -> Node:
     ops = tuple(_COMPARE.get(type(op), "") for op in item.ops)
     if "" in ops:
         raise GrammarError("'is' is not part of the language", span[0] + 1, "write ==")
@@ -506,24 +515,20 @@ def _compare(reader: _Reader, item: ast.expr, span: Span) -> Node:
     return Compare(span, ops, operands)
 
 
-def _logic(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.BoolOp)
+def _logic(reader: _Reader, item: ast.BoolOp, span: Span) -> Node:
     op = "and" if isinstance(item.op, ast.And) else "or"
     return Logic(span, op, tuple(reader.node(part) for part in item.values))
 
 
-def _members(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Tuple | ast.List)
+def _members(reader: _Reader, item: ast.Tuple | ast.List, span: Span) -> Node:
     return Members(span, tuple(reader.node(part) for part in item.elts))
 
 
-def _choice(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.IfExp)
+def _choice(reader: _Reader, item: ast.IfExp, span: Span) -> Node:
     return Choice(span, reader.node(item.test), reader.node(item.body), reader.node(item.orelse))
 
 
-def _call(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Call)
+def _call(reader: _Reader, item: ast.Call, span: Span) -> Node:
     if not isinstance(item.func, ast.Name):
         raise GrammarError("only a function's name can be called", span[0] + 1)
     name = item.func.id
@@ -577,7 +582,7 @@ def _binder(target: ast.expr, source: ast.expr, span: Span) -> Binder:
     return Binder(span, names, source.id)
 
 
-_READERS = {
+_READERS: dict[type[ast.expr], Callable[[_Reader, Any, Span], Node]] = {
     ast.Attribute: _name,
     ast.BinOp: _binary,
     ast.BoolOp: _logic,

@@ -7,9 +7,10 @@ checker (:mod:`engiagent.verify.levels.standing`), which uses these rules too.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from engiagent.blueprint.diagnostics import Diagnostic
-from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef
+from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH
 from engiagent.blueprint.grammar import (
     Binary,
@@ -248,3 +249,33 @@ def _fixed(constraint: ConstraintDef, variables: set[str]) -> Iterator[str]:
     met = [ref for ref in references_of(node) if ref.name in variables]
     if node.ops == ("==",) and len(met) == 1 and any(met[0] is side for side in node.operands):
         yield plain(met[0])
+
+
+# --- numbers that enter no equation --------------------------------------------------------------
+
+
+def listed_as_unused(blueprint: Blueprint) -> frozenset[str]:
+    """Return the parameters whose every source lies in a place listed as unused, with a reason."""
+    extended = blueprint.extended_analysis_and_robustness
+    listed = [
+        (int(entry["span"][0]), int(entry["span"][1]))
+        for entry in (extended.unused if extended is not None else ())
+        if str(entry.get("reason", "")).strip()
+    ]
+    found = set()
+    for parameter in blueprint.core.parameters if listed else ():
+        spans = list(_spans(parameter.source_reference))
+        if spans and all(any(a <= s and e <= b for a, b in listed) for s, e in spans):
+            found.add(parameter.name)
+    return frozenset(found)
+
+
+def _spans(source: Any) -> Iterator[tuple[int, int]]:
+    if isinstance(source, Mapping):
+        span = source.get("span")
+        if span is not None:
+            yield int(span[0]), int(span[1])
+        yield from _spans(source.get("of"))
+    elif isinstance(source, list | tuple):
+        for item in source:
+            yield from _spans(item)

@@ -158,13 +158,7 @@ class Indexer(ABC):
         edges, around = shared_edges(element.set, target, node)
         starts = edges[known_positions(element, node)]
         found = np.searchsorted(around, starts + HALF_A_MILLISECOND, side="right") - 1
-        if target is target.root:
-            return Elements(target, found)
-        beyond = (found < 0) | (found >= target.root.size)
-        mapping = target.root.map_to(target)
-        assert mapping is not None
-        positions = np.where(beyond, -1, mapping[np.clip(found, 0, target.root.size - 1)])
-        return Elements(target, positions)
+        return Elements(target, target.from_root(found))
 
     def _element_parameter(self, node: Ref, grid: Grid) -> Elements:
         table = self.tables(node.name)
@@ -206,7 +200,9 @@ class Indexer(ABC):
     def _positions(self, parts: tuple[Node, ...], index_set: IndexSet, grid: Grid) -> Ints:
         """Return positions in one set; outside it they are negative or beyond its size."""
         if len(parts) > 1:
-            return self._tuple_positions(parts, index_set, grid)
+            pairs = zip(parts, index_set.root.factors, strict=True)
+            own = [self._positions((part,), factor, grid) for part, factor in pairs]
+            return index_set.tuple_positions(own)
         return self._located(self.index(parts[0], grid, index_set), index_set, parts[0])
 
     def _located(self, elements: Elements, index_set: IndexSet, node: Node) -> Ints:
@@ -228,27 +224,6 @@ class Indexer(ABC):
         inside = (elements.positions >= 0) & (elements.positions < elements.set.size)
         clipped = np.clip(elements.positions, 0, elements.set.size - 1)
         return np.where(inside, mapping[clipped], -(10**9))
-
-    def _tuple_positions(self, parts: tuple[Node, ...], index_set: IndexSet, grid: Grid) -> Ints:
-        root = index_set.root
-        codes: Ints = np.zeros((), dtype=np.int64)
-        wanted: Ints = np.zeros(root.size, dtype=np.int64)
-        bad: Array = np.zeros((), dtype=bool)
-        for part, factor, column in zip(parts, root.factors, root.columns, strict=True):
-            positions = self._positions((part,), factor, grid)
-            bad = bad | (positions < 0) | (positions >= factor.size)
-            codes = codes * factor.size + np.clip(positions, 0, factor.size - 1)
-            wanted = wanted * factor.size + column
-        order = np.argsort(wanted, kind="stable")
-        at = np.searchsorted(wanted[order], codes)
-        at = np.minimum(at, max(root.size - 1, 0))
-        found = (wanted[order][at] == codes) & ~bad if root.size else np.zeros_like(bad)
-        in_root = np.where(found, order[at], -1) if root.size else np.full_like(codes, -1)
-        if index_set is root:
-            return in_root
-        mapping = root.map_to(index_set)
-        assert mapping is not None
-        return np.where(in_root >= 0, mapping[np.maximum(in_root, 0)], -1)
 
     def refuse_outside(self, ref: Ref, place: Place, grid: Grid) -> None:
         """Raise when a reference names an element that does not exist."""
@@ -307,7 +282,10 @@ class Indexer(ABC):
             a, b = self._texts(left, grid), self._texts(right, grid)
         else:
             return holds(op, self.number(left, grid), self.number(right, grid), zero)
-        return np.asarray(_COMPARE[op](a, b))
+        try:
+            return np.asarray(_COMPARE[op](a, b))
+        except TypeError:
+            raise evaluation_error("EB003", "a number and a label have no order", left) from None
 
     def _is_element(self, node: Node, grid: Grid) -> bool:
         if isinstance(node, Binary):

@@ -10,7 +10,6 @@ from dataclasses import replace
 from engiagent.blueprint.grammar import LOGICAL, Call, Compare, Logic, Node, Number, Ref, Unary
 from engiagent.blueprint.symbols import ONE, Scope, Typed, type_error
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.units.unit import Unit
 
 MAX_CLAUSES = 64
 
@@ -106,12 +105,7 @@ def _relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
     """Check what ``implies`` and ``either`` hold: a comparison, or several joined by ``and``."""
     if isinstance(node, Logic) and node.op == "and":
         parts = [_relation(checker, part, scope) for part in node.operands]
-        return Typed(
-            replace(node, operands=tuple(part.node for part in parts)),
-            "condition",
-            _common_unit(parts),
-            max(part.degree for part in parts),
-        )
+        return _joined(parts, replace(node, operands=tuple(part.node for part in parts)))
     return checker.comparison(node, scope)
 
 
@@ -152,9 +146,11 @@ def _binary(checker: TypeChecker, node: Node, scope: Scope) -> Ref:
     return checked
 
 
-def _common_unit(parts: list[Typed]) -> Unit:
+def _joined(parts: list[Typed], node: Node) -> Typed:
+    """Return the condition that checked parts are put together to."""
     units = {part.unit for part in parts}
-    return units.pop() if len(units) == 1 else ONE
+    unit = units.pop() if len(units) == 1 else ONE
+    return Typed(node, "condition", unit, max(part.degree for part in parts))
 
 
 def _implies(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
@@ -166,23 +162,15 @@ def _implies(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
 
 def _either(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     parts = [_relation(checker, part, scope) for part in node.args]
-    return Typed(
-        replace(node, args=tuple(part.node for part in parts)),
-        "condition",
-        _common_unit(parts),
-        max(part.degree for part in parts),
-    )
+    return _joined(parts, replace(node, args=tuple(part.node for part in parts)))
 
 
 def _exclusive(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
     parts = [checker.operand(part, scope) for part in node.args]
     for part, given in zip(parts, node.args, strict=True):
         checker.refuse_point(part, given)
-    return Typed(
-        replace(node, args=tuple(part.node for part in parts)),
-        "condition",
-        degree=max(part.degree for part in parts),
-    )
+    found = _joined(parts, replace(node, args=tuple(part.node for part in parts)))
+    return replace(found, unit=ONE)
 
 
 def _complements(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
@@ -192,12 +180,7 @@ def _complements(checker: TypeChecker, node: Call, scope: Scope) -> Typed:
             hint = "write complements(F[t] >= 0, x[t] >= 0)"
             raise type_error("EB010", "complements needs two inequalities", part, hint)
         parts.append(checker.comparison(part, scope))
-    return Typed(
-        replace(node, args=tuple(part.node for part in parts)),
-        "condition",
-        _common_unit(parts),
-        max(part.degree for part in parts),
-    )
+    return _joined(parts, replace(node, args=tuple(part.node for part in parts)))
 
 
 _RULES = {

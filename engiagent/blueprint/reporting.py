@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint, Core, SweepDef, thaw
+from engiagent.blueprint.diagnostics import Diagnostic, collected, located, refused
+from engiagent.blueprint.document import Blueprint, Core, ParameterDef, ReportDef, SweepDef, thaw
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import Ref, parse
 from engiagent.blueprint.patching import PatchError, patched
@@ -45,44 +45,39 @@ def case_of(blueprint: Blueprint, position: int) -> Blueprint:
         document = patched(blueprint.to_dict(), thaw(case.patch))
     except PatchError as error:
         place = f"{path}[{error.operation}]"
-        raise BlueprintError(
-            [Diagnostic(PATCH, "error", place, str(error), name=case.name)]
-        ) from None
+        raise refused(PATCH, place, str(error), name=case.name) from None
     try:
         return Blueprint.from_dict(document, "the patched blueprint")
     except InputError as error:
-        raise BlueprintError(
-            [Diagnostic(PATCH, "error", path, str(error), name=case.name)]
-        ) from None
+        raise refused(PATCH, path, str(error), name=case.name) from None
 
 
-def report_findings(blueprint: Blueprint, elaboration: Elaboration) -> tuple[Diagnostic, ...]:
+def report_findings(blueprint: Blueprint, elaboration: Elaboration) -> list[Diagnostic]:
     """Return what is wrong with what a blueprint asks for."""
-    if blueprint.core.report is None:
-        return ()
-    return (
-        *_requests(blueprint.core, elaboration),
-        *_names(blueprint.core),
-        *_cases(blueprint),
-        *_sweeps(blueprint.core, elaboration),
-    )
+    report = blueprint.core.report
+    if report is None:
+        return []
+    found = [*_requests(report, blueprint.core, elaboration), *_names(report)]
+    # Positions in an expanded blueprint have moved; who runs the study has it as it was written.
+    if not any(component.expanded for component in blueprint.core.components):
+        for position in range(len(report.cases)):
+            with collected(found):
+                case_of(blueprint, position)
+    return [*found, *_sweeps(report, blueprint.core, elaboration)]
 
 
 def _finding(field: str, text: str, hint: str | None = None, name: str | None = None) -> Diagnostic:
     return Diagnostic(REQUEST, "error", f"{PATH}.report.{field}", text, None, hint, name)
 
 
-def _requests(core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
-    report = core.report
-    assert report is not None
+def _requests(report: ReportDef, core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
+    found: list[Diagnostic] = []
     for position, text in enumerate(report.expressions):
-        try:
-            with located(f"{PATH}.report.expressions[{position}]"):
-                checker = elaboration.checker()
-                if named_whole(text, checker) is None:
-                    checker.number(parse(text), {})
-        except BlueprintError as error:
-            yield from error.diagnostics
+        with collected(found), located(f"{PATH}.report.expressions[{position}]"):
+            checker = elaboration.checker()
+            if named_whole(text, checker) is None:
+                checker.number(parse(text), {})
+    yield from found
     known = {c.constraint_id for c in core.constraints}
     for position, name in enumerate(report.duals):
         if name not in known and _PART.sub("", name) not in known:
@@ -90,9 +85,7 @@ def _requests(core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
             yield _finding(f"duals[{position}]", f"unknown constraint {name!r}", hint)
 
 
-def _names(core: Core) -> Iterator[Diagnostic]:
-    report = core.report
-    assert report is not None
+def _names(report: ReportDef) -> Iterator[Diagnostic]:
     seen = {BASE}
     names = [(f"cases[{k}]", case.name) for k, case in enumerate(report.cases)]
     names += [(f"sweeps[{k}]", sweep.name) for k, sweep in enumerate(report.sweeps)]
@@ -102,21 +95,7 @@ def _names(core: Core) -> Iterator[Diagnostic]:
         seen.add(name)
 
 
-def _cases(blueprint: Blueprint) -> Iterator[Diagnostic]:
-    report = blueprint.core.report
-    assert report is not None
-    if any(component.expanded for component in blueprint.core.components):
-        return  # positions have moved; whoever runs the study has the blueprint as it was written
-    for position in range(len(report.cases)):
-        try:
-            case_of(blueprint, position)
-        except BlueprintError as error:
-            yield from error.diagnostics
-
-
-def _sweeps(core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
-    report = core.report
-    assert report is not None
+def _sweeps(report: ReportDef, core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
     for position, sweep in enumerate(report.sweeps):
         place = f"sweeps[{position}]"
         definition = next((p for p in core.parameters if p.name == sweep.parameter), None)
@@ -128,23 +107,20 @@ def _sweeps(core: Core, elaboration: Elaboration) -> Iterator[Diagnostic]:
             hint = "sweep a parameter that it is computed from"
             yield _finding(f"{place}.parameter", text, hint, sweep.name)
         else:
-            yield from _values(sweep, elaboration, f"{PATH}.report.{place}", core)
+            found: list[Diagnostic] = []
+            with collected(found):
+                _check_values(sweep, definition, elaboration, f"{PATH}.report.{place}")
+            yield from found
 
 
-def _values(
-    sweep: SweepDef, elaboration: Elaboration, path: str, core: Core
-) -> Iterator[Diagnostic]:
-    definition = next(p for p in core.parameters if p.name == sweep.parameter)
-    try:
-        if sweep.unit is not None:
-            with located(f"{path}.unit", sweep.name):
-                conversion(parse_unit(sweep.unit), unit_of(definition))
-        with located(f"{path}.parameter", sweep.name):
-            sets = tuple(
-                elaboration.index_set(b.set) for b in elaboration.binders(definition.index)
-            )
-        for position, value in enumerate(sweep.values):
-            with located(f"{path}.values[{position}]", sweep.name):
-                inline_values(replace(definition, value=value), sets)
-    except BlueprintError as error:
-        yield from error.diagnostics
+def _check_values(
+    sweep: SweepDef, definition: ParameterDef, elaboration: Elaboration, path: str
+) -> None:
+    if sweep.unit is not None:
+        with located(f"{path}.unit", sweep.name):
+            conversion(parse_unit(sweep.unit), unit_of(definition))
+    with located(f"{path}.parameter", sweep.name):
+        sets = tuple(elaboration.index_set(b.set) for b in elaboration.binders(definition.index))
+    for position, value in enumerate(sweep.values):
+        with located(f"{path}.values[{position}]", sweep.name):
+            inline_values(replace(definition, value=value), sets)

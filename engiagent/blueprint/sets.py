@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -125,6 +125,34 @@ class IndexSet:
         if self.size == 0:
             return beyond
         return np.where(inside, self.in_root[np.clip(positions, 0, self.size - 1)], beyond)
+
+    def from_root(self, positions: Ints) -> Ints:
+        """Return positions here of positions in :attr:`root`, -1 for what is not in this set."""
+        if self.parent is None:
+            return positions
+        inside = (positions >= 0) & (positions < self.root.size)
+        if not self.root.size:
+            return np.full_like(positions, -1)
+        mapping = self.root.map_to(self)
+        assert mapping is not None
+        return np.where(inside, mapping[np.clip(positions, 0, self.root.size - 1)], -1)
+
+    def tuple_positions(self, parts: Sequence[Ints]) -> Ints:
+        """Return positions in a tuple set from positions in the sets of its parts, -1 for none."""
+        root = self.root
+        codes: Ints = np.zeros((), dtype=np.int64)
+        wanted: Ints = np.zeros(root.size, dtype=np.int64)
+        bad: npt.NDArray[np.bool_] = np.zeros((), dtype=np.bool_)
+        for part, factor, column in zip(parts, root.factors, root.columns, strict=True):
+            bad = bad | (part < 0) | (part >= factor.size)
+            codes = codes * factor.size + np.clip(part, 0, factor.size - 1)
+            wanted = wanted * factor.size + column
+        if not root.size:
+            return np.full_like(codes, -1)
+        order = np.argsort(wanted, kind="stable")
+        at = np.minimum(np.searchsorted(wanted[order], codes), root.size - 1)
+        found = (wanted[order][at] == codes) & ~bad
+        return self.from_root(np.where(found, order[at], -1))
 
     @cached_property
     def numbers(self) -> Ints | None:

@@ -5,15 +5,17 @@ stage k takes one value for each node of stage k; after the last stage of the tr
 is a node of its own. Without a tree all scenarios are one node at stage 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.diagnostics import Diagnostic, collected, located
 from engiagent.blueprint.document import Core, SetDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import Binder, ExpressionError, Ref, parse, parse_binder, walk
+from engiagent.blueprint.grammar import Binder, ExpressionError, names_in, parse, parse_binder
+from engiagent.blueprint.placement import is_scenario
 
 STAGE = "EB030"
 
@@ -48,21 +50,14 @@ def checked_stages(core: Core) -> tuple[tuple[StagedVariable, ...], tuple[Diagno
     trees: dict[str, Tree] = {}
     for position, definition in enumerate(core.sets):
         if definition.kind == "scenario" or definition.tree:
-            try:
+            with _reported(found, f"{PATH}.sets[{position}].tree", definition.name):
                 trees[definition.name] = _tree(definition)
-            except ValueError as error:
-                path = f"{PATH}.sets[{position}].tree"
-                found.append(_finding(path, str(error), definition.name))
     staged = []
     for position, variable in enumerate(core.decision_variables):
         if variable.stage is None:
             continue
-        try:
+        with _reported(found, f"{PATH}.decision_variables[{position}].stage", variable.name):
             one = _staged(core, variable, trees)
-        except ValueError as error:
-            path = f"{PATH}.decision_variables[{position}].stage"
-            found.append(_finding(path, str(error), variable.name))
-        else:
             staged += [one] if one is not None else []
     return tuple(staged), tuple(found)
 
@@ -75,17 +70,19 @@ def stage_findings(elaboration: Elaboration) -> tuple[Diagnostic, ...]:
         if isinstance(one.definition.stage, str):
             position = elaboration.core.decision_variables.index(one.definition)
             path = f"{PATH}.decision_variables[{position}].stage"
-            try:
-                with located(path, one.definition.name):
-                    _check_expression(elaboration, one)
-            except BlueprintError as error:
-                more += error.diagnostics
+            with collected(more), located(path, one.definition.name):
+                _check_expression(elaboration, one)
     return (*found, *more)
 
 
-def _finding(path: str, message: str, name: str) -> Diagnostic:
-    text, _, hint = message.partition("; ")
-    return Diagnostic(STAGE, "error", path, text, None, hint or None, name)
+@contextmanager
+def _reported(found: list[Diagnostic], path: str, name: str) -> Iterator[None]:
+    """Add a ValueError to the findings; what follows its semicolon is the suggestion."""
+    try:
+        yield
+    except ValueError as error:
+        text, _, hint = str(error).partition("; ")
+        found.append(Diagnostic(STAGE, "error", path, text, None, hint or None, name))
 
 
 def _tree(definition: SetDef) -> Tree:
@@ -125,7 +122,7 @@ def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> Sta
     except ExpressionError:
         return None  # reported with the variable itself
     kinds = {s.name: s for s in core.sets}
-    places = [k for k, b in enumerate(binders) if b.set in kinds and _is_scenario(kinds, b.set)]
+    places = [k for k, b in enumerate(binders) if b.set in kinds and is_scenario(kinds, b.set)]
     if not places:
         if variable.stage == 1 or any(p.uncertain is not None for p in core.parameters):
             return None  # of a decision that waits in a robust model its own finding tells
@@ -141,7 +138,7 @@ def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> Sta
     if binder.set not in trees:
         return None  # reported with the tree
     tree = trees[binder.set]
-    if variable.where is not None and binder.names[0] in _names(variable.where):
+    if binder.names[0] in names_in(variable.where):
         raise ValueError("its 'where' asks for the scenario; a staged variable exists in all")
     if isinstance(variable.stage, int) and variable.stage > tree.last:
         raise ValueError(
@@ -159,29 +156,10 @@ def _binders(variable: VariableDef) -> tuple[Binder, ...]:
     return tuple(parse_binder(text) for text in spelled)
 
 
-def _is_scenario(kinds: Mapping[str, SetDef], name: str) -> bool:
-    """Whether a set is a scenario set or a part of one."""
-    seen: set[str] = set()
-    while name in kinds and name not in seen:
-        seen.add(name)
-        definition = kinds[name]
-        if definition.kind != "subset" or not isinstance(definition.of, str):
-            return definition.kind == "scenario"
-        name = definition.of
-    return False
-
-
-def _names(text: str) -> set[str]:
-    try:
-        return {node.name for node in walk(parse(text)) if isinstance(node, Ref)}
-    except ExpressionError:
-        return set()  # reported with the variable itself
-
-
 def _check_expression(elaboration: Elaboration, one: StagedVariable) -> None:
     """Refuse a stage that depends on the scenario, or is none of the tree's."""
     text = str(one.definition.stage)
-    if one.binders[one.scenario].names[0] in _names(text):
+    if one.binders[one.scenario].names[0] in names_in(text):
         raise ExpressionError("a stage does not depend on the scenario", 1, None, STAGE)
     checker = elaboration.checker()
     typed = checker.number(parse(text), checker.scope_of(one.binders))

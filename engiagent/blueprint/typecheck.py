@@ -9,8 +9,18 @@ unit and is announced, a temperature is a point and only differences may be mult
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from engiagent.blueprint.calltypes import CALLS
+from engiagent.blueprint.calltypes import (
+    CALLS,
+    clock_literal,
+    close,
+    converted,
+    first_index,
+    instead,
+    is_zero,
+    weighted,
+)
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,
@@ -28,15 +38,6 @@ from engiagent.blueprint.grammar import (
     Unary,
     neighbours,
 )
-from engiagent.blueprint.rewrites import (
-    clock_literal,
-    close,
-    converted,
-    first_index,
-    instead,
-    is_zero,
-    weighted,
-)
 from engiagent.blueprint.symbols import (
     HOUR,
     NONLINEAR,
@@ -48,7 +49,6 @@ from engiagent.blueprint.symbols import (
     Typed,
     type_error,
 )
-from engiagent.blueprint.unithints import clash, suggestion
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
 
@@ -193,12 +193,13 @@ class TypeChecker:
             return type_error(
                 "EB007", text, typed.node, "compare two temperatures or two differences"
             )
+        from engiagent.blueprint.unithints import Names, suggestion  # for an error alone
+
         text = f"this is {typed.unit}, but {unit} is needed"
-        hint = suggestion(typed.node, typed.unit, unit, self.symbols, self.sets)
+        hint = suggestion(typed.node, typed.unit, unit, Names(self.symbols, self.sets))
         return type_error("EB005", text, typed.node, hint)
 
-    def _literal(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Number)
+    def _literal(self, node: Number, scope: Scope) -> Typed:
         if node.unit is None:
             return Typed(node, "number", bare=True)
         return Typed(replace(node, unit=None), "number", self._unit(node.unit, node))
@@ -209,14 +210,7 @@ class TypeChecker:
         except UnitError as error:
             raise type_error("EB006", str(error), node) from None
 
-    def _text(self, node: Node, scope: Scope) -> Typed:
-        return Typed(node, "label")
-
-    def _members(self, node: Node, scope: Scope) -> Typed:
-        return Typed(node, "members")
-
-    def _ref(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Ref)
+    def _ref(self, node: Ref, scope: Scope) -> Typed:
         if node.name in scope:
             if node.indices:
                 raise type_error("EB003", f"the index {node.name!r} cannot be indexed", node)
@@ -268,8 +262,7 @@ class TypeChecker:
             raise type_error("EB003", "this is no index", node)
         return typed.node
 
-    def _unary(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Unary)
+    def _unary(self, node: Unary, scope: Scope) -> Typed:
         if node.op == "not":
             inner = self.condition(node.operand, scope)
             return replace(inner, node=replace(node, operand=inner.node))
@@ -291,8 +284,7 @@ class TypeChecker:
                 f"subtract a temperature first, as (T - 20[{typed.unit}])",
             )
 
-    def _binary(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Binary)
+    def _binary(self, node: Binary, scope: Scope) -> Typed:
         left, right = self.operand(node.left, scope), self.operand(node.right, scope)
         return _ARITHMETIC[node.op](self, node, left, right)
 
@@ -340,7 +332,10 @@ class TypeChecker:
         except ExpressionError as error:
             if error.code != "EB005":
                 raise
-            message, hint = clash(where, unit, written, typed.unit, self.symbols, self.sets)
+            from engiagent.blueprint.unithints import Names, clash  # for an error alone
+
+            names = Names(self.symbols, self.sets)
+            message, hint = clash(where, unit, written, typed.unit, names)
             raise type_error("EB005", message, typed.node, hint) from None
 
     def _product(self, node: Binary, left: Typed, right: Typed) -> Typed:
@@ -398,8 +393,7 @@ class TypeChecker:
         left, right = self.convert(left, ONE), self.convert(right, ONE)
         return Typed(replace(node, left=left.node, right=right.node), "number")
 
-    def _compare(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Compare)
+    def _compare(self, node: Compare, scope: Scope) -> Typed:
         if any(op in ("in", "not in") for op in node.ops):
             return self._membership(node, scope)
         parts = [self._operand(part, scope) for part in node.operands]
@@ -500,13 +494,11 @@ class TypeChecker:
         parts = tuple(self.index(part, scope) for part in item.items)
         return Typed(replace(node, operands=(replace(item, items=parts), group)), "condition")
 
-    def _logic(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Logic)
+    def _logic(self, node: Logic, scope: Scope) -> Typed:
         parts = tuple(self.condition(part, scope).node for part in node.operands)
         return Typed(replace(node, operands=parts), "condition")
 
-    def _reduce(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Reduce)
+    def _reduce(self, node: Reduce, scope: Scope) -> Typed:
         if node.function == "first_index":
             return self.check(first_index(node), scope)
         inner = self.scope_of(node.binders, scope)
@@ -526,8 +518,7 @@ class TypeChecker:
             degree = NONLINEAR
         return Typed(replace(written, body=body.node, where=where), "number", body.unit, degree)
 
-    def _choice(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Choice)
+    def _choice(self, node: Choice, scope: Scope) -> Typed:
         condition = self.condition(node.condition, scope)
         then, other = self.operand(node.then, scope), self.operand(node.otherwise, scope)
         unit = other.unit if then.bare else then.unit
@@ -544,31 +535,27 @@ class TypeChecker:
             bare,
         )
 
-    def _call(self, node: Node, scope: Scope) -> Typed:
-        assert isinstance(node, Call)
-        return CALLS[node.function](self, node, scope)
-
 
 def _zero_of(unit: Unit) -> float:
     """Return how far the zero of a scale of temperature lies from the absolute one, in it."""
     return float(abs(unit.zero / unit.factor)) if unit.is_point and unit.zero else 0.0
 
 
-Rule = Callable[[TypeChecker, Node, Scope], Typed]
+Rule = Callable[[TypeChecker, Any, Scope], Typed]
 
 _SORTS = {"members": "list"}
 
 _RULES: dict[type[Node], Rule] = {
     Binary: TypeChecker._binary,
-    Call: TypeChecker._call,
+    Call: lambda checker, node, scope: CALLS[node.function](checker, node, scope),
     Choice: TypeChecker._choice,
     Compare: TypeChecker._compare,
     Logic: TypeChecker._logic,
-    Members: TypeChecker._members,
+    Members: lambda checker, node, scope: Typed(node, "members"),
     Number: TypeChecker._literal,
     Reduce: TypeChecker._reduce,
     Ref: TypeChecker._ref,
-    Text: TypeChecker._text,
+    Text: lambda checker, node, scope: Typed(node, "label"),
     Unary: TypeChecker._unary,
 }
 

@@ -1,12 +1,12 @@
 """What to write instead where units do not fit, in the words of the expression itself.
 
 Pure functions over syntax trees: whoever finds two units that do not meet asks :func:`clash` for
-the message and the mend. A mend is offered only where it brings the right dimension about.
+the message and the repair, which is offered only where it brings the right dimension about.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from engiagent.blueprint.grammar import (
     Binary,
@@ -21,23 +21,27 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.spelling import bracketed, spell
-from engiagent.blueprint.symbols import Scope, SetInfo, Symbol
+from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.units.unit import CURRENCIES, Unit, parse_unit
 
 MAX_QUOTE: Final = 60
 _SHORT_QUOTE: Final = 40
-_STEPS: Final = ("h", "timeunit")
-_TIMED: Final = ("time", "instants", "periods")
+_STEPPED: Final = ("time", "periods")
+
+
+class Names(NamedTuple):
+    """What the names of an expression stand for."""
+
+    symbols: Mapping[str, Symbol]
+    sets: Mapping[str, SetInfo]
+
+    def over_time(self, name: str) -> bool:
+        """Whether a set is one of periods or instants."""
+        return name in self.sets and self.sets[name].kind in ("time", "instants", "periods")
 
 
 def clash(
-    where: tuple[str, str],
-    other: Unit,
-    offending: Node,
-    found: Unit,
-    symbols: Mapping[str, Symbol],
-    sets: Mapping[str, SetInfo],
-    scope: Scope | None = None,
+    where: tuple[str, str], other: Unit, offending: Node, found: Unit, names: Names
 ) -> tuple[str, str | None]:
     """Return the message and the suggestion for two parts whose units differ.
 
@@ -49,8 +53,6 @@ def clash(
         The unit of the other part, which is wanted, and that of the offending one.
     offending
         The part that does not fit, as written.
-    symbols, sets, scope
-        What its names stand for.
 
     Returns
     -------
@@ -61,35 +63,28 @@ def clash(
     text = spell(offending)
     quote = f" ({text})" if len(text) <= _SHORT_QUOTE else ""
     message = f"{where[0]} is {other}, {where[1]} is {found}{quote}"
-    return message, suggestion(offending, found, other, symbols, sets, scope)
+    return message, suggestion(offending, found, other, names)
 
 
-def suggestion(
-    node: Node,
-    found: Unit,
-    wanted: Unit,
-    symbols: Mapping[str, Symbol],
-    sets: Mapping[str, SetInfo] | None = None,
-    scope: Scope | None = None,
-) -> str | None:
-    """Return what would mend the commonest slips; None where nothing can be said.
+def suggestion(node: Node, found: Unit, wanted: Unit, names: Names) -> str | None:
+    """Return what would repair the commonest slips; None where nothing can be said.
 
     They are: a power for an energy and a cost per hour for a cost (or the other way round), a
     price without its energy, a temperature for a difference, another currency, and a bare factor.
     """
     if found.is_point or wanted.is_point:
         return _temperature(node, found, wanted)
-    sets, scope = sets or {}, scope or {}
-    for step in _STEPS:
+    for step in ("h", "timeunit"):
         unit = parse_unit(step)
         if (found * unit).dimension == wanted.dimension:
-            return _mean(_times_step(node, symbols, sets, scope), "multiply by dt(t)")
+            return _mean(_stepped("*", node, names), "multiply by dt(t)")
         if (found / unit).dimension == wanted.dimension:
-            return _mean(_per_step(node, symbols, sets, scope), "divide by dt(t)")
+            return _mean(_stepped("/", _change(node, names), names), "divide by dt(t)")
     return _exchange(found, wanted) or _price(found, wanted) or _bare(node, found, wanted)
 
 
-def _mean(text: str, in_general: str) -> str:
+def _mean(node: Node, in_general: str) -> str:
+    text = spell(node)
     return f"did you mean {text}?" if len(text) <= MAX_QUOTE else in_general
 
 
@@ -159,63 +154,39 @@ def _numbers(node: Node) -> Iterator[Number]:
 # -- steps of time --------------------------------------------------------------------------------
 
 
-def _times_step(
-    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
-) -> str:
-    """Return an expression times the length of its period, inside a sum where it is one."""
-    return spell(_stepped("*", node, symbols, sets, scope))
+def _change(node: Node, names: Names) -> Node:
+    """Return the change of a lone level over its period; of anything else that itself."""
+    symbol = names.symbols.get(node.name) if isinstance(node, Ref) else None
+    if not isinstance(node, Ref) or symbol is None or len(node.indices) != 1:
+        return node
+    if [names.sets[dim].kind for dim in symbol.dims if dim in names.sets] != ["instants"]:
+        return node
+    return Binary(node.span, "-", replace(node, indices=(_next(node.indices[0]),)), node)
 
 
-def _per_step(
-    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
-) -> str:
-    """Return an expression over the length of its period; a lone level becomes its change."""
-    if isinstance(node, Ref) and len(node.indices) == 1:
-        symbol = symbols.get(node.name)
-        kinds = [sets[dim].kind for dim in symbol.dims if dim in sets] if symbol else []
-        if kinds == ["instants"]:
-            after = replace(node, indices=(_next(node.indices[0]),))
-            change = Binary(node.span, "-", after, node)
-            return spell(_stepped("/", change, symbols, sets, scope))
-    return spell(_stepped("/", node, symbols, sets, scope))
-
-
-def _stepped(
-    op: str, node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
-) -> Node:
-    """Return an expression times or per step; of a sum over time each term."""
+def _stepped(op: str, node: Node, names: Names, loops: tuple[str, ...] = ()) -> Node:
+    """Return an expression times or per step, inside a sum over time in each term."""
     if isinstance(node, Reduce) and node.function == "sum":
-        loops = {b.names[0]: b.set for b in node.binders if len(b.names) == 1}
-        if any(of in sets and sets[of].kind in ("time", "periods") for of in loops.values()):
-            inside = {**scope, **loops}
-            return replace(node, body=_stepped(op, node.body, symbols, sets, inside))
-    index = _time_index(node, symbols, sets, scope) or "t"
+        single = [b for b in node.binders if len(b.names) == 1]
+        if any(b.set in names.sets and names.sets[b.set].kind in _STEPPED for b in single):
+            timed = tuple(b.names[0] for b in single if names.over_time(b.set))
+            return replace(node, body=_stepped(op, node.body, names, (*loops, *timed)))
+    index = _time_index(node, names, loops) or "t"
     step = Call(node.span, "dt", (Ref(node.span, index, ()),))
     return Binary(node.span, op, node, step)
 
 
-def _time_index(
-    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
-) -> str | None:
-    """Return the index by which an expression runs over time, or one that is in scope."""
-    timed = {name for name, of in scope.items() if of in sets and sets[of].kind in _TIMED}
+def _time_index(node: Node, names: Names, loops: tuple[str, ...]) -> str | None:
+    """Return the index by which an expression runs over time, or the only loop over time."""
     for part in walk(node):
-        if isinstance(part, Ref) and part.name in symbols:
+        if isinstance(part, Ref) and part.name in names.symbols:
+            dims = names.symbols[part.name].dims
             for position, index in enumerate(part.indices):
-                over_time = _over_time(part, symbols, sets, position)
+                timed = len(dims) == len(part.indices) and names.over_time(dims[position])
                 for inner in walk(index):
-                    if isinstance(inner, Ref) and (inner.name in timed or over_time):
+                    if isinstance(inner, Ref) and (inner.name in loops or timed):
                         return inner.name
-    return min(timed) if len(timed) == 1 else None
-
-
-def _over_time(
-    ref: Ref, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], position: int
-) -> bool:
-    dims = symbols[ref.name].dims
-    if len(dims) != len(ref.indices):
-        return False
-    return dims[position] in sets and sets[dims[position]].kind in _TIMED
+    return loops[0] if len(loops) == 1 else None
 
 
 def _next(index: Node) -> Node:

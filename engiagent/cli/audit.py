@@ -39,7 +39,7 @@ _STYLES = {
     default=30.0,
     show_default=True,
     metavar="S",
-    help="For each search for demands that cannot hold together.",
+    help="For each search for requirements that cannot hold together.",
 )
 def audit(
     problem: Path,

@@ -8,7 +8,6 @@ import click
 
 from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
 from engiagent.agents.bench.machine import machine, versions
-from engiagent.agents.bench.messages.runs import Row, bench_budgets, bench_messages, places, plan
 from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
 from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
 from engiagent.cli import exit_codes, options
@@ -18,8 +17,6 @@ from engiagent.text import corpus_root
 
 RESULTS = Path("benchmarks") / "results"
 RECORDINGS = Path("tests") / "recorded"
-QUICK_NAMES, TROUBLED = 2, 5
-"""Problems of a domain when quick, and problems behind each trouble of a server."""
 
 
 class Bench(click.Group):
@@ -85,44 +82,6 @@ def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:
     )
 
 
-@bench.command("messages")
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--quick", is_flag=True, help="Only the two smallest problems of each domain.")
-@options.as_json
-@click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    metavar="S",
-    help="Wall-clock limit of each solve.",
-)
-def messages(
-    folder: Path | None, quick: bool, as_json: bool, store: bool, time_limit: float
-) -> int:
-    """Solve the problems in FOLDER over HTTP against a scripted Messages server on loopback.
-
-    The server says what the problems' experts wrote, also after 429, 529, refusals, truncated and
-    malformed replies and dropped streams; runs are ended by each budget and resumed. Nothing here
-    is a language model's figure. Counted are right verdicts and tokens. The exit code is 0 when
-    nothing false is claimed, no key is in a file, and each budget ended its run.
-    """
-    from engiagent.agents.bench.messages.report import good, report, table
-
-    root = folder or corpus_root()
-    names = places(root, QUICK_NAMES if quick else None)
-    rows = bench_messages(root, plan(names, 1 if quick else TROUBLED), _say_message, time_limit)
-    found = report(rows, bench_budgets(root, names[len(names) > 1], time_limit=time_limit))
-    if store:
-        _store(found, "messages")
-    if as_json:
-        print_json({"schema": "engiagent-bench-messages/1", **found})
-    else:
-        for line in table(found):
-            click.echo(clean(line))
-    return int(exit_codes.ExitCode.FEASIBLE if good(found) else exit_codes.ExitCode.VIOLATED)
-
-
 @bench.command("recorded")
 @click.argument(
     "folder",
@@ -160,15 +119,6 @@ def recorded(folder: Path, as_json: bool, store: bool) -> int:
         for name, value in summary(found).items():
             click.echo(f"{name.replace('_', ' '):<18} {value}")
     return int(exit_codes.ExitCode.VIOLATED if content["wrong"] else exit_codes.ExitCode.FEASIBLE)
-
-
-def _say_message(row: Row) -> None:
-    state = "FALSE" if row.false else "right" if row.right else "open"
-    why = f": {row.reason[:200]}" if row.reason else ""
-    say(
-        f"{state:<6} {row.problem} behind {row.trouble} ({row.verdict}, {row.requests} requests, "
-        f"{row.tokens} tokens, {row.seconds:.1f} s){clean(why)}"
-    )
 
 
 def _store(found: dict[str, Any], name: str) -> None:

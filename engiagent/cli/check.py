@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import CheckResult, Examiner, tally
+from engiagent.cli.checking import CheckResult, Examiner, disturbances_in, tally
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_error
@@ -71,11 +71,6 @@ def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) 
     """Return how a schedule is to be read; None without any option.
 
     What stands on the command line goes before what a mapping file says.
-
-    Raises
-    ------
-    InputError
-        When a mapping file is unreadable or a choice is none.
     """
     files = [text for text in mappings if "=" not in text and text.endswith(_FILES)]
     pairs = tuple(text for text in mappings if text not in files)
@@ -162,6 +157,8 @@ def check(
             raise click.UsageError(f"{name} needs --solution")
     proofs = Proofs(exact, second_solver)
     noise = None if disturb is None else parse_disturbances(disturb)
+    if certificate is not None and noise is None:
+        noise = disturbances_in(certificate)
     examiner = Examiner(
         solve_options(**limits),
         solution,

@@ -1,6 +1,6 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.experts import (
     ANSWER,
     MAPPING,
-    absent_files,
     against_bound,
     numbers_astray,
     quotes_astray,
@@ -71,6 +70,8 @@ class CheckResult:
 
     Attributes
     ----------
+    certificate
+        As JSON has it; of a path without one what is ``missing``, at the most.
     disagreements
         With the stored answer.
     differences
@@ -83,23 +84,18 @@ class CheckResult:
     path: str
     code: ExitCode
     problem: str | None = None
-    certificate: Mapping[str, Any] | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
     verdict: str | None = None
     reason: str | None = None
-    lacking: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     differences: tuple[Difference, ...] | None = None
     error: str | None = None
     skipped: bool = False
 
-    def certified(self, key: str) -> Any:
-        """Return an entry of the certificate; None without one."""
-        return (self.certificate or {}).get(key)
-
     @property
     def violations(self) -> list[Any]:
         """Broken requirements, then what the stored answer and the stored certificate say else."""
-        found = list(self.certified("violations") or ())
+        found = list(self.certificate.get("violations") or ())
         found += [
             {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
         ]
@@ -112,7 +108,7 @@ class CheckResult:
     @property
     def objective(self) -> Mapping[str, Any] | None:
         """Value, unit and sense."""
-        found: Mapping[str, Any] | None = self.certified("objective")
+        found: Mapping[str, Any] | None = self.certificate.get("objective")
         return found
 
     @property
@@ -124,23 +120,22 @@ class CheckResult:
     @property
     def bound(self) -> float | None:
         """The bound of the objective, in its unit."""
-        bound = self.certified("bound")
-        return bound.get("value") if isinstance(bound, Mapping) else None
+        return (self.certificate.get("bound") or {}).get("value")
 
     @property
     def missing(self) -> Sequence[str]:
         """What the problem does not give."""
-        return self.certified("missing") or self.lacking
+        return self.certificate.get("missing") or ()
 
     @property
     def not_understood(self) -> Sequence[str]:
         """Sentences that nothing could judge."""
-        return self.certified("not_understood") or ()
+        return self.certificate.get("not_understood") or ()
 
     @property
     def line(self) -> str | None:
         """The verdict with the values that the user changed or gave."""
-        return verdict_line(self.certificate) if self.certificate is not None else self.verdict
+        return verdict_line(self.certificate) if "verdict" in self.certificate else self.verdict
 
     @property
     def word(self) -> str:
@@ -152,16 +147,15 @@ class CheckResult:
     @property
     def open_points(self) -> list[str]:
         """What is missing, what clashes, and what of the text nobody else has read."""
-        found = [*self.lacking, *(self.certified("missing") or ())]
-        found += self.certified("contradictions") or ()
-        found += (self.certified("reading") or {}).get("open") or ()
+        found = [*self.missing, *(self.certificate.get("contradictions") or ())]
+        found += (self.certificate.get("reading") or {}).get("open") or ()
         return list(dict.fromkeys(map(str, found)))
 
     @property
     def disturbance(self) -> Mapping[str, Any] | None:
         """What the runs with disturbances found; None where there were none."""
-        levels = self.certified("levels") or {}
-        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
+        physics = (self.certificate.get("levels") or {}).get("physics") or {}
+        found: Mapping[str, Any] | None = physics.get("disturbance")
         return found
 
     @property
@@ -191,7 +185,7 @@ def of_certificate(path: Path, certificate: Certificate) -> CheckResult:
 
 
 def without_plan(
-    path: Path, problem: str | None, reason: str, missing: tuple[str, ...] = ()
+    path: Path, problem: str | None, reason: str, missing: Sequence[str] = ()
 ) -> CheckResult:
     """Return the result of a path without a plan: ill-posed where data are missing."""
     verdict = "ill-posed" if missing else "undecided"
@@ -199,9 +193,9 @@ def without_plan(
         path=str(path),
         code=exit_codes.of_verdict(verdict),
         problem=problem,
+        certificate={"missing": tuple(missing)},
         verdict=verdict,
         reason=reason,
-        lacking=missing,
     )
 
 
@@ -210,16 +204,13 @@ def read_offline(path: Path, problem: Problem) -> CheckResult:
     from engiagent.readings.read import read
 
     found = read(problem)
-    unclear = "undecided" if found.not_understood else None
     posed = "ill-posed" if found.missing or found.contradictions else None
-    verdict = unclear or posed
-    return CheckResult(
-        path=str(path),
-        code=exit_codes.of_verdict(verdict),
-        problem=problem.id,
+    verdict = "undecided" if found.not_understood else posed
+    reason = "no blueprint of the experts; read by the offline engine"
+    return replace(
+        without_plan(path, problem.id, reason, found.lacking),
         verdict=verdict,
-        lacking=found.lacking,
-        reason="no blueprint of the experts; read by the offline engine",
+        code=exit_codes.of_verdict(verdict),
     )
 
 
@@ -344,48 +335,31 @@ class Examiner:
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
-        if self.certificate is not None and self.disturb is None:
-            again = replace(self, disturb=_disturbances(self.certificate))
-            if again.disturb is not None:
-                yield from again.examine(path)
-                return
         for target, check in self._targets(path):
             try:
                 yield self._compared(check(target))
             except MissingDataError as error:
                 yield without_plan(target, None, str(error), error.names)
-            except SolverMissingError as error:
+            except EngiagentError as error:
                 # Of a corpus what no installed solver takes is left out by name; asked for alone
                 # it is an error.
-                alone = target == path
-                code = exit_codes.of_error(error) if alone else ExitCode.FEASIBLE
-                yield CheckResult(path=str(target), code=code, error=str(error), skipped=not alone)
-            except EngiagentError as error:
-                yield CheckResult(
-                    path=str(target), code=exit_codes.of_error(error), error=str(error)
-                )
+                skipped = isinstance(error, SolverMissingError) and target != path
+                code = ExitCode.FEASIBLE if skipped else exit_codes.of_error(error)
+                yield CheckResult(path=str(target), code=code, error=str(error), skipped=skipped)
 
     def _compared(self, result: CheckResult) -> CheckResult:
         """Compare what was found with the stored certificate, if there is one."""
         stored = self.certificate
-        more = (
-            self.proofs != PLAIN or self.disturb is not None
-        )  # than what the stored one was asked for
-        if (
-            stored is None
-            and not more
-            and self.solution is None
-            and is_run_folder(Path(result.path))
-        ):
+        plain = self.proofs == PLAIN and self.disturb is None  # no more than the stored one
+        if stored is None and plain and self.solution is None and is_run_folder(Path(result.path)):
             stored = Path(result.path) / CERTIFICATE
-            if not stored.is_file():
-                return result
+            stored = stored if stored.is_file() else None
         if stored is None:
             return result
-        if result.certificate is None:
+        if "verdict" not in result.certificate:
             raise EngiagentError(f"there is no schedule that {stored.name} could be of")
-        text = open_inside(stored.parent, stored.name).decode("utf-8", errors="replace")
-        compared = replace(result, differences=compare(text, result.certificate, str(stored)))
+        differences = compare(_text(stored), result.certificate, str(stored))
+        compared = replace(result, differences=differences)
         if not compared.verified:
             return replace(compared, code=exit_codes.worst([result.code, ExitCode.VIOLATED]))
         return compared if self.certificate is None else replace(compared, code=ExitCode.FEASIBLE)
@@ -410,12 +384,6 @@ class Examiner:
             yield path, self._problem
         else:
             yield from self._corpus(path)
-
-    def _taken(self, name: str, path: Path) -> Iterator[str]:
-        """Yield that another problem has the same id."""
-        before = self.seen.setdefault(name, str(path))
-        if before != str(path):
-            yield f"the id {name!r} is that of {before} too"
 
     def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
         found = find_problems(path)
@@ -457,7 +425,7 @@ class Examiner:
             requirements=kept.requirements,
             text=None if kept.requirements else _read_again(path, problem, blueprint, kept.path),
             overrides=recorded if isinstance(recorded, dict) else {},
-            disturb=self.disturb or _disturbances(path / CERTIFICATE),
+            disturb=self.disturb or disturbances_in(path / CERTIFICATE),
         )
         certificate, _ = again._certified(problem, kept.path, blueprint, folder, name)
         return of_certificate(path, with_gaps(certificate, kept.not_understood))
@@ -470,8 +438,7 @@ class Examiner:
         stored = path / CERTIFICATE
         if problem is None or not stored.is_file():
             return without_plan(path, name, reason)
-        text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
-        given = read_certificate(text, str(stored))
+        given = read_certificate(_text(stored), str(stored))
         again = without_schedule(
             problem, blueprint, given["missing"], given["not_understood"], given["contradictions"]
         )
@@ -499,8 +466,9 @@ class Examiner:
                 str(path),
                 expected="--solution FILE, or expert/ beside it; 'engiagent run' solves it",
             )
-        taken = self._taken(problem.id, path)
-        return expert_result(self, path, problem, problem.expert, taken)
+        before = self.seen.setdefault(problem.id, str(path))
+        twin = None if before == str(path) else f"the id {problem.id!r} is that of {before} too"
+        return expert_result(self, path, problem, problem.expert, twin)
 
     def _foreign(self, path: Path, problem: Problem) -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
@@ -540,16 +508,19 @@ def _read_again(
     return read_again(run, problem, blueprint, schedule)
 
 
-def _disturbances(path: Path) -> Disturbances | None:
+def disturbances_in(path: Path) -> Disturbances | None:
     """Return what the certificate in a file was disturbed by, None without one."""
     if not path.is_file():
         return None
-    text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")
-    return disturbances_of(read_certificate(text, str(path)))
+    return disturbances_of(read_certificate(_text(path), str(path)))
+
+
+def _text(path: Path) -> str:
+    return open_inside(path.parent, path.name).decode("utf-8", errors="replace")
 
 
 def expert_result(
-    examiner: Examiner, path: Path, problem: Problem, expert: Path, taken: Iterable[str]
+    examiner: Examiner, path: Path, problem: Problem, expert: Path, twin: str | None
 ) -> CheckResult:
     """Check that blueprint and answer of a corpus problem agree with the certificate."""
     other = annotated_otherwise(problem)
@@ -557,34 +528,27 @@ def expert_result(
         result = _of_another_text(examiner, path, problem, other)
         astray = [f"the expert files are of another text: {other}"]
         if (expert / BLUEPRINT).is_file():
-            astray += quotes_astray(Blueprint.load(expert / BLUEPRINT), problem.text)
+            astray += quotes_astray(Blueprint.load(expert / BLUEPRINT).to_dict(), problem.text)
         return replace(result, code=ExitCode.VIOLATED, disagreements=tuple(astray))
     disagreements: list[str] = []
     if (expert / BLUEPRINT).is_file():
         blueprint = Blueprint.load(expert / BLUEPRINT)
-        disagreements += quotes_astray(blueprint, problem.text)
-        try:
-            result = examiner.solved(path, problem, blueprint)
-        except MissingDataError as error:
-            missing = tuple(slots_of(blueprint, error.names))
-            result = without_plan(path, problem.id, str(error), missing)
+        disagreements += quotes_astray(blueprint.to_dict(), problem.text)
+        result = _solved(examiner, path, problem, blueprint)
     else:
         result = read_offline(path, problem)
-    disagreements += absent_files(expert)
-    disagreements += taken
+    needed = (name for name in (REQUIREMENTS, ANSWER) if not (expert / name).is_file())
+    disagreements += (f"there is no {EXPERT}/{name}" for name in needed)
+    disagreements += [twin] if twin else []
     if (expert / REQUIREMENTS).is_file():
         stated = load_requirements(expert / REQUIREMENTS)
         disagreements += numbers_astray(stated, problem)
     if (expert / ANSWER).is_file():
-        content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
-        answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
+        answer = loads_strict(_text(expert / ANSWER), f"{EXPERT}/{ANSWER}")
         disagreements += against_answer(
-            result.verdict,
-            result.certified("objective") or {},
-            result.lacking or result.missing,
-            answer,
+            result.verdict, result.objective or {}, result.missing, answer
         )
-        disagreements += against_bound(result.verdict, result.certified("bound"), answer)
+        disagreements += against_bound(result.verdict, result.certificate.get("bound"), answer)
         disagreements += stored(examiner, path, problem, expert, answer)
     code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
     return replace(result, code=code, disagreements=tuple(disagreements))
@@ -603,12 +567,16 @@ def _of_another_text(examiner: Examiner, path: Path, problem: Problem, reason: s
         gap = found.not_understood[0]
         said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
         return without_plan(path, problem.id, said)
+    result = _solved(examiner, path, problem, found.blueprint)
+    plan = "verdict" in result.certificate
+    return replace(result, reason=reason if plan else f"{reason}; {result.reason}")
+
+
+def _solved(examiner: Examiner, path: Path, problem: Problem, blueprint: Blueprint) -> CheckResult:
     try:
-        result = examiner.solved(path, problem, found.blueprint)
+        return examiner.solved(path, problem, blueprint)
     except MissingDataError as error:
-        missing = tuple(slots_of(found.blueprint, error.names))
-        return without_plan(path, problem.id, f"{reason}; {error}", missing)
-    return replace(result, reason=reason)
+        return without_plan(path, problem.id, str(error), tuple(slots_of(blueprint, error.names)))
 
 
 def stored(
@@ -635,10 +603,9 @@ def against_schedule(result: CheckResult, answer: Any) -> Iterator[str]:
     A schedule on its own may prove no optimum, so that ``feasible`` is as good as ``certified``.
     """
     if result.verdict not in USABLE:
-        reasons = [item_text(item) for item in result.certified("violations") or ()]
+        reasons = [item_text(item) for item in result.violations]
         yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])
         return
     expected = answer.get("objective") if isinstance(answer, dict) else None
     if isinstance(expected, dict) and expected.get("value") is not None:
-        found = result.certified("objective") or {}
-        yield from objectives(found, expected, answer.get("relative_tolerance"))
+        yield from objectives(result.objective or {}, expected, answer.get("relative_tolerance"))

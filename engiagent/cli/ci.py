@@ -33,12 +33,7 @@ _PLACE = re.compile(r"(?P<file>[^:\n]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?:
 class Complaint:
     """One thing that is wrong.
 
-    Attributes
-    ----------
-    rule
-        One of :data:`RULES`.
-    path, line
-        The file it is about, and the line, from 1.
+    ``rule``: one of :data:`RULES`; ``path``, ``line``: the file it is about, and the line, from 1.
     """
 
     rule: str
@@ -83,20 +78,20 @@ def _of_item(item: Any, base: Path) -> Complaint:
 
 
 def _about(message: str, base: Path) -> tuple[Path, int]:
-    """Return the expert file that a disagreement is about."""
-    stated, blueprint = base / EXPERT / REQUIREMENTS, base / EXPERT / "blueprint.json"
-    if "is no number of the text" in message and stated.is_file():
-        name = re.match(r"(?:answer\.json: )?([^:]+): ", message)
-        pattern = rf"(?:id|name): *{re.escape(name[1])}\b" if name else "$^"
-        return stated, _line_of(stated, pattern)
-    if "the quote" in message and blueprint.is_file():
-        quote = re.search(r"the quote '(.{1,30})", message)
-        return blueprint, _line_of(blueprint, re.escape(quote[1][:20]) if quote else "$^")
-    answer = base / EXPERT / "answer.json"
-    word = next((w for w in ("objective", "verdict", "sense", "missing") if w in message), None)
-    if not answer.is_file():
-        return _text_of(base), 1
-    return answer, _line_of(answer, f'"{word}"' if word else "$^")
+    """Return the expert file that a disagreement is about: the one that it names, or the answer."""
+    for name, pattern, place in (
+        (
+            REQUIREMENTS,
+            r"(?:answer\.json: )?([^:]+): .* no number of the text",
+            r"(?:id|name): *{}\b",
+        ),
+        ("blueprint.json", r".*?the quote '(.{1,20})", "{}"),
+        ("answer.json", r".*?\b(objective|verdict|sense|missing)\b|", '"{}"'),
+    ):
+        path, match = base / EXPERT / name, re.match(pattern, message)
+        if match is not None and path.is_file():
+            return path, _line_of(path, place.format(re.escape(match[1] or "")))
+    return _text_of(base), 1
 
 
 def _text_of(base: Path) -> Path:

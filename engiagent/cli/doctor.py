@@ -2,9 +2,11 @@
 
 import os
 import platform
+import re
 import sys
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -66,11 +68,7 @@ def _required() -> list[str]:
 
 def _package(requirement: str) -> dict[str, Any]:
     text = requirement.split(";")[0].strip()
-    name = text
-    for place, char in enumerate(text):
-        if not (char.isalnum() or char in "-_."):
-            name = text[:place]
-            break
+    name = re.split(r"[^\w.-]", text, maxsplit=1)[0]
     try:
         found: str | None = version(name)
     except PackageNotFoundError:
@@ -86,12 +84,7 @@ def _too_old(found: str, bounds: str) -> bool:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    numbers: list[int] = []
-    for part in text.split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+    return tuple(int(part) for part in takewhile(str.isdigit, text.split(".")))
 
 
 def _solvers() -> list[dict[str, Any]]:

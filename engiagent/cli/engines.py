@@ -154,13 +154,7 @@ def without_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def engine_of(given: Mapping[str, Any]) -> str:
-    """Return the engine that is asked for.
-
-    Raises
-    ------
-    click.UsageError
-        When the offline engine is given what only a language model has.
-    """
+    """Return the engine that is asked for."""
     engine = str(given["engine"] or ("anthropic" if given["replay"] is not None else "offline"))
     said = [name for name in _OF_A_MODEL if given[name] is not None]
     said += [name for name in ("allow_code", "score") if given[name]]
@@ -248,13 +242,7 @@ def rehearse(
 
 
 def problem_of(problem: Path | None, given: Mapping[str, Any]) -> Path:
-    """Return the problem's path, or that of the copy in the run that is replayed.
-
-    Raises
-    ------
-    click.UsageError, InputError
-        Without either.
-    """
+    """Return the problem's path, or that of the copy in the run that is replayed."""
     if problem is not None:
         return problem
     if given["replay"] is None:
@@ -270,18 +258,9 @@ PLACE = "a new folder below runs/"
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What would be done.
+    """What would be done: ``choice`` says which solver would get the program, and why.
 
-    Attributes
-    ----------
-    missing, not_understood
-        Of the text, when there is one.
-    program
-        Class, convexity and size; None where it does not come so far, or nothing is solved.
-    choice
-        Which solver would get it, and why, in lines.
-    out
-        Where the run would go.
+    ``program`` has class, convexity and size; it is None where nothing comes to be solved.
     """
 
     problem: str
@@ -294,61 +273,36 @@ class Rehearsed:
 
     @property
     def ready(self) -> bool:
-        """Whether it would come to a schedule, as far as can be said before."""
+        """Whether it would come to a schedule, as far as can be told before."""
         return self.kind is not None and not self.missing and not self.not_understood
 
     def to_json(self) -> dict[str, Any]:
         """Return it as an object of the schema ``engiagent-dry-run/1``."""
-        return {
-            "schema": "engiagent-dry-run/1",
-            "problem": self.problem,
-            "ready": self.ready,
-            "kind": self.kind,
-            "missing": list(self.missing),
-            "not_understood": list(self.not_understood),
-            "program": self.program,
-            "choice": list(self.choice),
-            "out": self.out,
-        }
+        return {"schema": "engiagent-dry-run/1", **vars(self), "ready": self.ready}
 
 
 def rehearse_problem(
     path: Path, overrides: dict[str, str], options: SolveOptions, out: Path | None
 ) -> Rehearsed:
-    """Take the plant block or the stored reading of a problem and compile it.
-
-    Raises
-    ------
-    EngiagentError
-        When it cannot be read or compiled.
-    """
+    """Take the plant block or the stored reading of a problem and compile it."""
     from engiagent.readings.read import read
 
     problem = Problem.load(path)
     found = read(problem, overrides)
-    missing, unclear, blueprint = found.lacking, found.unclear, found.blueprint
-    place = PLACE if out is None else str(out)
-    if blueprint is None or missing:
-        kind = None if blueprint is None else blueprint.kind
-        return Rehearsed(problem.id, kind, missing, unclear, None, (), place)
-    program, choice = _compiled(blueprint, problem.folder, options)
-    return Rehearsed(problem.id, blueprint.kind, missing, unclear, program, choice, place)
+    blueprint, program = found.blueprint, None
+    choice: tuple[str, ...] = ()
+    if blueprint is not None and not found.lacking:
+        program, choice = _compiled(blueprint, problem.folder, options)
+    kind, place = None if blueprint is None else blueprint.kind, str(out or PLACE)
+    return Rehearsed(problem.id, kind, found.lacking, found.unclear, program, choice, place)
 
 
 def rehearse_blueprint(path: Path, options: SolveOptions, out: Path | None) -> Rehearsed:
-    """Compile a blueprint.
-
-    Raises
-    ------
-    EngiagentError
-        When it cannot be read or compiled, or data are missing.
-    """
+    """Compile a blueprint."""
     blueprint, problem = Blueprint.load(path), problem_beside(path)
     program, choice = _compiled(blueprint, problem_folder_of(path), options)
     name = name_of(path) if problem is None else problem.id
-    return Rehearsed(
-        name, blueprint.kind, (), (), program, choice, PLACE if out is None else str(out)
-    )
+    return Rehearsed(name, blueprint.kind, (), (), program, choice, str(out or PLACE))
 
 
 def _compiled(

@@ -1,13 +1,11 @@
 """A corpus problem against its expert material: what is absent, and where the two disagree."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import ExpressionError, Number, parse, walk
-from engiagent.run.inputs import EXPERT, REQUIREMENTS
 from engiagent.text import Problem
 from engiagent.verify.requirements import Requirements
 
@@ -18,13 +16,6 @@ _FACTORS: Final = (1.0, 100.0, 1e-2, 1e3, 1e-3, 1e6, 1e-6, 60.0, 1 / 60)
 """Between a number and the same one in per cent, another prefix, or minutes instead of hours."""
 _DIGITS: Final = re.compile(r"\d[\d\u00a0\u202f ,.']*")
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
-
-
-def absent_files(expert: Path) -> Iterator[str]:
-    """Yield a sentence for each file that has to be there, so that none gets lost unnoticed."""
-    for name in (REQUIREMENTS, ANSWER):
-        if not (expert / name).is_file():
-            yield f"there is no {EXPERT}/{name}"
 
 
 def stored_schedules(expert: Path) -> list[Path]:
@@ -66,50 +57,34 @@ def _stated(requirements: Requirements) -> Iterator[tuple[str, float, str | None
         if isinstance(item.value, int | float):
             yield item.name, float(item.value), str(item.unit) if item.unit else None
     for name, text in texts:
-        yield from ((name, n.value, n.unit) for n in _literals(text) if n.unit is not None)
-
-
-def _literals(text: str) -> Iterable[Number]:
-    try:
-        return [node for node in walk(parse(text)) if isinstance(node, Number)]
-    except ExpressionError:
-        return []  # the checker says what is wrong with it
+        try:
+            nodes = [node for node in walk(parse(text)) if isinstance(node, Number)]
+        except ExpressionError:
+            continue  # the checker says what is wrong with it
+        yield from ((name, node.value, node.unit) for node in nodes if node.unit is not None)
 
 
 def _is_known(number: float, known: frozenset[float]) -> bool:
-    return (
-        number == 0
-        or _is_power_of_ten(number)
-        or any(
-            abs(number * factor - other) <= 1e-9 * max(1e-9, other)
-            for factor in _FACTORS
-            for other in known
-        )
+    if number == 0 or f"{number:.9e}".startswith("1.000000000e"):  # a power of ten
+        return True
+    return any(
+        abs(number * factor - other) <= 1e-9 * max(1e-9, other)
+        for factor in _FACTORS
+        for other in known
     )
 
 
-def _is_power_of_ten(number: float) -> bool:
-    return f"{number:.9e}".startswith("1.000000000e")
-
-
-def quotes_astray(blueprint: Blueprint, text: str) -> Iterator[str]:
-    """Yield a sentence for every quote that does not stand at its place in the text."""
-    for quote, span in _quotes(blueprint.to_dict()):
-        start, stop = span
-        if text[start:stop] != quote:
-            yield f"the quote {quote!r} is not at {start}:{stop}, where {text[start:stop]!r} stands"
-
-
-def _quotes(value: Any) -> Iterator[tuple[str, tuple[int, int]]]:
+def quotes_astray(value: Any, text: str) -> Iterator[str]:
+    """Yield a sentence for every quote in a JSON document that is not at its place in the text."""
     if isinstance(value, dict):
         span, quote = value.get("span"), value.get("quote")
         if isinstance(quote, str) and isinstance(span, list) and len(span) == 2:
-            yield quote, (span[0], span[1])
-        for item in value.values():
-            yield from _quotes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _quotes(item)
+            start, stop = span
+            if (found := text[start:stop]) != quote:
+                yield f"the quote {quote!r} is not at {start}:{stop}, where {found!r} stands"
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from quotes_astray(item, text)
 
 
 def against_bound(verdict: str | None, bound: Any, answer: Any) -> Iterator[str]:

@@ -48,9 +48,9 @@ def explain(
     """Say why SOURCE has no plan, has no best plan, or has just this one.
 
     SOURCE is a blueprint (.json), a problem file or folder, or a run folder. Where no plan exists:
-    the smallest set of demands that clash and the least changes that let a plan exist, each solved
-    again. Where the objective has no end: what grows, and which limit is missing. Else: the limits
-    that bind, with what a step beyond each is worth.
+    the smallest set of requirements that clash and the least changes that let a plan exist, each
+    solved again. Where the objective has no end: what grows, and which limit is missing. Else: the
+    limits that bind, with what a step beyond each is worth.
     """
     given = {"backend": backend, "gap": gap, "time_limit": time_limit}
     options = SolveOptions(**_present(given))

@@ -96,11 +96,6 @@ def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
 
     A folder stands for all blueprints below it, hidden folders left out: every ``.json`` file
     that says of itself to be one.
-
-    Raises
-    ------
-    InputError
-        When a name or a pattern leads to nothing.
     """
     found: dict[Path, None] = {}
     for name in names:

@@ -74,13 +74,7 @@ def lint(
 
 
 def explanation_of(code: str) -> str:
-    """Return the part of the page of diagnostics on one code.
-
-    Raises
-    ------
-    InputError
-        When there is no such code.
-    """
+    """Return the part of the page of diagnostics on one code."""
     known = explanations()
     found = known.get(code.strip().upper())
     if found is None:

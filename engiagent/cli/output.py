@@ -2,64 +2,28 @@
 
 import json
 import math
+import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from engiagent.cli.checking import CheckResult
+    from engiagent.run.outcome import RunOutcome
 
 WORST = 10
+_WIDTH = 79
 LOUDNESS = "engiagent.loudness"
 """Where a command's context keeps how much is to be said, and whether an option said so."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class Judged(Protocol):
-    """What every command knows of a verdict, whatever it looked at."""
-
-    @property
-    def problem(self) -> str | None:
-        """The problem's id."""
-
-    @property
-    def verdict(self) -> str | None:
-        """The certificate's."""
-
-    @property
-    def reason(self) -> str | None:
-        """What led to it."""
-
-    @property
-    def objective(self) -> Mapping[str, Any] | None:
-        """Value, unit and sense."""
-
-    @property
-    def bound(self) -> float | None:
-        """Of the objective, in its unit."""
-
-    @property
-    def missing(self) -> Sequence[Any]:
-        """What the problem does not give."""
-
-    @property
-    def not_understood(self) -> Sequence[Any]:
-        """Sentences that nothing could judge."""
-
-    @property
-    def violations(self) -> Sequence[Any]:
-        """Broken requirements."""
-
-    @property
-    def certificate(self) -> Mapping[str, Any] | None:
-        """The whole certificate as JSON."""
-
-
 def summary(
-    found: Judged | None = None,
+    found: "RunOutcome | CheckResult | None" = None,
     *,
     run: str | None = None,
     error: str | None = None,
@@ -130,17 +94,33 @@ def say_error(text: str) -> None:
 
 
 def say(text: str, style: str | None = None, *, always: bool = False) -> None:
-    """Print a line for people to standard error, unless they want it quiet."""
+    """Print a line for people to standard error, unless they want it quiet.
+
+    ``style`` is a colour, ``bold`` or both; it shows on a terminal that has colours.
+    """
     if loudness() == "quiet" and not always:
         return
-    console().print(clean(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    words = (style or "").split()
+    colour = next((word for word in words if word != "bold"), None)
+    plain = False if os.environ.get("NO_COLOR") else None
+    click.secho(clean(text), err=True, color=plain, fg=colour, bold="bold" in words or None)
 
 
-def console() -> "Console":
-    """Return a console on standard error."""
-    from rich.console import Console
+@contextmanager
+def moving_line() -> Iterator[Callable[[str], None] | None]:
+    """Give a function that replaces a line on the terminal; None without one, or when quiet."""
+    if not sys.stderr.isatty() or loudness() == "quiet":
+        yield None
+        return
 
-    return Console(stderr=True)
+    def show(text: str) -> None:
+        click.echo(f"\r{clean(text)[:_WIDTH]:<{_WIDTH}}", err=True, nl=False)
+
+    try:
+        yield show
+    finally:
+        show("")
+        click.echo("\r", err=True, nl=False)
 
 
 def number(value: object, unit: object = None) -> str:

@@ -67,11 +67,5 @@ def show(name: str, as_json: bool) -> None:
 
 
 def find_problem(name: str) -> Problem:
-    """Return a problem by its place in the corpus, its id, or its path.
-
-    Raises
-    ------
-    EngiagentError
-        When there is none of that name; close names are suggested.
-    """
+    """Return a problem by its place in the corpus, its id, or its path."""
     return Problem.load(name if Path(name).exists() else locate(name))

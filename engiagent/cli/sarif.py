@@ -1,6 +1,6 @@
 """Findings as SARIF 2.1.0, which continuous integration shows beside the lines concerned."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,9 +31,12 @@ def to_sarif(files: Sequence[LintedFile]) -> Json:
     if unreadable:
         invocation["toolExecutionNotifications"] = unreadable
     artifacts = [{"location": _artifact(file.path)} for file in files]
-    return _log(
-        [_rule(rule) for rule in rules], invocation, artifacts, list(_results(files, places))
-    )
+    results = [
+        _result(finding, file, number, places)
+        for number, file in enumerate(files)
+        for finding in file.findings
+    ]
+    return _log([_rule(rule) for rule in rules], invocation, artifacts, results)
 
 
 def checks_to_sarif(results: Sequence[CheckResult]) -> Json:
@@ -46,14 +49,7 @@ def checks_to_sarif(results: Sequence[CheckResult]) -> Json:
             "ruleIndex": names.index(item.rule),
             "level": "error",
             "message": {"text": item.message},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": _artifact(item.path),
-                        "region": {"startLine": item.line},
-                    }
-                }
-            ],
+            "locations": [_location(item.path, {"startLine": item.line})],
         }
         for item in found
     ]
@@ -96,44 +92,35 @@ def _rule(rule: Explanation) -> Json:
     }
 
 
-def _results(files: Sequence[LintedFile], places: dict[str, int]) -> Iterable[Json]:
-    for number, file in enumerate(files):
-        for finding in file.findings:
-            yield _result(finding, file, number, places)
-
-
 def _result(finding: Finding, file: LintedFile, number: int, places: dict[str, int]) -> Json:
     item = finding.diagnostic
     text = f'"{item.name}": {item.message}' if item.name else item.message
     if item.suggestion:
         text += f"; {item.suggestion}"
-    location: Json = {
-        "physicalLocation": {
-            "artifactLocation": {**_artifact(file.path), "index": number},
-            "region": _region(finding.region),
-        },
-        "logicalLocations": [{"fullyQualifiedName": item.path}],
-    }
+    location = _location(file.path, _region(finding.region), index=number)
+    location["logicalLocations"] = [{"fullyQualifiedName": item.path}]
     result: Json = {"ruleId": item.code}
     if item.code in places:
         result["ruleIndex"] = places[item.code]
     result |= {"level": _LEVELS[item.severity], "message": {"text": text}, "locations": [location]}
     if finding.related is not None:
         path, region = finding.related
-        place = {"artifactLocation": _artifact(path), "region": _region(region)}
-        result["relatedLocations"] = [{"physicalLocation": place}]
+        result["relatedLocations"] = [_location(path, _region(region))]
     return result
 
 
 def _notification(file: LintedFile) -> Json:
-    place: Json = {"artifactLocation": _artifact(file.path)}
-    if file.error_region is not None:
-        place["region"] = _region(file.error_region)
+    region = None if file.error_region is None else _region(file.error_region)
     return {
         "level": "error",
         "message": {"text": file.error},
-        "locations": [{"physicalLocation": place}],
+        "locations": [_location(file.path, region)],
     }
+
+
+def _location(path: Path, region: Json | None, **of_artifact: Any) -> Json:
+    place: Json = {"artifactLocation": _artifact(path) | of_artifact}
+    return {"physicalLocation": place | ({} if region is None else {"region": region})}
 
 
 def _artifact(path: Path) -> Json:

@@ -3,11 +3,11 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import click
 
@@ -18,31 +18,21 @@ from engiagent.errors import InputError
 Kind = Literal["number", "count", "text", "flag"]
 Value = float | int | str | bool
 PREFIX: Final = "ENGIAGENT_"
-_YES: Final = ("1", "true", "yes", "on")
-_NO: Final = ("0", "false", "no", "off")
-_EXAMPLE: Final = {
-    "number": "a number",
-    "count": "a whole number",
-    "text": "a text in quotes",
-    "flag": "true or false",
+_KINDS: Final[Mapping[Kind, tuple[click.ParamType[Any], tuple[type, ...], str]]] = {
+    "number": (click.FLOAT, (int, float), "a number"),
+    "count": (click.INT, (int,), "a whole number"),
+    "text": (click.STRING, (str,), "a text in quotes"),
+    "flag": (click.BOOL, (bool,), "true or false"),
 }
+"""By kind: what reads it from text, its types in TOML, and how to write it."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting.
+    """One setting: where it stands in a file, what it is, and what it does, with its unit.
 
-    Attributes
-    ----------
-    section, name
-        Where it stands in a file; the name is also that of the option's value.
-    kind
-        What it is.
-    said
-        What it does, and its unit.
-    own
-        Whether only the user's own file and the environment may give it, since a folder from
-        elsewhere must not.
+    The name is also that of the option's value. Only the user's own file and the environment may
+    give one that is ``own``, since a folder from elsewhere must not.
     """
 
     section: str
@@ -52,67 +42,33 @@ class Setting:
     own: bool = False
 
     @property
+    def place(self) -> str:
+        """Its section and name."""
+        return f"{self.section}.{self.name}"
+
+    @property
     def variable(self) -> str:
         """The environment variable that gives it."""
         return PREFIX + self.name.upper()
 
-    @property
-    def option(self) -> str:
-        """The option that it stands for."""
-        return "--" + self.name.replace("_", "-")
-
     def of_toml(self, value: Any, file: str, line: int | None) -> Value:
-        """Return a value from a file.
-
-        Raises
-        ------
-        InputError
-            When it is of another kind.
-        """
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        fits = {
-            "number": whole or isinstance(value, float),
-            "count": whole,
-            "text": isinstance(value, str),
-            "flag": isinstance(value, bool),
-        }[self.kind]
-        if not fits:
-            raise InputError(
-                f"{self.section}.{self.name} is of the wrong kind",
-                file,
-                line,
-                found=repr(value),
-                expected=_EXAMPLE[self.kind],
-            )
-        result: Value = value
-        return result
+        """Return a value from a file; one of another kind is an error."""
+        _, types, example = _KINDS[self.kind]
+        if isinstance(value, types) and isinstance(value, bool) == (self.kind == "flag"):
+            return cast(Value, value)
+        raise InputError(
+            f"{self.place} is of the wrong kind", file, line, found=repr(value), expected=example
+        )
 
     def of_text(self, text: str) -> Value:
-        """Return a value from the environment.
-
-        Raises
-        ------
-        InputError
-            When the text says none of its kind.
-        """
+        """Return a value from the environment; one of another kind is an error."""
+        reader, _, example = _KINDS[self.kind]
         try:
-            if self.kind == "flag":
-                return _YES.index(text.lower()) >= 0 if text.lower() in _YES else _no(text)
-            if self.kind == "text":
-                return text
-            return int(text) if self.kind == "count" else float(text)
-        except ValueError:
+            return cast(Value, reader.convert(text, None, None))
+        except click.BadParameter:
             raise InputError(
-                f"{self.variable} is of the wrong kind",
-                found=repr(text),
-                expected=_EXAMPLE[self.kind],
+                f"{self.variable} is of the wrong kind", found=repr(text), expected=example
             ) from None
-
-
-def _no(text: str) -> bool:
-    if text.lower() not in _NO:
-        raise ValueError(text)
-    return False
 
 
 SETTINGS: Final = (
@@ -163,71 +119,51 @@ def user_file() -> Path:
 
 
 def read_file(file: Path, *, own: bool) -> dict[str, Value]:
-    """Return what a file sets, by name.
+    """Return what a file sets, by name; the user's own may set everything.
 
-    Parameters
-    ----------
-    own
-        Whether it is the user's own, which may set everything.
-
-    Raises
-    ------
-    InputError
-        When it is no TOML, or sets what there is not, what it may not, or to what cannot be.
+    It is an error when it is no TOML, or sets what there is not, what it may not, or to what
+    cannot be.
     """
     import tomllib  # most have no such file, and every command starts by looking for one
 
     shown = str(file)
     try:
-        raw = file.read_bytes()
-        text = raw[:_MOST].decode("utf-8")
+        text = file.read_bytes()[:_MOST].decode("utf-8")
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the settings: {error}", shown) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
-        said = str(error).split(" (at ")[0]
-        raise InputError(f"this is no TOML: {said}", shown, line, column) from None
-    return dict(_values(data, text, shown, own=own))
-
-
-def _values(
-    data: dict[str, Any], text: str, file: str, *, own: bool
-) -> Iterator[tuple[str, Value]]:
-    known = {(setting.section, setting.name): setting for setting in SETTINGS}
+        message = str(error).split(" (at ")[0]
+        raise InputError(f"this is no TOML: {message}", shown, line, column) from None
+    known, values = {setting.place: setting for setting in SETTINGS}, {}
     for section, content in data.items():
         if not isinstance(content, dict):
-            line = _line(text, None, section)
-            raise InputError(
+            problem, expected = (
                 f"{section!r} stands outside a section",
-                file,
-                line,
-                expected="[solver] or another section above it",
+                "[solver] or another above it",
             )
+            raise InputError(problem, shown, _line(text, None, section), expected=expected)
         for name, value in content.items():
-            line = _line(text, section, name)
-            setting = known.get((section, name))
+            place_of, line = f"{section}.{name}", _line(text, section, name)
+            setting = known.get(place_of)
             if setting is None:
-                raise InputError(
-                    f"there is no setting {section}.{name}",
-                    file,
-                    line,
-                    expected=_near(section, name),
-                )
+                problem = f"there is no setting {place_of}"
+                raise InputError(problem, shown, line, expected=_near(place_of, name))
             if setting.own and not own:
                 elsewhere = f"it in {user_file()}, or {setting.variable}"
-                raise InputError(
-                    f"{section}.{name} may not be set by a project", file, line, expected=elsewhere
-                )
-            yield name, setting.of_toml(value, file, line)
+                problem = f"{place_of} may not be set by a project"
+                raise InputError(problem, shown, line, expected=elsewhere)
+            values[name] = setting.of_toml(value, shown, line)
+    return values
 
 
-def _near(section: str, name: str) -> str:
-    """Return the settings that somebody may have meant."""
-    full = [f"{setting.section}.{setting.name}" for setting in SETTINGS]
-    same = [place for place in full if place.endswith(f".{name}")]
-    close = same or get_close_matches(f"{section}.{name}", full, n=3, cutoff=0.5)
+def _near(place: str, name: str) -> str:
+    """Return the settings that may have been meant."""
+    full = [setting.place for setting in SETTINGS]
+    same = [known for known in full if known.endswith(f".{name}")]
+    close = same or get_close_matches(place, full, n=3, cutoff=0.5)
     return " or ".join(close or sorted({f"[{setting.section}]" for setting in SETTINGS}))
 
 
@@ -252,38 +188,21 @@ OTHERS: Final = (SELECTED, PREFIX + "DEBUG", PREFIX + "MEMORY")
 
 @dataclass(frozen=True)
 class Effective:
-    """A setting as it holds.
-
-    Attributes
-    ----------
-    value
-        None where nobody set it, and the command's own default holds.
-    source
-        ``default``, the path of a file, or the name of a variable.
-    """
+    """A setting as it holds: ``default``, a file or a variable gives it; None for no value."""
 
     setting: Setting
     value: Value | None
     source: str
 
 
-def effective(
-    folder: Path | None = None, environment: Mapping[str, str] | None = None
-) -> tuple[Effective, ...]:
-    """Return all settings as they hold in a folder, by default the current one.
+def effective() -> tuple[Effective, ...]:
+    """Return all settings as they hold in the current folder.
 
     The environment goes before the project's file, and that before the user's own.
-
-    Raises
-    ------
-    InputError
-        When a file or a variable cannot be understood.
     """
-    given = os.environ if environment is None else environment
-    layers: list[tuple[str, dict[str, Value]]] = []
-    for file, own in _files(folder or Path.cwd(), given.get(SELECTED)):
-        layers.append((str(file), read_file(file, own=own)))
-    return tuple(_holding(setting, layers, given) for setting in SETTINGS)
+    files = _files(Path.cwd(), os.environ.get(SELECTED))
+    layers = [(str(file), read_file(file, own=own)) for file, own in files]
+    return tuple(_holding(setting, layers) for setting in SETTINGS)
 
 
 def _files(folder: Path, selected: str | None) -> list[tuple[Path, bool]]:
@@ -301,10 +220,8 @@ def _files(folder: Path, selected: str | None) -> list[tuple[Path, bool]]:
     return [*found, (user, True)] if user.is_file() else found
 
 
-def _holding(
-    setting: Setting, layers: list[tuple[str, dict[str, Value]]], given: Mapping[str, str]
-) -> Effective:
-    text = given.get(setting.variable)
+def _holding(setting: Setting, layers: Sequence[tuple[str, dict[str, Value]]]) -> Effective:
+    text = os.environ.get(setting.variable)
     if text:
         return Effective(setting, setting.of_text(text), setting.variable)
     for source, values in layers:
@@ -313,11 +230,10 @@ def _holding(
     return Effective(setting, None, "default")
 
 
-def strangers(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def strangers() -> tuple[str, ...]:
     """Return variables that begin as ours do and mean nothing: slips, most likely."""
-    given = os.environ if environment is None else environment
     known = {*OTHERS, *(setting.variable for setting in SETTINGS)}
-    return tuple(sorted(n for n in given if n.startswith(PREFIX) and n not in known))
+    return tuple(sorted(n for n in os.environ if n.startswith(PREFIX) and n not in known))
 
 
 @click.group()
@@ -348,20 +264,16 @@ def show(everything: bool, as_json: bool) -> None:
             }
         )
         return
-    width = max((len(_place(entry)) for entry in found), default=0)
+    width = max((len(entry.setting.place) for entry in found), default=0)
     for entry in found:
         value = "-" if entry.value is None else str(entry.value)
-        click.echo(clean(f"{_place(entry):<{width}}  {value:<12}  {entry.source}"))
+        click.echo(clean(f"{entry.setting.place:<{width}}  {value:<12}  {entry.source}"))
     say(
         f"project: {project or 'no engiagent.toml here or above'}; yours: {user}"
         f"{'' if user.is_file() else ' (not there)'}"
     )
     for name in strangers():
         say(f"{name} stands for no setting", "bold yellow")
-
-
-def _place(entry: Effective) -> str:
-    return f"{entry.setting.section}.{entry.setting.name}"
 
 
 def _row(entry: Effective) -> dict[str, Any]:
@@ -372,7 +284,7 @@ def _row(entry: Effective) -> dict[str, Any]:
         "value": entry.value,
         "source": entry.source,
         "variable": setting.variable,
-        "option": setting.option,
+        "option": "--" + setting.name.replace("_", "-"),
     }
 
 

@@ -11,8 +11,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import PROBLEM, limits, parse_settings, solve_options
-from engiagent.cli.output import number, print_json, say
-from engiagent.cli.verdicts import moving_line
+from engiagent.cli.output import moving_line, number, print_json, say
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
@@ -21,9 +20,8 @@ from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
 from engiagent.study.checkpoint import OnPoint
-from engiagent.study.fronts import parse_goal
 from engiagent.study.outcome import Asked
-from engiagent.study.pareto import METHODS, Method
+from engiagent.study.pareto import METHODS, Method, parse_goal
 from engiagent.study.variation import Design, Variation, parse_factor
 from engiagent.text import Problem
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engiagent.cli.output import Judged, clean, console, loudness, number, say, say_items
+from engiagent.cli.output import loudness, moving_line, number, say, say_items
 from engiagent.run import certify
 from engiagent.run.certify import not_shown
 from engiagent.run.folder import StageEvent
@@ -14,8 +14,12 @@ from engiagent.solvers.result import Progress
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
 from engiagent.verify.verdicts import VERDICTS
 
+if TYPE_CHECKING:
+    from engiagent.cli.checking import CheckResult
+    from engiagent.run.outcome import RunOutcome
 
-def say_verdict(judged: Judged, title: str | None = None) -> None:
+
+def say_verdict(judged: "RunOutcome | CheckResult", title: str | None = None) -> None:
     """Print a verdict and what belongs to it, under the problem's id where there is no title."""
     found, verdict = judged.certificate or {}, judged.verdict
     known = VERDICTS.get(verdict or "")
@@ -70,8 +74,8 @@ def tightest(certificate: Mapping[str, Any]) -> list[str]:
 EVERY = 5.0
 """How often --verbose tells how far a solver has come. [s]"""
 
-OnStage = Callable[["StageEvent"], None]
-OnSolve = Callable[["Progress"], None]
+OnStage = Callable[[StageEvent], None]
+OnSolve = Callable[[Progress], None]
 
 
 @contextmanager
@@ -93,17 +97,6 @@ def observers() -> Iterator[tuple[OnStage | None, OnSolve | None]]:
             show(progress_text(progress))
 
         yield on_event, on_progress
-
-
-@contextmanager
-def moving_line() -> Iterator[Callable[[str], None] | None]:
-    """Give a function that replaces a line on the terminal; None without one, or when quiet."""
-    screen = console()
-    if not screen.is_terminal or loudness() == "quiet":
-        yield None
-        return
-    with screen.status("starting") as status:
-        yield lambda text: status.update(clean(text))
 
 
 def _stage_line(event: StageEvent) -> None:

@@ -19,8 +19,8 @@ from engiagent.report.view import open_view
 def view(folder: Path, port: int | None, opens: bool, as_json: bool) -> int:
     """Show the runs in DIR, by default runs/, in a browser: a list, each run, some side by side.
 
-    A run under way is followed as it goes. Only this computer is answered, and nothing can be
-    changed. From elsewhere, forward the port: ssh -L 8765:localhost:8765 HOST.
+    The page of a run under way loads itself again. Only this computer is answered, and nothing can
+    be changed. From elsewhere, forward the port: ssh -L 8765:localhost:8765 HOST.
     """
     server = open_view(folder, port)
     say(f"runs in {folder}: {server.address} (Ctrl-C ends it)")

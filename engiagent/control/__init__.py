@@ -3,9 +3,8 @@
 from engiagent.control.closedloop import ClosedLoop
 from engiagent.control.elastic import Relaxation
 from engiagent.control.horizon import ControlError
-from engiagent.control.outcome import Control
 from engiagent.control.plants import battery_plant, thermal_plant
-from engiagent.control.runner import RecedingHorizon
+from engiagent.control.runner import Control, RecedingHorizon
 
 __all__ = [
     "ClosedLoop",

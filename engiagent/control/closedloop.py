@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.control.horizon import Floats
-from engiagent.control.outcome import Control
-from engiagent.control.runner import RecedingHorizon
+from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
 

@@ -1,11 +1,11 @@
-"""The receding-horizon runner."""
+"""The receding-horizon runner: what a step gives, what a plant takes, and step after step."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from engiagent.control.horizon import (
     ControlError,
     Floats,
     Ints,
+    StageCost,
     asks_for_clock,
     at_stage,
     find_horizon,
@@ -24,9 +25,7 @@ from engiagent.control.horizon import (
     pick,
     start_after,
 )
-from engiagent.control.outcome import Control, Outcome, Plant
 from engiagent.control.series import End, read_series
-from engiagent.control.stagecost import StageCost
 from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric import compile_parametric
@@ -36,6 +35,58 @@ from engiagent.solvers.session import Session
 
 if TYPE_CHECKING:
     from engiagent.control.closedloop import ClosedLoop
+
+
+Values = Mapping[str, Floats]
+Plant = Callable[[Values, Values, Values], Mapping[str, npt.ArrayLike]]
+"""``(state, controls, disturbances) -> state`` after the applied periods; all by name, each in its
+own unit: states by parameter, controls by variable, disturbances by parameter."""
+
+Outcome = Literal["optimal", "feasible", "relaxed", "previous plan"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Control:
+    """What to do now.
+
+    Attributes
+    ----------
+    step
+        Number of the step, from 0.
+    outcome, reason
+        ``optimal``: the best plan, which keeps all limits; ``feasible``: one that keeps them, but a
+        limit of the solver came before the proof that it is the best; ``relaxed``: it goes beyond
+        some that may give way, as little as is possible; ``previous plan``: none was found in time,
+        so that the last one goes on.
+    values
+        Controls by variable: its value in the first period, of the shape of its other sets, or of
+        (periods, others …) when several periods are applied at once.
+    units, quantities
+        By variable.
+    predicted
+        States at the end of the applied periods as the plan sees them, by parameter.
+    relaxations
+        Limits that the whole plan does not keep, with the exact amounts.
+    objective, stage_cost
+        Of the plan; and of it the share of the applied periods.
+    result
+        The solver's own account.
+    seconds
+        Time of the step: update, solve and read-out. No decision rests on it.
+    """
+
+    step: int
+    outcome: Outcome
+    reason: str
+    values: Values
+    units: Mapping[str, str]
+    quantities: Mapping[str, str | None]
+    predicted: Values
+    relaxations: tuple[Relaxation, ...]
+    objective: float | None
+    stage_cost: float
+    result: SolverResult
+    seconds: float
 
 
 class RecedingHorizon:

@@ -1,6 +1,6 @@
 """The way in: from a blueprint, a problem or a run folder to an explanation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +11,10 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.explain.conflicts import Statements
 from engiagent.explain.explanation import Explanation
-from engiagent.explain.infeasible import explain_infeasible
 from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.plans import explain_plan
-from engiagent.explain.trouble import explain_trouble
-from engiagent.explain.unbounded import explain_unbounded
+from engiagent.explain.text import clash_sentence
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Block, Program
@@ -32,20 +30,23 @@ from engiagent.text import Problem
 
 
 def stored_result(program: Program, solution: AnySolution) -> SolverResult | None:
-    """Return the plan and the multipliers of a solution file; None where it holds no plan.
+    """Return the plan and the duals of a solution file; None where it holds no plan.
 
     What lowering put into the program is not stored; such columns and rows are NaN.
     """
-    named = [(block.name, block) for block in program.columns if not block.generated]
-    if any(name not in solution for name, _ in named):
+    columns = [(block.name, block) for block in program.columns if not block.generated]
+    named = zip(row_names(program), program.rows, strict=True)
+    rows = [(name, block) for name, block in named if not block.generated]
+    if any(name not in solution for name, _ in columns):
         return None
-    rows = list(zip(row_names(program), program.rows, strict=True))
-    plain = [(name, block) for name, block in rows if not block.generated]
-    account: Mapping[str, Any] = solution.attrs
-    x = _gathered(solution, "", named, program.column_count)
+    x = _gathered(solution, "", columns, program.column_count)
     if x is None:
         return None
-    priced = any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.variables)
+    row_dual = column_dual = None
+    if any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.variables):
+        row_dual = _gathered(solution, "dual__", rows, program.row_count)
+        column_dual = _gathered(solution, "reduced_cost__", columns, program.column_count)
+    account: Mapping[str, Any] = solution.attrs
     return SolverResult(
         status=account.get("status", "feasible"),
         reason=str(account.get("reason", "")),
@@ -53,16 +54,14 @@ def stored_result(program: Program, solution: AnySolution) -> SolverResult | Non
         solver=str(account.get("solver", "")),
         solver_version=str(account.get("solver_version", "")),
         x=x,
-        row_dual=_gathered(solution, "dual__", plain, program.row_count) if priced else None,
-        column_dual=_gathered(solution, "reduced_cost__", named, program.column_count)
-        if priced
-        else None,
+        row_dual=row_dual,
+        column_dual=column_dual,
         objective=float(account["objective"]) if "objective" in account else None,
     )
 
 
 def _gathered(
-    solution: AnySolution, prefix: str, blocks: list[tuple[str, Any]], size: int
+    solution: AnySolution, prefix: str, blocks: Sequence[tuple[str, Block]], size: int
 ) -> Floats | None:
     """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
     result = np.full(size, np.nan)
@@ -72,28 +71,22 @@ def _gathered(
         values = np.asarray(solution.variables[f"{prefix}{name}"].values, dtype=np.float64)
         if values.shape != tuple(block.shape):
             return None
-        result[block.start : block.stop] = _of_block(values, block)
+        flat = values.reshape(-1)
+        result[block.start : block.stop] = (
+            flat if block.positions is None else flat[block.positions]
+        )
     return result
-
-
-def _of_block(values: Floats, block: Block) -> Floats:
-    flat = values.reshape(-1)
-    return flat if block.positions is None else flat[block.positions]
 
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""
+RUN_SECONDS: Final = 10.0
+"""The same in a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What is explained: an expanded blueprint, where its data lie, and its words.
-
-    Attributes
-    ----------
-    folder
-        Of the data files; None where the blueprint holds all its data.
-    """
+    """What is explained: an expanded blueprint, where its data lie if it has any, and its words."""
 
     blueprint: Blueprint
     folder: Path | None
@@ -161,16 +154,8 @@ def explain_result(
 ) -> Explanation:
     """Explain how a solve ended.
 
-    Parameters
-    ----------
-    given
-        What was solved.
-    program, result
-        The program and the solver's account of it.
-    seconds
-        For what is solved again; with 0 nothing is, and an infeasible problem is not explained.
-    choice
-        Which solver was chosen and why, for the account of a solve that came to no end.
+    ``seconds`` are for what is solved again: with 0 nothing is, and an infeasible problem is not
+    explained. ``choice`` says which solver was chosen and why, for a solve that came to no end.
     """
     if result.status == "infeasible":
         return _infeasible(given, seconds)
@@ -199,20 +184,17 @@ def _explain_problem(
     problem = Problem.load(path)
     found = read(problem, overrides)
     if found.blueprint is None or not found.complete:
-        notes = [
-            *(f"missing: {name}" for name in found.lacking),
-            *(f"not understood: {text}" for text in found.unclear),
-        ]
+        missing = (f"missing: {name}" for name in found.lacking)
+        unclear = (f"not understood: {text}" for text in found.unclear)
         return Explanation(
             problem=problem.id,
             kind="undecided",
             summary="nothing was solved, because the problem is not understood in full; "
             "`engiagent audit` says more",
-            notes=tuple(notes),
+            notes=(*missing, *unclear),
         )
-    given = Given(
-        blueprint=found.blueprint, folder=problem.folder, problem=problem, name=problem.id
-    )
+    place = problem.folder
+    given = Given(blueprint=found.blueprint, folder=place, problem=problem, name=problem.id)
     return _solved(given, options, seconds)
 
 
@@ -228,7 +210,7 @@ def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanati
         given = replace(given, folder=path)
     if not (path / SOLUTION).is_file():
         return _solved(given, options, seconds)
-    given = _expanded(given)
+    given = replace(given, blueprint=expand(given.blueprint))
     found = explain_stored(given, load_arrays(path / SOLUTION), seconds=seconds)
     return _solved(given, options, seconds) if found is None else found
 
@@ -236,15 +218,7 @@ def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanati
 def explain_stored(
     given: Given, solution: AnySolution, *, seconds: float = 0.0
 ) -> Explanation | None:
-    """Explain a plan as it was stored; None where it is none, or not known to be the best.
-
-    Parameters
-    ----------
-    given
-        What was solved, with its components written out.
-    seconds
-        For prices that are looked at by solving again.
-    """
+    """Explain a plan of an expanded blueprint as it was stored; None where it is not the best."""
     program = compile_blueprint(given.blueprint, given.folder)
     result = stored_result(program, solution)
     if result is None or result.status != "optimal":
@@ -252,16 +226,12 @@ def explain_stored(
     return _plan(given, program, result, seconds)
 
 
-def _expanded(given: Given) -> Given:
-    return replace(given, blueprint=expand(given.blueprint))
-
-
 def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
     if given.blueprint.kind == "definitions":
         raise InputError(
             "definitions are computed, not solved: there is nothing to explain", given.name
         )
-    given = _expanded(given)
+    given = replace(given, blueprint=expand(given.blueprint))
     program: Program = compile_blueprint(given.blueprint, given.folder)
     result = solve(program, options)
     choice = choice_of(program, options) if result.status not in ("optimal", "infeasible") else None
@@ -269,57 +239,35 @@ def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
 
 
 def _infeasible(given: Given, seconds: float) -> Explanation:
-    found = explain_infeasible(given.blueprint, given.folder, given.text, seconds=seconds)
-    count = len(found.clashes[0].members) if found.clashes else 0
-    summary = "no plan meets all demands"
-    if count == 1:
-        summary += ": one of them cannot hold by itself"
-    elif count:
-        summary += f": these {count} cannot hold together, and each is needed for that"
-    return Explanation(
-        problem=given.name,
-        kind="infeasible",
-        summary=summary,
-        clashes=found.clashes,
-        proposals=found.proposals,
-        notes=found.notes,
+    from engiagent.explain.infeasible import explain_infeasible  # most runs have a plan
+
+    return explain_infeasible(
+        given.blueprint, given.folder, given.text, name=given.name, seconds=seconds
     )
 
 
 def _unbounded(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
+    from engiagent.explain.unbounded import explain_unbounded
+
     goal = program.objective_name
     summary = f"the objective ({goal}) improves without end: a limit is missing"
     if result.ray is None:
         notes = (f"the solver gave no direction: {result.reason}",)
         return Explanation(problem=given.name, kind="unbounded", summary=summary, notes=notes)
-    found = explain_unbounded(
-        program, result.ray, seconds=max(seconds / 6, 0.1), try_bounds=seconds > 0
-    )
+    found = explain_unbounded(program, result.ray, seconds=seconds / 6)
     return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
 
 
 def _plan(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
     said = Statements(given.blueprint, given.folder or Path(), given.text)
-    held = explain_plan(Limits(program, said), result, seconds=seconds)
-    worth = [item for item in held.tight if item.kind == "limit" and abs(item.worth) > 0]
-    summary = "nothing that binds is worth anything more"
-    if worth:
-        summary = f"what holds the plan back most: {worth[0].text}"
-    elif not held.tight:
-        summary = "no limit binds"
-    return Explanation(
-        problem=given.name,
-        kind="plan",
-        summary=summary,
-        tight=held.tight,
-        reduced_costs=held.reduced_costs,
-        notes=held.notes,
-    )
+    return explain_plan(Limits(program, said), result, name=given.name, seconds=seconds)
 
 
 def _stopped(
     given: Given, program: Program, result: SolverResult, seconds: float, choice: str | None
 ) -> Explanation:
+    from engiagent.explain.trouble import explain_trouble
+
     said = Statements(given.blueprint, given.folder or Path(), given.text)
     trouble = explain_trouble(program, result, said, choice)
     known = None
@@ -336,3 +284,26 @@ def _stopped(
         tight=known.tight if known is not None else (),
         notes=known.notes if known is not None else (),
     )
+
+
+def explained(
+    blueprint: Blueprint,
+    program: Program,
+    result: SolverResult,
+    folder: Path,
+    problem: Problem | None,
+    *,
+    name: str,
+    choice: str | None = None,
+) -> Explanation:
+    """Return why a solve of a run ended as it did; of a plan only what its duals say."""
+    given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
+    seconds = 0.0 if result.status == "optimal" else RUN_SECONDS
+    return explain_result(given, program, result, seconds=seconds, choice=choice)
+
+
+def reasons(found: Explanation) -> tuple[str, ...]:
+    """Return the demands that cannot hold, or what grows without end, a sentence each."""
+    if found.unbounded is not None:
+        return tuple(growth.text for growth in found.unbounded.growths)
+    return tuple(clash_sentence(clash) for clash in found.clashes)

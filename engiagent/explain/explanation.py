@@ -285,13 +285,7 @@ class Explanation(Shows):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return an explanation that was stored.
-
-        Raises
-        ------
-        InputError
-            When it is none of this form.
-        """
+        """Return an explanation that was stored."""
         try:
             found: Self = read_as(cls, data)
         except (TypeError, ValueError, AttributeError) as error:

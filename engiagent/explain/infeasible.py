@@ -1,8 +1,7 @@
-"""Why a problem has no plan: the demands that clash, and the least that would have to give way."""
+"""Why a problem has no plan: the requirements that clash, and the least relaxation that helps."""
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -29,26 +28,13 @@ SHARE_OF_SEARCH: Final = 0.4
 """The share of the time in which the demands that clash are looked for."""
 
 
-@dataclass(frozen=True)
-class Infeasibility:
-    """What was found out about a problem without a plan."""
-
-    clashes: tuple[Clash, ...]
-    proposals: tuple[Proposal, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def explain_infeasible(
-    blueprint: Blueprint, folder: Path | None, text: Text, *, seconds: float
-) -> Infeasibility:
+    blueprint: Blueprint, folder: Path | None, text: Text, *, name: str, seconds: float
+) -> told.Explanation:
     """Return the demands of a blueprint that clash, and what would let a plan exist.
 
-    Parameters
-    ----------
-    blueprint
-        Expanded or not; its wishes (``hard: false``) and its objective do not count.
-    seconds
-        For everything together.
+    ``blueprint``: expanded or not; its wishes (``hard: false``) and its objective do not count;
+    ``seconds``: for everything together.
     """
     started = time.monotonic()
     demands = without_gaps(expand(blueprint))
@@ -56,13 +42,25 @@ def explain_infeasible(
     said = Statements(demands, folder or Path(), text)
     conflict = irreducible_set(program, seconds=SHARE_OF_SEARCH * seconds)
     if conflict is None:
-        return Infeasibility((), notes=(_why_none(program),))
+        notes: tuple[str, ...] = (_why_none(program),)
+        summary = "no plan meets all requirements"
+        return told.Explanation(problem=name, kind="infeasible", summary=summary, notes=notes)
     limits = Limits(program, said)
     conflicts = [conflict, *_further(conflict, limits, started + SHARE_OF_SEARCH * seconds)]
     share = SHARE_OF_SEARCH / 2 * seconds / len(conflicts)
     clashes = tuple(_clash(found, limits, seconds=share) for found in conflicts)
     proposals, notes = _proposals(conflict, Repairs(limits, started + seconds))
-    return Infeasibility(clashes, proposals, notes)
+    count = len(clashes[0].members)
+    why = f"these {count} cannot hold together, and each is needed for that"
+    why = "one of them cannot hold by itself" if count == 1 else why
+    return told.Explanation(
+        problem=name,
+        kind="infeasible",
+        summary=f"no plan meets all requirements: {why}",
+        clashes=clashes,
+        proposals=proposals,
+        notes=notes,
+    )
 
 
 def _further(conflict: Conflict, limits: Limits, deadline: float) -> Iterator[Conflict]:
@@ -71,7 +69,7 @@ def _further(conflict: Conflict, limits: Limits, deadline: float) -> Iterator[Co
     program = limits.program
     for _ in range(MOST_CLASHES - 1):
         assert found is not None
-        soft = [m.family for m in found.members if limits.of(m.family).softness.soft]
+        soft = [m.family for m in found.members if limits.of(m.family).soft]
         left = deadline - time.monotonic()
         if not soft or left <= 0:
             return
@@ -85,10 +83,10 @@ def _further(conflict: Conflict, limits: Limits, deadline: float) -> Iterator[Co
 def _why_none(program: Program) -> str:
     if not program.is_linear:
         return (
-            "no set of linear demands clashes, so the products, functions or conditions in the "
-            "model are part of why there is no plan; which, was not found out"
+            "no set of linear requirements clashes, so the products, functions or conditions in "
+            "the model are part of why there is no plan; which, was not found out"
         )
-    return "no smallest set of demands that clash was found in the time given"
+    return "no smallest set of requirements that clash was found in the time given"
 
 
 def _clash(conflict: Conflict, limits: Limits, *, seconds: float) -> Clash:
@@ -106,8 +104,8 @@ def _clash(conflict: Conflict, limits: Limits, *, seconds: float) -> Clash:
                 side=member.family.side,
                 part=part,
                 numbers=_numbers(limits.said, part.expression, member),
-                soft=limit.softness.soft,
-                reason=limit.softness.reason,
+                soft=limit.soft,
+                reason=limit.reason,
             )
         )
     proof = {**limits.said.proof(small), "elements_least": found.least}
@@ -144,7 +142,7 @@ def _proposals(
     one can do so alone.
     """
     chosen = [repairs.limits.of(member.family) for member in conflict.members]
-    soft = [limit for limit in chosen if limit.softness.soft]
+    soft = [limit for limit in chosen if limit.soft]
     found: list[Proposal] = []
     notes: list[str] = []
     for limit in soft:
@@ -154,11 +152,11 @@ def _proposals(
             notes.append(f"what {limit.subject} would have to give was not found out: {error}")
     if not soft:
         notes.append(
-            "none of these demands could give way: they are laws, balances or given data, so a "
-            "number in them must be wrong"
+            "none of these requirements can be relaxed: they are laws, balances or given data, so "
+            "a number in them must be wrong"
         )
     if not found:
-        every = [limit for limit in repairs.limits.all() if limit.softness.soft]
+        every = [limit for limit in repairs.limits.all() if limit.soft]
         total = repairs.total(every) if every else None
         if total is not None:
             found.append(total)

@@ -14,20 +14,6 @@ from engiagent.units.unit import CURRENCIES, UnitError, parse_unit
 
 MOST: Final = 3
 """How many runs of elements are listed."""
-_MONTHS: Final = (
-    "Jan",
-    "Feb",
-    "Mar",
-    "Apr",
-    "May",
-    "Jun",
-    "Jul",
-    "Aug",
-    "Sep",
-    "Oct",
-    "Nov",
-    "Dec",
-)
 _TIMES: Final = ("time", "instants")
 
 
@@ -47,11 +33,8 @@ def shown(value: object, unit: str | None) -> str:
 def where_of(sets: Sequence[str], shape: Sequence[int], positions: Any, program: Program) -> str:
     """Return at which elements of a grid something is; empty for all of them and for a scalar.
 
-    Parameters
-    ----------
-    positions
-        Places on the flattened grid. Runs of periods are told as half-open ranges of the clock,
-        runs of instants with both ends.
+    ``positions``: places on the flattened grid; runs of periods are told as half-open ranges of the
+    clock, runs of instants with both ends.
     """
     wanted = np.unique(np.asarray(positions, dtype=np.int64))
     if not shape or len(wanted) in (0, math.prod(shape)):
@@ -136,8 +119,7 @@ def _clock_run(coordinate: Coordinate, first: int, last: int) -> str:
 
 
 def _day(day: date, with_year: bool) -> str:
-    text = f"{day.day} {_MONTHS[day.month - 1]}"
-    return f"{text} {day.year}" if with_year else text
+    return f"{day.day} {day:%b %Y}" if with_year else f"{day.day} {day:%b}"
 
 
 def _moment(coordinate: Coordinate, position: int) -> datetime:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef, VariableDef
+from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.grammar import Compare, GrammarError, parse
 from engiagent.explain.conflicts import LAWS, Statements
 from engiagent.explain.labels import difference_unit, is_point, where_of
@@ -22,14 +22,6 @@ from engiagent.solvers.iis import Family, families_of, positions_of
 
 Side = Literal["lower", "upper", "both"]
 DECIDED: Final = frozenset({"Resource Capacity", "Strategic Requirements"})
-
-
-@dataclass(frozen=True)
-class Softness:
-    """Whether a family could give way, and why."""
-
-    soft: bool
-    reason: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +48,8 @@ class Limit:
         The switch with which each limit comes and goes, (k,); -1 without one.
     active
         The value of the switch, 0 or 1, at which the limit is there.
+    soft, reason
+        Whether the family could give way, and why.
     where
         At which elements, if the rows have none of their own and their quantity has.
     """
@@ -71,7 +65,8 @@ class Limit:
     plain: bool
     gates: Ints
     active: int
-    softness: Softness
+    soft: bool
+    reason: str
     block: Block
     where: str = ""
 
@@ -132,10 +127,10 @@ class Limits:
         program = self.program
         block = program.column_block(family.name)
         values = (program.column_lower if family.side == "lower" else program.column_upper)[places]
-        definition = self.said.say.variables.get(family.name)
         if family.side == "both" and not np.any(values) and not is_point(block.unit):
             # What is held at nothing is a capacity of nothing: less than that cannot be had.
             family = Family("bound", family.name, "upper")
+        soft, reason = self._bound_softness(family, values, block)
         return Limit(
             family=family,
             places=places,
@@ -148,21 +143,23 @@ class Limits:
             plain=True,
             gates=np.full(len(places), -1),
             active=1,
-            softness=self._bound_softness(family, values, block, definition),
+            soft=soft,
+            reason=reason,
             block=block,
         )
 
     def _bound_softness(
-        self, family: Family, values: Floats, block: ColumnBlock, definition: VariableDef | None
-    ) -> Softness:
-        if definition is None or block.kind in ("binary", "semicontinuous"):
-            return Softness(False, "a switch is on or off")
+        self, family: Family, values: Floats, block: ColumnBlock
+    ) -> tuple[bool, str]:
+        known = family.name in self.said.say.variables
+        if not known or block.kind in ("binary", "semicontinuous"):
+            return False, "a switch is on or off"
         if family.side == "lower" and not np.any(values) and not is_point(block.unit):
-            return Softness(False, "the quantity cannot be negative")
+            return False, "the quantity cannot be negative"
         if family.side == "both":
-            return Softness(True, "a value that is given")
+            return True, "a value that is given"
         said = "a requirement" if family.side == "lower" else "a capacity"
-        return Softness(True, f"a bound, {said}")
+        return True, f"a bound, {said}"
 
     # -- constraints --------------------------------------------------------------------------
 
@@ -171,7 +168,7 @@ class Limits:
         block = next(b for b in program.rows if b.constraint_id == family.name)
         shape = _shape_of(program, places)
         definition = self.said.constraint(family.name)
-        softness = self._row_softness(family, definition, shape)
+        soft, reason = _row_softness(family, definition, shape)
         scale = shape.scale
         raw = (program.row_lower if family.side == "lower" else program.row_upper)[places]
         gates, active = np.full(len(places), -1), 1
@@ -207,36 +204,11 @@ class Limits:
             plain=shape.column is not None or (shape.one_sign and bool(np.any(raw))),
             gates=gates,
             active=active,
-            softness=softness,
+            soft=soft,
+            reason=reason,
             block=block,
             where=where,
         )
-
-    def _row_softness(
-        self, family: Family, definition: ConstraintDef | None, shape: "_Shape"
-    ) -> Softness:
-        if definition is None:
-            return Softness(False, "it belongs to no constraint of the blueprint")
-        if not _compares(definition.expression):
-            return Softness(False, "it says how switches hang together")
-        if definition.category in LAWS:
-            sets = family.side == "both" and shape.column is not None and shape.rows == 1
-            if sets and definition.category == "Physical Laws":
-                return Softness(True, "it sets one value, that a state starts from or ends at")
-            return Softness(False, _FIRM[definition.category or ""])
-        logic = shape.whole or (shape.switches > 1 and not shape.constant)
-        if logic and definition.category not in DECIDED:
-            return Softness(False, "it says how switches hang together")
-        if family.side == "both" and shape.column is None and not shape.single_variable:
-            return Softness(False, "an equation between several quantities, taken as a balance")
-        if family.side == "both" and shape.column is None and shape.rows > 1:
-            return Softness(False, "an equation from one element to the next, taken as a law")
-        kind = {
-            "Resource Capacity": "a capacity",
-            "Strategic Requirements": "a requirement",
-            "Operational Logic": "an operating rule",
-        }.get(definition.category or "", "a limit")
-        return Softness(True, "a value that is given" if family.side == "both" else kind)
 
 
 _FIRM: Final = {
@@ -317,3 +289,30 @@ def _shape_of(program: Program, places: Ints) -> _Shape:
         gates=gates,
         gate_values=gate_values,
     )
+
+
+def _row_softness(
+    family: Family, definition: ConstraintDef | None, shape: _Shape
+) -> tuple[bool, str]:
+    if definition is None:
+        return False, "it belongs to no constraint of the blueprint"
+    if not _compares(definition.expression):
+        return False, "it says how switches hang together"
+    if definition.category in LAWS:
+        sets = family.side == "both" and shape.column is not None and shape.rows == 1
+        if sets and definition.category == "Physical Laws":
+            return True, "it sets one value, that a state starts from or ends at"
+        return False, _FIRM[definition.category or ""]
+    logic = shape.whole or (shape.switches > 1 and not shape.constant)
+    if logic and definition.category not in DECIDED:
+        return False, "it says how switches hang together"
+    if family.side == "both" and shape.column is None and not shape.single_variable:
+        return False, "an equation between several quantities, taken as a balance"
+    if family.side == "both" and shape.column is None and shape.rows > 1:
+        return False, "an equation from one element to the next, taken as a law"
+    kind = {
+        "Resource Capacity": "a capacity",
+        "Strategic Requirements": "a requirement",
+        "Operational Logic": "an operating rule",
+    }.get(definition.category or "", "a limit")
+    return True, "a value that is given" if family.side == "both" else kind

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.explain.explanation import ReducedCost, Tight
+from engiagent.explain.explanation import Explanation, ReducedCost, Tight
 from engiagent.explain.labels import gain_words, price_unit, shown, where_of
 from engiagent.explain.limits import Limit, Limits
 from engiagent.explain.places import Place
@@ -37,16 +37,9 @@ OWN: Final = 2e-2
 """How far two prices may lie apart, relative to the larger, and still count as one."""
 
 
-@dataclass(frozen=True)
-class Held:
-    """What holds a plan back, the dearest first, and what is to be said about the prices."""
-
-    tight: tuple[Tight, ...]
-    reduced_costs: tuple[ReducedCost, ...]
-    notes: tuple[str, ...]
-
-
-def explain_plan(limits: Limits, result: SolverResult, *, seconds: float = 0.0) -> Held:
+def explain_plan(
+    limits: Limits, result: SolverResult, *, name: str, seconds: float = 0.0
+) -> Explanation:
     """Return the limits that bind in a plan, with their prices, and what is not used.
 
     Parameters
@@ -74,7 +67,18 @@ def explain_plan(limits: Limits, result: SolverResult, *, seconds: float = 0.0) 
     rest = len(found) - len(shown_here)
     if rest > 0:
         notes.append(f"{rest} more limits bind and are worth less")
-    return Held(tuple(shown_here), tuple(plan.unused())[:MOST], tuple(notes))
+    worth = [item for item in shown_here if item.kind == "limit" and abs(item.worth) > 0]
+    summary = "nothing that binds is worth anything more" if shown_here else "no limit binds"
+    if worth:
+        summary = f"what holds the plan back most: {worth[0].text}"
+    return Explanation(
+        problem=name,
+        kind="plan",
+        summary=summary,
+        tight=tuple(shown_here),
+        reduced_costs=tuple(plan.unused())[:MOST],
+        notes=tuple(notes),
+    )
 
 
 def _rank(item: Tight) -> tuple[int, float, float]:
@@ -102,7 +106,7 @@ class _Plan:
     def notes(self) -> Iterator[str]:
         """Yield what is to be known about the prices."""
         if not self.priced:
-            yield "the solver gave no multipliers, so limits are listed without prices"
+            yield "the solver gave no duals, so limits are listed without prices"
             return
         if self.result.is_mip:
             yield (
@@ -148,10 +152,10 @@ class _Plan:
 
     def tight(self, limit: Limit) -> tuple[Limit, Tight] | None:
         """Return what binding elements a limit has; None without any, and for what is no limit."""
-        if limit.family.side != "both" and not limit.softness.soft:
+        if limit.family.side != "both" and not limit.soft:
             return None
         at, duals = self._bound_at(limit), self._duals(limit)
-        balance = limit.family.side == "both" and not (limit.softness.soft and limit.plain)
+        balance = limit.family.side == "both" and not (limit.soft and limit.plain)
         if limit.family.side == "both" and (duals is None or not duals.any()):
             return None
         bound = at | (duals != 0) if duals is not None else at
@@ -263,10 +267,9 @@ class _Plan:
             else (f"{shown(least, None)} to {shown(most, unit)}")
         )
         at = f" at {where}" if where else ""
-        worth = (
-            "dearer than it is worth" if self.program.sense == "minimize" else "worth too little"
-        )
-        text = f"{subject} is not used{at}: it is {worth} by {size}"
+        is_cost = self.program.sense == "minimize"
+        worth = "it costs more than it saves" if is_cost else "it is worth too little"
+        text = f"{subject} is not used{at}: {worth}, by {size}"
         return ReducedCost(
             name=block.name,
             subject=subject,

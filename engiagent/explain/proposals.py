@@ -44,10 +44,7 @@ def rounded_up(amount: float, digits: int = DIGITS) -> float:
 def change_text(limit: Limit, amounts: Floats, limits: Limits) -> str:
     """Return how a limit gives way, in words.
 
-    Parameters
-    ----------
-    amounts
-        Signed, in the unit of the quantity, (1,) for a shift of all elements or (k,).
+    ``amounts``: signed, in the unit of the quantity, (1,) for a shift of all elements or (k,).
     """
     shift = amounts.size == 1
     first = float(amounts[0]) if shift else 0.0

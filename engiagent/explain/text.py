@@ -11,10 +11,7 @@ from engiagent.explain.labels import shown
 class Line:
     """A line of an explanation.
 
-    Attributes
-    ----------
-    depth
-        0 for headings, 1 for what stands under one, 2 for what belongs to that.
+    ``depth``: 0 for headings, 1 for what stands under one, 2 for what belongs to that.
     """
 
     depth: int
@@ -40,7 +37,7 @@ def lines_of(found: Explanation) -> Iterator[Line]:
 
 def _clash(found: Explanation) -> Iterator[Line]:
     for clash in found.clashes:
-        yield Line(0, "demands that cannot hold together")
+        yield Line(0, "requirements that cannot hold together")
         for number, member in enumerate(clash.members, 1):
             yield Line(1, f"({number}) {member.part.text}")
             for place in member.part.places:
@@ -49,7 +46,7 @@ def _clash(found: Explanation) -> Iterator[Line]:
             if missing:
                 yield Line(2, "with " + ", ".join(f"{n} = {v}" for n, v in missing))
             if not member.soft:
-                yield Line(2, f"cannot give way: {member.reason}")
+                yield Line(2, f"cannot be relaxed: {member.reason}")
         yield Line(1, f"= {proof_words(clash)}")
 
 

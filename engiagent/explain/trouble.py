@@ -24,12 +24,8 @@ def explain_trouble(
 ) -> Trouble:
     """Return what was tried, which coefficients differ most, and what could help.
 
-    Parameters
-    ----------
-    result
-        Of a solve that ended by a limit, an error or an interruption.
-    choice
-        Which solver was chosen and why, as text of several lines.
+    ``result``: of a solve that ended by a limit, an error or an interruption; ``choice``: which
+    solver was chosen and why, as text of several lines.
     """
     sizes = np.abs(program.row_values)
     there = np.flatnonzero(sizes > 0)

@@ -21,21 +21,10 @@ GENEROUS: Final = 1e3
 MOST_TRIED: Final = 6
 
 
-def explain_unbounded(
-    program: Program, ray: Floats, *, seconds: float, try_bounds: bool = True
-) -> Unbounded:
-    """Return a direction of endless improvement in words.
+def explain_unbounded(program: Program, ray: Floats, *, seconds: float) -> Unbounded:
+    """Return a direction of endless improvement, shape (n,), in words.
 
-    Parameters
-    ----------
-    program
-        As it was solved.
-    ray
-        The direction, shape (n,), as in :class:`~engiagent.solvers.SolverResult`.
-    seconds
-        For each solve that looks whether one bound is enough.
-    try_bounds
-        Whether to solve again at all.
+    ``seconds`` are for each solve that looks whether one bound is enough; 0 for none.
     """
     ray = np.where(np.abs(ray) > NOTHING * float(np.max(np.abs(ray), initial=0.0)), ray, 0.0)
     gain = float(program.cost @ ray)
@@ -46,8 +35,8 @@ def explain_unbounded(
     for block, runs in sorted(parts, key=lambda p: p[0].generated):
         up = any(rate > 0 for rate, _ in runs)
         enough = None
-        if try_bounds and len(growths) < MOST_TRIED and not block.generated:
-            enough = _ends(program, block, up, seconds)
+        if seconds > 0 and len(growths) < MOST_TRIED and not block.generated:
+            enough = _ends(program, block, up, max(seconds, 0.1))
         growths += [_growth(block, rate, where, enough) for rate, where in runs]
     return Unbounded(
         gain=gain / size if size > 0 else 0.0,

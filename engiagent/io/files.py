@@ -20,17 +20,8 @@ _DEVICES = frozenset(
 )
 
 
-def inside_parts(
-    relative: str, file: str | None = None, line: int | None = None, column: int | None = None
-) -> tuple[str, ...]:
-    """Return the components of a relative path that stays inside its folder.
-
-    Parameters
-    ----------
-    relative
-        The path as written, with forward slashes.
-    file, line, column
-        The place where it is written, for the message.
+def inside_parts(relative: str) -> tuple[str, ...]:
+    """Return the components of a path that stays inside its folder, written with slashes.
 
     Raises
     ------
@@ -40,14 +31,8 @@ def inside_parts(
     """
     problem = _path_problem(relative)
     if problem is not None:
-        raise InputError(
-            problem,
-            file,
-            line,
-            column,
-            found=repr(relative[:80]),
-            expected="the name of a file in the problem's own folder, as 'prices.csv'",
-        )
+        expected = "the name of a file in the problem's own folder, as 'prices.csv'"
+        raise InputError(problem, found=repr(relative[:80]), expected=expected)
     return tuple(relative.split("/"))
 
 
@@ -74,61 +59,35 @@ def _path_problem(relative: str) -> str | None:
     return None
 
 
-def open_inside(
-    folder: Path,
-    relative: str,
-    *,
-    max_bytes: int = MAX_BYTES,
-    file: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
-) -> bytes:
+def open_inside(folder: Path, relative: str, *, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file that lies inside ``folder``.
 
     Every component below the folder is opened without following symbolic links, so that no name
-    leads elsewhere, not even when a link is swapped in between two looks.
-
-    Parameters
-    ----------
-    folder
-        The folder; the path to it may contain links, it is the user's own.
-    relative
-        The path below it, with forward slashes.
-    max_bytes
-        Refuse a larger file.
-    file, line, column
-        The place where the name is written, for the message.
+    leads elsewhere, not even when a link is swapped in between two looks. The path to the folder
+    itself may contain links, it is the user's own.
 
     Raises
     ------
     InputError
         When the path leaves the folder, is a link, a folder, a pipe or a device, is absent,
-        unreadable or too large.
+        unreadable or too large. It names no file: who knows where the path is written may add it.
     """
-    parts = inside_parts(relative, file, line, column)
+    parts = inside_parts(relative)
     try:
         handle = _open_parts(folder, parts)
         with os.fdopen(handle, "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise InputError(
-                    f"{relative} is no regular file", file, line, column, expected="a plain file"
-                )
+                raise InputError(f"{relative} is no regular file", expected="a plain file")
             # One byte more than there is room for tells; a buffer for the limit would cost time.
             data = stream.read(min(status.st_size, max_bytes) + 1)
             if len(data) > status.st_size:  # it grew since
                 data += stream.read(max(max_bytes + 1 - len(data), 0))
     except OSError as error:
-        raise InputError(_reason(folder, parts, error), file, line, column) from None
+        raise InputError(_reason(folder, parts, error)) from None
     if len(data) > max_bytes:
-        raise InputError(
-            f"{relative} is too large",
-            file,
-            line,
-            column,
-            found=f"more than {max_bytes} bytes",
-            expected=f"at most {max_bytes}",
-        )
+        found, expected = f"more than {max_bytes} bytes", f"at most {max_bytes}"
+        raise InputError(f"{relative} is too large", found=found, expected=expected)
     return data
 
 

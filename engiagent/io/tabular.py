@@ -249,14 +249,7 @@ def _number_fault(cell: str, decimal: str) -> str:
 
 
 def read_table(
-    folder: Path,
-    name: str,
-    *,
-    separator: str | None = None,
-    decimal: str | None = None,
-    file: str | None = None,
-    line: int | None = None,
-    column: int | None = None,
+    folder: Path, name: str, *, separator: str | None = None, decimal: str | None = None
 ) -> TableFile:
     """Read a table that lies inside a folder.
 
@@ -269,8 +262,6 @@ def read_table(
     decimal
         ``.`` or ``,`` in a CSV file; when None a comma only where columns are separated by
         semicolons or tabs and numbers are written with commas.
-    file, line, column
-        The place where the file is named, for the message.
 
     Raises
     ------
@@ -281,10 +272,8 @@ def read_table(
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
         allowed = ", ".join(SUFFIXES)
-        raise InputError(
-            f"{name[:80]!r} is no table that can be read", file, line, column, expected=allowed
-        )
-    data = open_inside(folder, name, file=file, line=line, column=column)
+        raise InputError(f"{name[:80]!r} is no table that can be read", expected=allowed)
+    data = open_inside(folder, name)
     if not data:
         raise InputError("the file is empty", name)
     key = (name, separator, decimal)

@@ -51,13 +51,7 @@ class Home:
 
 
 def home_of(known: Home | Path | None) -> Home:
-    """Return the home of a blueprint that has one, or was read from a file.
-
-    Raises
-    ------
-    InputError
-        When the problem beside the file cannot be read.
-    """
+    """Return the home of a blueprint that has one, or was read from a file."""
     if not isinstance(known, Path):
         return known or Home()
     problem = problem_beside(known)
@@ -65,13 +59,7 @@ def home_of(known: Home | Path | None) -> Home:
 
 
 def solve_options(given: Mapping[str, Any]) -> SolveOptions:
-    """Return limits and settings of a solve from keywords.
-
-    Raises
-    ------
-    InputError
-        For a keyword that is none of them.
-    """
+    """Return limits and settings of a solve from keywords."""
     known = [field.name for field in fields(SolveOptions)]
     unknown = [name for name in given if name not in known]
     if unknown:

@@ -37,13 +37,7 @@ class Reading:
     trouble: str = ""
 
     def solve(self, **options: Any) -> Any:
-        """Solve the blueprint; see :meth:`Blueprint.solve`.
-
-        Raises
-        ------
-        EngiagentError
-            When there is no blueprint.
-        """
+        """Solve the blueprint; see :meth:`Blueprint.solve`."""
         if self.blueprint is None:
             raise EngiagentError(self.trouble)
         return self.blueprint.solve(**options)
@@ -79,11 +73,6 @@ def read_cell(line: str, cell: str) -> tuple[str, Reading]:
 
     The data files that the text names are copied from the folder given, by default the current
     one, so that a run of the problem keeps them.
-
-    Raises
-    ------
-    InputError
-        When the line cannot be read, or the text is no problem.
     """
     asked = _arguments(line)
     target = Path(mkdtemp(prefix="problem-")) / asked.name

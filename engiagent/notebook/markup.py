@@ -63,10 +63,7 @@ def table(
 ) -> Markup:
     """Return a table; what is beyond its most rows is counted.
 
-    Parameters
-    ----------
-    numbers
-        The columns that hold numbers, which stand on the right.
+    ``numbers``: the columns that hold numbers, which stand on the right.
     """
     if not rows:
         return Markup("")

@@ -27,12 +27,7 @@ class Shown:
     In a notebook one output is rewritten, and taken back at the end; on a terminal one line of the
     standard error is. Elsewhere nothing is said, so that logs stay clean.
 
-    Parameters
-    ----------
-    what
-        What goes on, as ``merchant_day``.
-    stream
-        In place of the standard error.
+    ``what``: what goes on, as ``merchant_day``; ``stream``: in place of the standard error.
     """
 
     def __init__(self, what: str, stream: TextIO | None = None) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
@@ -13,9 +14,11 @@ from engiagent.explain import Explanation, Given, explain, explain_result, expla
 from engiagent.formulations.program import Program
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
-from engiagent.notebook.frames import frame
 from engiagent.notebook.shown import amount
-from engiagent.report.charts import Panel, plan_panels
+from engiagent.report.charts import Panel, numerals, plan_panels
+from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
+from engiagent.report.charts.timeline import Axis, Floats
+from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import save_solution
@@ -111,6 +114,18 @@ class Solution:
             Whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
         return frame(self.drawn, units=units)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report of the checked plan as one page of HTML, and return its path."""
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            self.to_netcdf(folder / "solution.nc")
+            written = self.blueprint.expanded.to_json()
+            (folder / "blueprint.json").write_text(written, encoding="utf-8")
+            certificate = self.certificate.to_json()
+            (folder / "certificate.json").write_text(certificate, encoding="utf-8")
+            Path(path).write_text(render_report(folder), encoding="utf-8")
+        return Path(path)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -276,3 +291,41 @@ class Solution:
 def _speaks_of(panel: Panel, words: str) -> bool:
     texts = (panel.title, *(curve.label for curve in panel.curves))
     return any(words.lower() in text.lower() for text in texts)
+
+
+def frame(plan: Plan, *, units: bool = True) -> "pd.DataFrame":
+    """Return the series of a plan along its axis as columns; empty without a series.
+
+    Series along another axis than most have no place beside them and are left out.
+    """
+    import pandas as pd
+
+    groups = over_one_axis(solution_series(plan)[0])
+    if not groups:
+        return pd.DataFrame()
+    members = max(groups, key=len)
+    places, labels, values = aligned(members)
+    columns: dict[str, Any] = {}
+    for item, column in zip(members, values, strict=True):
+        columns[_name(item, columns, units=units)] = column
+    return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
+
+
+def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
+    unit = numerals.unit(item.unit)
+    name = f"{item.label} [{unit}]" if units and unit else item.label
+    return name if name not in taken else f"{item.source}: {name}"
+
+
+def _index(axis: Axis, places: Floats, labels: list[str]) -> "pd.Index[Any]":
+    """Return the rows' index: moments in their zone, times of day, or numbers."""
+    import pandas as pd
+
+    if axis.kind == "time":
+        moments = pd.DatetimeIndex(places.astype("datetime64[s]"), name="time")
+        if axis.zone is None:
+            return moments
+        return moments.tz_localize("UTC").tz_convert(axis.zone).rename("time")
+    if axis.kind == "clock":
+        return pd.Index(labels, name="time of day")
+    return pd.Index(places, name=axis.name)

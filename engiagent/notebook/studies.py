@@ -10,8 +10,8 @@ from engiagent.notebook.home import solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.report.studied import study_charts
 from engiagent.study import Pareto, Sensitivity, Setting, Study, Sweep, run_study
-from engiagent.study.fronts import parse_goal
 from engiagent.study.outcome import Asked
+from engiagent.study.pareto import parse_goal
 from engiagent.study.variation import Variation, parse_factor
 
 

@@ -29,16 +29,9 @@ NEAR: Final = 0.5
 
 @dataclass(frozen=True)
 class Horizon:
-    """The periods of a plant.
+    """The periods of a plant: the blueprint's time set and its edges.
 
-    Attributes
-    ----------
-    entry
-        The time set of the blueprint.
-    axis
-        Its edges.
-    align
-        The rule for data of another step, None for the usual one of each slot.
+    ``align`` is the rule for data of another step, None for the usual one of each slot.
     """
 
     entry: dict[str, Any]
@@ -76,15 +69,9 @@ def read_horizon(
 ) -> Horizon | None:
     """Return the horizon, None after recording what is wrong with it.
 
-    Parameters
-    ----------
-    used
-        The data files that the components name, for a start or an end that is not stated.
+    ``used`` are the data files that the components name, for a start or an end that is not stated.
     """
-    given = entries(source, node, "the horizon")
-    for key in given:
-        if key not in KEYS:
-            source.fault(key.node, "unknown key in the horizon", nearest(key, KEYS))
+    given = entries(source, node, "the horizon", KEYS)
     texts = {str(key): text_of(source, value, str(key)) for key, value in given.items()}
     place = node or Node("", source.first_line, 1)
     align = texts.get("align")
@@ -101,7 +88,7 @@ def read_horizon(
     except ValueError as error:
         source.fault(given["step"], str(error), "a duration as '15 min' or '1 h'")
         return None
-    axes = _stamped(source, files, [*used, *_start_file(texts)], given.get("start") or place)
+    axes = _stamped(source, files, [*used, *_start_file(texts)])
     start = _start(source, texts, given, axes)
     count = _periods(source, texts, given, place, (start, length, axes, files.zone))
     if count is None:
@@ -124,7 +111,7 @@ def _start_file(texts: Mapping[str, str | None]) -> list[str]:
     return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
 
 
-def _stamped(source: Source, files: Files, names: Iterable[str], place: Node) -> dict[str, Times]:
+def _stamped(source: Source, files: Files, names: Iterable[str]) -> dict[str, Times]:
     found = {}
     for name in dict.fromkeys(names):
         try:
@@ -156,10 +143,8 @@ def _start(
     firsts = {name: _wall(times, int(times.instants[0])) for name, times in chosen.items()}
     if len(set(firsts.values())) > 1:
         shown = ", ".join(f"{name} at {first}" for name, first in firsts.items())
-        place = next(iter(given.values()))
-        source.fault(
-            place, "the data begin at different times", "start: FILE or a time stamp", found=shown
-        )
+        place, said = next(iter(given.values())), "the data begin at different times"
+        source.fault(place, said, "start: FILE or a time stamp", found=shown)
     return next(iter(firsts.values()), None)
 
 
@@ -178,19 +163,15 @@ def _periods(
     start, length, axes, zone = about
     chosen = [key for key in ("days", "end", "periods") if texts.get(key)]
     if len(chosen) > 1:
-        source.fault(
-            given[chosen[1]],
-            "the length of the horizon is stated twice",
-            "one of days, end and periods",
-        )
+        said = "the length of the horizon is stated twice"
+        source.fault(given[chosen[1]], said, "one of days, end and periods")
         return None
     if not chosen:
         ends = [int(t.instants[-1]) + (t.step_seconds or length) for t in axes.values()]
         begins = [int(t.instants[0]) for t in axes.values()]
         if not ends:
-            source.fault(
-                place, "the horizon has no length", "days, end or periods", found="none of them"
-            )
+            said, expected = "the horizon has no length", "days, end or periods"
+            source.fault(place, said, expected, found="none of them")
             return None
         return max(1, int((min(ends) - max(begins)) // length))
     key = chosen[0]
@@ -228,13 +209,7 @@ def _seconds(start: str | None, key: str, text: str, zone: str | None) -> float:
 
 
 def aligned(values: Floats, times: Times, axis: TimeAxis, rule: str) -> Floats:
-    """Return a value for each period, shape (periods,).
-
-    Raises
-    ------
-    ValueError
-        When the data do not cover the horizon.
-    """
+    """Return a value for each period, shape (periods,)."""
     starts = np.asarray(times.instants, dtype=np.float64)
     step = float(times.step_seconds or axis.edges[1] - axis.edges[0])
     first, last = float(axis.edges[0]), float(axis.edges[-1])

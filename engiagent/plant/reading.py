@@ -13,7 +13,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import RULES, Files, read_horizon
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import PlantError, Source, entries, find_source, nearest, text_of
-from engiagent.plant.statement import COST, PROFIT, Statement
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement
 from engiagent.plant.values import Quantity, Term, ValueFormError, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -23,7 +23,6 @@ from engiagent.units.words import Conventions, conventions_of
 
 KEYS: Final = ("title", "currency", "horizon", "components", "requirements", "goal", "cases")
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
-BUS: Final = "electricity"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
@@ -35,11 +34,6 @@ def read_plant(problem: Problem, overrides: Mapping[str, str] | None = None) -> 
     ----------
     overrides
         Slots that the user sets, as ``{"battery.energy_capacity": "400 kWh"}``.
-
-    Raises
-    ------
-    PlantError
-        With all that is wrong, each with its place.
     """
     source = find_source(problem)
     if source is None:
@@ -51,17 +45,9 @@ def read_plant(problem: Problem, overrides: Mapping[str, str] | None = None) -> 
             error.expected = "quotation marks around a value with [unit] inside braces"
         raise PlantError([error]) from None
     if root is None:
-        raise PlantError(
-            [
-                InputError(
-                    "the plant block is empty",
-                    source.file,
-                    source.first_line,
-                    1,
-                    expected="components, horizon and goal",
-                )
-            ]
-        )
+        expected = "components, horizon and goal"
+        empty = ("the plant block is empty", source.file, source.first_line, 1)
+        raise PlantError([InputError(*empty, expected=expected)])
     return _Plant(source, root, dict(overrides or {})).read()
 
 
@@ -71,16 +57,13 @@ class _Plant:
     def __init__(self, source: Source, root: Node, overrides: dict[str, str]) -> None:
         self.source, self.root, self.overrides = source, root, overrides
         self.stated = frozenset(overrides)
-        self.top = entries(source, root, "the plant block")
-        for key in self.top:
-            if key == "baseline":
-                source.fault(
-                    key.node,
-                    "a baseline cannot be solved yet",
-                    "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}",
-                )
-            elif key not in KEYS:
-                source.fault(key.node, "unknown key in the plant block", nearest(key, KEYS))
+        stated = root.value if isinstance(root.value, dict) else {}
+        known = (*KEYS, "baseline") if "baseline" in stated else KEYS
+        self.top = entries(source, root, "the plant block", known)
+        if "baseline" in self.top:
+            case = "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}"
+            key = next(key for key in self.top if key == "baseline")
+            source.fault(key.node, "a baseline cannot be solved yet", case)
         self.currency = self._currency()
         self.conventions = Conventions(currency=self.currency)
         self.places: dict[str, Node] = {}
@@ -104,9 +87,8 @@ class _Plant:
         title = text_of(source, self.top.get("title"), "the title")
         statement = Statement(title or source.problem.title, horizon.entry, self.currency)
         statement.unused = source.silent()
-        filler = Filler(
-            source, files, horizon, statement, self.conventions, self.places, self.stated
-        )
+        about = (source, files, horizon, statement, self.conventions)
+        filler = Filler(*about, self.places, self.stated)
         for part in parts.values():
             self._fill(filler, part)
         self._connect(parts)
@@ -124,12 +106,8 @@ class _Plant:
         self._goal(statement, names)
         self._cases(statement, parts)
         for name in self.overrides:
-            expected = nearest(
-                name, [f"{p.name}.{s}" for p in parts.values() for s in p.known.slots]
-            )
-            source.errors.append(
-                InputError(f"--set {name}: there is no such slot", expected=expected)
-            )
+            said = f"--set {name}: there is no such slot"
+            source.errors.append(InputError(said, expected=nearest(name, _slots(parts))))
         if source.errors:
             raise PlantError(source.errors)
         return Reading(self._checked(statement), notes=tuple(source.notes))
@@ -149,6 +127,13 @@ class _Plant:
         node = horizon.value.get("zone")
         return str(node.value).strip() if node is not None and node.is_text else None
 
+    def _named(self, key: Any, what: str) -> bool:
+        """Whether a key is a name; one that is none is recorded."""
+        if _NAME.fullmatch(key):
+            return True
+        self.source.fault(key.node, f"no name of {what}", "a letter, then letters, digits, _")
+        return False
+
     def _whole(self, key: Node, value: Node) -> Any:
         return self.source.reference(Node(None, key.line, key.column, key.start, value.end))
 
@@ -159,15 +144,11 @@ class _Plant:
         source, result = self.source, {}
         listed = self.top.get("components")
         if listed is None:
-            source.fault(
-                self.root, "there are no components", "components: {name: {model: …}}", found="none"
-            )
+            expected = "components: {name: {model: …}}"
+            source.fault(self.root, "there are no components", expected, found="none")
         for key, node in entries(source, listed, "components").items():
             given = entries(source, node, f"component {key}")
-            if not _NAME.fullmatch(key):
-                source.fault(
-                    key.node, "no name of a component", "a letter, then letters, digits, _"
-                )
+            if not self._named(key, "a component"):
                 continue
             model = text_of(source, given.get("model"), "the model")
             if model is None or model not in MODELS:
@@ -182,16 +163,13 @@ class _Plant:
             for setting in [s for s in self.overrides if s.startswith(f"{key}.")]:
                 slot = setting.removeprefix(f"{key}.")
                 if slot in known.slots:
-                    part.slots[slot] = Node(
-                        self.overrides.pop(setting), key.node.line, key.node.column
-                    )
+                    text, place = self.overrides.pop(setting), key.node
+                    part.slots[slot] = Node(text, place.line, place.column)
             for slot, description in known.slots.items():
                 if description.required and slot not in part.slots:
-                    source.fault(
-                        key.node,
-                        f"{key} ({model}): {slot} is not given",
-                        "a number" if description.unit == "1" else f"a value in {description.unit}",
-                    )
+                    unit = description.unit
+                    expected = "a number" if unit == "1" else f"a value in {unit}"
+                    source.fault(key.node, f"{key} ({model}): {slot} is not given", expected)
             result[str(key)] = part
         return result
 
@@ -206,16 +184,12 @@ class _Plant:
             part.slots[str(name)] = value
         elif name == "align":
             if value.value not in RULES:
-                self.source.fault(
-                    value, "unknown rule of alignment", nearest(str(value.value), RULES)
-                )
+                expected = nearest(str(value.value), RULES)
+                self.source.fault(value, "unknown rule of alignment", expected)
         elif name != "model":
             names = (*known.slots, *known.options, *known.connections, "align")
-            self.source.fault(
-                name.node,
-                f"{part.name} ({part.model}): unknown slot {str(name)!r}",
-                nearest(name, names),
-            )
+            said = f"{part.name} ({part.model}): unknown slot {str(name)!r}"
+            self.source.fault(name.node, said, nearest(name, names))
 
     def _plain(self, node: Node) -> Any:
         """Return a connection or an option as JSON; quantities become literals."""
@@ -252,11 +226,8 @@ class _Plant:
             if part.connections.get("bus") in ("none", None) and "bus" in part.connections:
                 del part.connections["bus"]
             elif "bus" not in part.connections and stated - {"none"}:
-                self.source.fault(
-                    part.key,
-                    f"{part.name} names no bus, others do",
-                    f"bus: {' or '.join(sorted(stated))}",
-                )
+                expected = f"bus: {' or '.join(sorted(stated))}"
+                self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
         self._known_targets(parts)
@@ -267,12 +238,8 @@ class _Plant:
             for name in ("zone", "grid", "air_handler"):
                 target = part.connections.get(name)
                 if isinstance(target, str) and target not in parts:
-                    node = part.node.value[name]
-                    self.source.fault(
-                        node,
-                        f"{part.name}: there is no component {target!r}",
-                        nearest(target, parts),
-                    )
+                    said = f"{part.name}: there is no component {target!r}"
+                    self.source.fault(part.node.value[name], said, nearest(target, parts))
         buses: dict[str, list[tuple[Part, str]]] = {}
         for part in parts.values():
             for port in ("bus", "heat_bus", "cooling_bus", "fuel_bus"):
@@ -286,39 +253,23 @@ class _Plant:
                 part, port = members[0]
                 node = part.node.value.get(port, part.key)
                 others = [b for b, m in buses.items() if len(m) > 1]
-                self.source.fault(
-                    node,
-                    f"{part.name} is alone on the bus {bus!r}",
-                    nearest(bus, others) if others else "a bus with others on it",
-                )
+                expected = nearest(bus, others) if others else "a bus with others on it"
+                self.source.fault(node, f"{part.name} is alone on the bus {bus!r}", expected)
 
     # -- requirements, goal, cases ----------------------------------------------------------------
 
     def _requirements(self, statement: Statement, names: Mapping[str, Mapping[str, str]]) -> None:
         source = self.source
         for key, node in entries(source, self.top.get("requirements"), "requirements").items():
-            if not _NAME.fullmatch(key):
-                source.fault(
-                    key.node, "no name of a requirement", "a letter, then letters, digits, _"
-                )
+            if not self._named(key, "a requirement"):
                 continue
             given: Mapping[Any, Node] = {"must": node}
             if not node.is_text:
-                given = entries(source, node, f"requirement {key}")
-            for name in given:
-                if name not in REQUIREMENT:
-                    source.fault(
-                        name.node,
-                        f"unknown key in the requirement {key}",
-                        nearest(name, REQUIREMENT),
-                    )
+                given = entries(source, node, f"the requirement {key}", REQUIREMENT)
             must = text_of(source, given.get("must"), "must")
             if must is None:
-                source.fault(
-                    key.node,
-                    f"the requirement {key} demands nothing",
-                    'must: "grid.import[t] <= 80 kW"',
-                )
+                example = 'must: "grid.import[t] <= 80 kW"'
+                source.fault(key.node, f"the requirement {key} demands nothing", example)
                 continue
             over = text_of(source, given.get("for"), "for")
             terms = {
@@ -357,11 +308,7 @@ class _Plant:
 
     def _goal(self, statement: Statement, names: Mapping[str, Mapping[str, str]]) -> None:
         source, node = self.source, self.top.get("goal")
-        given = entries(source, node, "the goal")
-        known = ("minimize", "maximize", "unit")
-        for key in given:
-            if key not in known:
-                source.fault(key.node, "unknown key in the goal", nearest(key, known))
+        given = entries(source, node, "the goal", ("minimize", "maximize", "unit"))
         sense = next((k for k in ("minimize", "maximize") if k in given), None)
         if sense is None:
             place = node or self.root
@@ -382,10 +329,8 @@ class _Plant:
             term = self._term(given[sense], "objective", names)
             expression = None if term is None else term.text
         elif (written == PROFIT) != (sense == "maximize"):
-            source.fault(
-                given[sense],
-                f"{written} is to be {'maximized' if written == PROFIT else 'minimized'}",
-            )
+            right = "maximized" if written == PROFIT else "minimized"
+            source.fault(given[sense], f"{written} is to be {right}")
         self.places["objective"] = given[sense]
         statement.goal = {
             "name": "objective",
@@ -404,23 +349,15 @@ class _Plant:
                 owner, _, slot = name.partition(".")
                 part = parts.get(owner)
                 if part is None or slot not in part.known.slots:
-                    slots = [f"{p.name}.{s}" for p in parts.values() for s in p.known.slots]
-                    source.fault(
-                        name.node,
-                        f"case {key}: there is no slot {str(name)!r}",
-                        nearest(name, slots),
-                    )
+                    said = f"case {key}: there is no slot {str(name)!r}"
+                    source.fault(name.node, said, nearest(name, _slots(parts)))
                     continue
                 patch.append(self._patched(statement, part, slot, value))
             whole = self._whole(key.node, node)
             if source.in_text:
-                statement.unused.append(
-                    {
-                        "span": whole["span"],
-                        "quote": whole["quote"],
-                        "reason": "a case, solved beside the plan",
-                    }
-                )
+                reason = "a case, solved beside the plan"
+                place = {"span": whole["span"], "quote": whole["quote"], "reason": reason}
+                statement.unused.append(place)
             statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
 
     def _patched(
@@ -431,9 +368,8 @@ class _Plant:
         filler = Filler(self.source, Files(self.source, None), None, trial, self.conventions)  # type: ignore[arg-type]
         what = Part(part.name, part.key, part.node, part.model, part.known, part.slots)
         if (node.is_text and "#" in node.value) or not node.is_text:
-            self.source.fault(
-                node, "a case changes one number", "a quantity", found="another value"
-            )
+            said = "a case changes one number"
+            self.source.fault(node, said, "a quantity", found="another value")
             return None
         filler.fill(what, slot, node)
         if slot not in what.parameters:
@@ -447,15 +383,9 @@ class _Plant:
                 path = f"/core_model_elements/parameters/{place}/value"
                 return {"op": "replace", "path": path, "value": value}
         place = [c["name"] for c in statement.components].index(part.name)
-        value = (
-            what.parameters[slot]
-            if entry is None
-            else (
-                literal(Quantity(entry["value"], parse_unit(entry["unit"])))
-                if isinstance(entry["value"], float)
-                else entry["value"]
-            )
-        )
+        value = what.parameters[slot] if entry is None else entry["value"]
+        if entry is not None and isinstance(value, float):
+            value = literal(Quantity(value, parse_unit(entry["unit"])))
         path = f"/core_model_elements/components/{place}/parameters/{slot}"
         return {"op": "add", "path": path, "value": value}
 
@@ -501,13 +431,9 @@ class _Plant:
         column = node.column
         if term is not None and finding.column is not None:
             column += self.source._shift(node, term.origin(finding.column))
-        return InputError(
-            f"{name}: {finding.message}" if name else finding.message,
-            self.source.file,
-            node.line,
-            column,
-            expected=finding.suggestion,
-        )
+        said = f"{name}: {finding.message}" if name else finding.message
+        expected = finding.suggestion
+        return InputError(said, self.source.file, node.line, column, expected=expected)
 
 
 def _names_of(part: Part) -> dict[str, str]:
@@ -515,3 +441,7 @@ def _names_of(part: Part) -> dict[str, str]:
     slots = {slot: value for slot, value in part.parameters.items() if isinstance(value, str)}
     series = {name: f"{part.name}_{name}" for name in part.known.quantities}
     return {**slots, **series}
+
+
+def _slots(parts: Mapping[str, Part]) -> list[str]:
+    return [f"{part.name}.{slot}" for part in parts.values() for slot in part.known.slots]

@@ -9,8 +9,9 @@
     ...          charge_power_max=5, discharge_power_max=5)
     'battery'
     >>> site.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
-    >>> float(round(site.solve().attrs["objective"], 6))
-    2.4
+    >>> solution = site.solve(progress=False)
+    >>> round(solution.objective, 6), solution.certificate.verdict
+    (2.4, 'certified')
 
 Everything ends in one blueprint (:meth:`Site.blueprint`), which can be saved, checked, compiled and
 drawn like any other; the models and their parameters are listed in the page on components.
@@ -19,31 +20,30 @@ drawn like any other; the models and their parameters are listed in the page on 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
-from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
-from engiagent.plant.statement import COST, Statement
+from engiagent.plant.statement import BUS, COST, Statement
 from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
-from engiagent.slots import Slot
-from engiagent.solvers.result import SolveOptions
-from engiagent.solvers.solution import to_dataset
-from engiagent.solvers.solving import solve
 from engiagent.units.words import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
-    import xarray as xr
+    import pandas as pd
+
+    from engiagent.notebook.solution import Solution
 
 
 Json = dict[str, Any]
 Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
 """A number in the slot's own unit, a text with a unit ("200 kWh"), the name of a parameter or an
-expression, a series of one number for each period, or a pair of a series and its unit."""
+expression, a series of one number for each period (of pandas with the stamps of the periods), or a
+pair of a series and its unit."""
 
 STATED = {"kind": "user", "note": "given in Python"}
 
@@ -73,16 +73,34 @@ class Site:
 
     def __post_init__(self) -> None:
         step = self.step if isinstance(self.step, str) else list(self.step)
-        time: Json = {
-            "name": "T",
-            "kind": "time",
-            "start": self.start,
-            "periods": self.periods,
-            "step": step,
-        }
-        if self.zone is not None:
-            time["zone"] = self.zone
+        time: Json = {"name": "T", "kind": "time", "start": self.start, "periods": self.periods}
+        time |= {"step": step} if self.zone is None else {"step": step, "zone": self.zone}
         self._statement = Statement(self.title, time, self.currency)
+
+    @classmethod
+    def over(cls, stamps: "pd.Index[Any]", **about: Any) -> Self:
+        """Return a site whose periods begin at the stamps of a table.
+
+        ``about`` are further attributes, as ``title`` and ``currency``.
+
+        Raises
+        ------
+        InputError
+            When they are no stamps, or not evenly spaced; it names the first that is not.
+        """
+        import pandas as pd  # who has stamps has loaded it
+
+        if not isinstance(stamps, pd.DatetimeIndex):
+            raise InputError("the index holds no stamps", expected="a DatetimeIndex of pandas")
+        steps = np.diff(stamps.asi8)
+        odd = np.flatnonzero(steps != steps[:1])
+        if stamps.size < 2 or odd.size or steps[0] <= 0:
+            place = f"{stamps[odd[0]]}, then {stamps[odd[0] + 1]}" if odd.size else f"{stamps!r}"
+            raise InputError("the stamps are not evenly spaced", found=place)
+        minutes = (stamps[1] - stamps[0]).total_seconds() / 60
+        first = stamps[0].tz_localize(None).isoformat()
+        zone = None if stamps.tz is None else str(stamps.tz)
+        return cls(first, f"{minutes:.12g} min", stamps.size, zone, **about)
 
     def parameter(self, name: str, value: Value, unit: str = "1") -> str:
         """Add a parameter, a number or a series over the periods, and return its name.
@@ -148,18 +166,16 @@ class Site:
         chosen: Json = dict(options or {})
         for slot, value in slots.items():
             if slot in known.slots:
-                parameters[slot] = self._filled(
-                    f"{name}_{slot}", value, self._unit(known.slots[slot])
-                )
+                unit = known.slots[slot].unit.replace("EUR", self.currency)
+                parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
             elif slot in known.connections:
                 joined[slot] = value
             elif slot in known.options:
                 chosen[slot] = value
             else:
-                names = (*known.slots, *known.options, *known.connections)
-                raise InputError(
-                    f"component {name} ({model}): unknown slot {slot!r}", expected=", ".join(names)
-                )
+                names = ", ".join((*known.slots, *known.options, *known.connections))
+                said = f"component {name} ({model}): unknown slot {slot!r}"
+                raise InputError(said, expected=names)
         self._statement.add_component(
             name, model, STATED, parameters=parameters, connections=joined, options=chosen
         )
@@ -205,7 +221,10 @@ class Site:
         self.minimise(expression, unit, "maximize")
 
     def minimise_cost(
-        self, price: Mapping[str, Value], revenue: Mapping[str, Value] | None = None, also: str = ""
+        self,
+        price: Mapping[str, Value] | None = None,
+        revenue: Mapping[str, Value] | None = None,
+        also: str = "",
     ) -> None:
         """Set the objective to the cost of the horizon.
 
@@ -215,13 +234,14 @@ class Site:
         Parameters
         ----------
         price, revenue
-            By the name of a grid, per kWh where no unit is given.
+            By the name of a grid, per kWh where no unit is given, for grids whose ``import_price``
+            and ``export_price`` are not filled.
         also
             A further cost, as an expression.
         """
         unit = f"{self.currency}/kWh"
         components = {c["name"]: c for c in self._statement.components if c["model"] == "grid"}
-        for way, prices in (("import", price), ("export", revenue or {})):
+        for way, prices in (("import", price or {}), ("export", revenue or {})):
             for grid, value in prices.items():
                 if grid not in components:
                     expected = ", ".join(components) or None
@@ -231,49 +251,77 @@ class Site:
         self._statement.also = [f"({also})"] if also else []
         self.minimise(COST)
 
-    def blueprint(self) -> Blueprint:
+    def blueprint(self, folder: str | Path | None = None) -> Blueprint:
         """Return the study as a blueprint, its components not yet written out.
+
+        Where no component names a bus of electricity, all that can be are on one.
+
+        Parameters
+        ----------
+        folder
+            Where data files lie.
 
         Raises
         ------
         InputError
             When something in it does not fit the language, with its place.
         """
-        return self._statement.blueprint()
+        parts = self._statement.components
+        able = [part for part in parts if "bus" in MODELS[part["model"]].connections]
+        if not any("bus" in part.get("connections", {}) for part in able) and len(able) > 1:
+            for part in able:
+                part["connections"] = {**part.get("connections", {}), "bus": BUS}
+        from engiagent.notebook.home import Home
+
+        home = Home(None if folder is None else Path(folder), name=self.title)
+        return self._statement.blueprint().at_home(home)
 
     def solve(
-        self, folder: Path | None = None, options: SolveOptions | None = None
-    ) -> "xr.Dataset":
-        """Return the solution, as a run stores it; its status is the attribute ``status``.
+        self, folder: str | Path | None = None, *, progress: bool = True, **options: Any
+    ) -> "Solution":
+        """Solve the study: a plan with its certificate, charts, tables and explanations.
 
         Parameters
         ----------
         folder
             Where data files lie.
+        progress
+            Show how far it has come.
         options
-            For the solver.
+            Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
         """
-        program = compile_blueprint(self.blueprint(), folder)
-        return to_dataset(program, solve(program, options or SolveOptions(), isolate=False))
+        return self.blueprint(folder).solve(progress=progress, **options)
 
     # -- what values become -----------------------------------------------------------------------
 
     def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
+        self._aligned(name, getattr(value, "index", None))
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             array = np.full((), np.nan)
+        wanted = f"one number, or {self.periods} for the periods"
         if np.isnan(array).any():
-            wanted = f"one number, or {self.periods} for the periods"
             raise InputError(f"{name} holds more than numbers", expected=wanted)
         if array.ndim == 0:
             return {"value": float(array)}
         if array.shape != (self.periods,):
-            raise InputError(
-                f"{name} has the shape {array.shape}",
-                expected=f"one number, or {self.periods} for the periods",
-            )
+            raise InputError(f"{name} has the shape {array.shape}", expected=wanted)
         return {"index": ["T"], "value": array.tolist()}
+
+    def _aligned(self, name: str, stamps: Any) -> None:
+        """Refuse a series of pandas whose stamps are not those of the periods."""
+        if not hasattr(stamps, "tz_localize") or "-" not in self.start or len(stamps) == 0:
+            return
+        first = np.datetime64(self.start)
+        if np.datetime64(stamps[0].tz_localize(None)) != first:
+            raise InputError(
+                f"{name} begins at {stamps[0]}", expected=f"{first}, as the periods do"
+            )
+        if isinstance(self.step, str) and len(stamps) > 1:
+            given, (seconds, unit) = (stamps[1] - stamps[0]).total_seconds(), parse_step(self.step)
+            if unit == "h" and given != seconds:
+                raise InputError(f"{name} has steps of {given / 60:g} min", expected=self.step)
 
     def _filled(self, name: str, value: Any, unit: str) -> float | str:
         """Return what to write into a slot: a number, an expression or the name of a parameter."""
@@ -289,7 +337,3 @@ class Site:
         if isinstance(value, int | float | np.number):
             return float(value)
         return self.parameter(f"{name}_given", value, unit)
-
-    def _unit(self, slot: Slot) -> str:
-        """Return the unit of a slot; prices are in the currency of the study."""
-        return slot.unit.replace("EUR", self.currency)

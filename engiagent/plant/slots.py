@@ -40,14 +40,9 @@ class Part:
 
 @dataclass
 class Filler:
-    """Fills slots, and remembers where every parameter is written.
+    """Fills slots, and remembers in ``places`` the node behind each parameter.
 
-    Attributes
-    ----------
-    places
-        The node behind each parameter of the blueprint.
-    given
-        Slots that the user sets by ``--set``, as ``battery.energy_capacity``.
+    ``given`` are slots that the user sets by ``--set``, as ``battery.energy_capacity``.
     """
 
     source: Source
@@ -71,9 +66,6 @@ class Filler:
         if value is not None:
             part.parameters[slot] = value
 
-    def _reference(self, part: Part, slot: str, node: Node) -> Any:
-        return USER if f"{part.name}.{slot}" in self.given else self.source.reference(node)
-
     def _value(self, part: Part, slot: str, known: Slot, node: Node) -> Any:
         if isinstance(node.value, list):
             return self._several(part, slot, known, node)
@@ -83,21 +75,22 @@ class Filler:
         if known.unit == "1" and text.lower() in YES_NO:
             return str(YES_NO[text.lower()]).lower()
         found = pieces(text, self.conventions)
-        name, source = f"{part.name}_{slot}_given", self._reference(part, slot, node)
+        name = f"{part.name}_{slot}_given"
+        by_user = f"{part.name}.{slot}" in self.given
+        source = USER if by_user else self.source.reference(node)
         self.places[name] = node
         if len(found) == 1 and isinstance(found[0], Column):
-            return self._column(part, slot, known, found[0], (node, name))
+            return self._column(part, slot, known, found[0], name)
         if len(found) == 1 and isinstance(found[0], Quantity):
-            return self._quantity(part, slot, known, found[0], (name, source))
+            return self._quantity(part, slot, known, found[0], name, source)
         text = self._expression(part, slot, known, found, node)
         index = {"index": ["t in T"]} if "[t]" in text else {}
         return self.statement.add_parameter(name, known.unit, source, value=text, **index)
 
     def _quantity(
-        self, part: Part, slot: str, known: Slot, found: Quantity, about: tuple[str, Any]
-    ) -> Any:
-        """Return what one quantity becomes: a parameter, or a number where that is all it is."""
-        name, source = about
+        self, part: Part, slot: str, known: Slot, found: Quantity, name: str, source: Any
+    ) -> str:
+        """Add one quantity as a parameter and return its name."""
         if str(found.unit) == "%" and parse_unit(known.unit).dimension:
             whole = self._whole(part, slot, known)
             text = f"{found.number / 100:.15g}*{whole}"
@@ -110,11 +103,8 @@ class Filler:
         wanted = parse_unit(known.unit)
         if found.unit is None:
             if wanted.dimension and found.number != 0:
-                raise ValueFormError(
-                    "the number has no unit",
-                    0,
-                    f"a value in {known.unit}, as {found.number:g} {known.unit}",
-                )
+                shown = f"a value in {known.unit}, as {found.number:g} {known.unit}"
+                raise ValueFormError("the number has no unit", 0, shown)
             unit = wanted
         else:
             unit = found.unit
@@ -176,9 +166,8 @@ class Filler:
             if isinstance(piece, Column):
                 name = f"{part.name}_{slot}_column{k}".removesuffix("1" if k == 1 else "-")
                 self.places[name] = node
-                parts.append(
-                    f"{self._column(part, slot, known, piece, (node, name), within=True)}[t]"
-                )
+                column = self._column(part, slot, known, piece, name, within=True)
+                parts.append(f"{column}[t]")
             elif isinstance(piece, Quantity):
                 beside = {around[k - 1], around[k + 1]} & {"*", "/"}
                 if piece.unit is None and not beside and parse_unit(known.unit).dimension:
@@ -196,27 +185,17 @@ class Filler:
         return "".join(parts).strip()
 
     def _column(
-        self,
-        part: Part,
-        slot: str,
-        known: Slot,
-        column: Column,
-        about: tuple[Node, str],
-        within: bool = False,
+        self, part: Part, slot: str, known: Slot, column: Column, name: str, within: bool = False
     ) -> str | None:
         """Add a column as a parameter over the periods, aligned where its step is another."""
-        name = about[1]
         if not known.series:
             raise ValueFormError("a column where one number is needed", column.at, known.wanted)
         try:
             file = self.files.file(column.file)
             found = file.column(column.name)
         except InputError as error:
-            raise ValueFormError(
-                str(error.message) + (f" in {error.file}" if error.file else ""),
-                column.at,
-                error.expected,
-            ) from None
+            said = str(error.message) + (f" in {error.file}" if error.file else "")
+            raise ValueFormError(said, column.at, error.expected) from None
         unit = self._column_unit(known, column, found.unit, found.unit_text)
         if not within:
             _refuse_dimension(known, unit, column.at)
@@ -244,11 +223,8 @@ class Filler:
     def _column_unit(self, known: Slot, column: Column, header: Unit | None, written: str) -> Unit:
         if column.unit is not None:
             if header is not None and header != column.unit:
-                raise ValueFormError(
-                    f"the header of {column.name} says {header}",
-                    column.at,
-                    "the same unit, or none in brackets",
-                )
+                said = f"the header of {column.name} says {header}"
+                raise ValueFormError(said, column.at, "the same unit, or none in brackets")
             return column.unit
         if header is not None:
             return header
@@ -256,11 +232,9 @@ class Filler:
         if not wanted.dimension and not written:
             return wanted
         what = f"in {written!r}, which cannot be read" if written else "without a unit"
-        raise ValueFormError(
-            f"the column {column.name} is {what}",
-            column.at,
-            f"a unit in its header or behind it, as {column.file}#{column.name} [{known.unit}]",
-        )
+        shown = f"{column.file}#{column.name} [{known.unit}]"
+        expected = f"a unit in its header or behind it, as {shown}"
+        raise ValueFormError(f"the column {column.name} is {what}", column.at, expected)
 
     def _aligned(
         self, part: Part, known: Slot, file: DataFile, values: Any, at: int
@@ -270,21 +244,18 @@ class Filler:
         count = len(axis.edges) - 1
         if times is None or not axis.dated:
             if len(values) != count:
-                raise ValueFormError(
-                    f"{file.name} has {len(values)} rows without time stamps",
-                    at,
-                    f"{count} rows, one for each period",
-                )
+                said = f"{file.name} has {len(values)} rows without time stamps"
+                raise ValueFormError(said, at, f"{count} rows, one for each period")
             return None
         if (times.zone is None) != (axis.zone is None):
-            raise ValueFormError(
-                f"the time stamps of {file.name} name no zone", at, "zone in horizon"
-            )
+            said = f"the time stamps of {file.name} name no zone"
+            raise ValueFormError(said, at, "zone in horizon")
         if len(values) == count and bool((abs(times.instants - axis.edges[:-1]) < NEAR).all()):
             return None
         step = times.step_seconds or 0
         length = float(axis.edges[1] - axis.edges[0])
-        rule = self._rule(part) or self.horizon.align
+        stated = None if part.align is None else str(part.align.value)
+        rule = stated if stated in RULES else self.horizon.align  # an unknown one is recorded
         if rule is None:
             point = "degC" in known.unit or known.unit == "K"
             rule = "mean" if step <= length else "interpolate" if point else "hold"
@@ -292,12 +263,6 @@ class Filler:
             return rule, aligned(values, times, axis, rule)
         except ValueError as error:
             raise ValueFormError(f"{file.name} does not cover the horizon: {error}", at) from None
-
-    def _rule(self, part: Part) -> str | None:
-        if part.align is None:
-            return None
-        rule = str(part.align.value)
-        return rule if rule in RULES else None  # an unknown one is recorded where it is read
 
 
 def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,16 +37,7 @@ class PlantError(InputError):
 class Source:
     """A plant block with its place, and what was found wrong in it.
 
-    Attributes
-    ----------
-    file
-        The file that it stands in.
-    yaml
-        Its text.
-    offset, first_line
-        Where it begins in that file, and on which line.
-    in_text
-        Whether that file is the problem's text, so that offsets are spans of the text.
+    ``in_text`` says whether its file is the problem's text, so that offsets are spans of the text.
     """
 
     problem: Problem
@@ -84,17 +75,13 @@ class Source:
         raw = self.yaml[node.start : node.end]
         return 0 if "\n" in raw else at + (raw[:1] in "\"'")
 
-    def reference(self, *nodes: Node) -> Any:
-        """Return the source reference of some nodes: their spans, or their lines in the file."""
-        found = [self._reference(node.start, node.end, node.line) for node in nodes]
-        return found[0] if len(found) == 1 else found
-
-    def _reference(self, start: int, end: int, line: int) -> dict[str, Any]:
-        quote = self.yaml[start:end].rstrip()
+    def reference(self, node: Node) -> dict[str, Any]:
+        """Return the source reference of a node: its span, or its line in the file."""
+        quote = self.yaml[node.start : node.end].rstrip()
         if self.in_text:
-            begin = self.offset + start
+            begin = self.offset + node.start
             return {"kind": "text", "span": [begin, begin + len(quote)], "quote": quote}
-        return {"kind": "file", "file": self.file, "row": line, "quote": quote}
+        return {"kind": "file", "file": self.file, "row": node.line, "quote": quote}
 
     def silent(self) -> list[dict[str, Any]]:
         """Return what of the text states nothing: the prose beside the block, and its comments."""
@@ -121,13 +108,7 @@ class Source:
 
 
 def find_source(problem: Problem) -> Source | None:
-    """Return the plant block of a problem: in its text, else in ``plant.yaml`` beside it.
-
-    Raises
-    ------
-    InputError
-        When there are two blocks, or the file cannot be read.
-    """
+    """Return the plant block of a problem: in its text, else in ``plant.yaml`` beside it."""
     text, file = problem.text, problem.path.name
     if problem.path.suffix.lower() in (".yaml", ".yml"):
         return Source(problem, file, text, 0, 1, True)
@@ -154,13 +135,21 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{close[0]!r}" if close else f"one of {', '.join(names) or 'none'}"
 
 
-def entries(source: Source, node: Node | None, what: str) -> Mapping[Any, Node]:
-    """Return the pairs of a mapping; anything else is an error and gives none."""
+def entries(
+    source: Source, node: Node | None, what: str, known: Collection[str] = ()
+) -> Mapping[Any, Node]:
+    """Return the pairs of a mapping; anything else is an error and gives none.
+
+    Where keys are ``known`` any other one is an error too.
+    """
     if node is None:
         return {}
     if not isinstance(node.value, dict):
         source.fault(node, f"{what} is no mapping", "lines of 'name: value'")
         return {}
+    for key in node.value if known else ():
+        if key not in known:
+            source.fault(key.node, f"unknown key in {what}", nearest(key, known))
     return node.value
 
 
@@ -169,11 +158,7 @@ def text_of(source: Source, node: Node | None, what: str) -> str | None:
     if node is None:
         return None
     if not node.is_text or not node.value.strip():
-        source.fault(
-            node,
-            f"{what} is no text",
-            "one value",
-            found="a list or a mapping" if not node.is_text else "nothing",
-        )
+        found = "nothing" if node.is_text else "a list or a mapping"
+        source.fault(node, f"{what} is no text", "one value", found=found)
         return None
     return str(node.value).strip()

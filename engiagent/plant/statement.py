@@ -11,25 +11,17 @@ from engiagent.formulations.expansion import expand
 Json = dict[str, Any]
 PROFIT = "profit"
 COST = "cost"
+BUS = "electricity"
+"""The bus of components that name none."""
 
 
 @dataclass
 class Statement:
     """The parts of a blueprint, in its JSON form, as they are declared one after the other.
 
-    Attributes
-    ----------
-    time
-        The time set ``T``.
-    currency
-        In which costs are counted.
-    goal
-        The objective; its expression may be ``cost`` or ``profit``, which stand for all costs that
-        components declare.
-    also
-        A further cost beside ``cost``, as an expression.
-    unused
-        Places of the text that state nothing, each with its reason.
+    The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
+    components declare; ``also`` are further costs beside ``cost``, as expressions. ``unused`` are
+    places of the text that state nothing, each with its reason.
     """
 
     title: str
@@ -69,26 +61,14 @@ class Statement:
         self.constraints.append(entry | {k: v for k, v in content.items() if v is not None})
 
     def costs(self) -> list[str]:
-        """Return the costs that components declare, each as an expression over the horizon.
-
-        Raises
-        ------
-        InputError
-            When a component cannot be built.
-        """
+        """Return the costs that components declare, each as an expression over the horizon."""
         nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
         core = expand(Blueprint.from_dict(self._document(nothing))).core
         found = [e for e in core.expressions if e.name.endswith("_cost") and e.quantity]
         return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]
 
     def blueprint(self) -> Blueprint:
-        """Return the blueprint, its components not yet written out.
-
-        Raises
-        ------
-        InputError
-            When something does not fit the language, with its place.
-        """
+        """Return the blueprint, its components not yet written out."""
         goal = self.goal or {"sense": "minimize", "expression": "0", "unit": self.currency}
         if goal["expression"] in (COST, PROFIT):
             terms = [*self.also, *self.costs()]

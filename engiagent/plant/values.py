@@ -69,13 +69,7 @@ def _number(text: str) -> float:
 
 
 def pieces(text: str, conventions: Conventions) -> list[Piece]:
-    """Return the parts of a value: one quantity or column, or an expression over several.
-
-    Raises
-    ------
-    ValueFormError
-        At the character that is none of these.
-    """
+    """Return the parts of a value: one quantity or column, or an expression over several."""
     whole = _QUANTITY.fullmatch(text)
     if whole is not None:
         written = whole["unit"]
@@ -145,15 +139,7 @@ class Term:
 def translated(text: str, names: Mapping[str, Mapping[str, str]], conventions: Conventions) -> Term:
     """Return an expression with its quantities and literals in the blueprint's language.
 
-    Parameters
-    ----------
-    names
-        By component what its series and slots are called in the blueprint.
-
-    Raises
-    ------
-    ValueFormError
-        At a component, a quantity or a unit that does not exist.
+    ``names`` says by component what its series and slots are called there.
     """
     result, origins, place = "", [(0, 0)], 0
     for match in _TERM.finditer(text):

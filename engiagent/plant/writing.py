@@ -1,27 +1,21 @@
 """From declared components back to a plant file."""
 
-import json
 import re
 from collections.abc import Mapping
+from io import StringIO
 from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.plant.statement import Statement
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9.°%][\w.°%/()#*+ -]*(?<! )")
 _LITERAL: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\s*")
-_PORTS: Final = ("bus",)
 
 
 def to_yaml(statement: Statement) -> str:
-    """Return what is declared as the text of a plant file.
+    """Return what is declared as the text of a plant file."""
+    from ruamel.yaml import YAML  # here, since every run imports this package
 
-    Raises
-    ------
-    InputError
-        When something in it has no form in a plant file, as an expression over parameters.
-    """
     time = {
         k: v for k, v in statement.time.items() if k not in ("name", "kind", "source_reference")
     }
@@ -35,9 +29,8 @@ def to_yaml(statement: Statement) -> str:
         written: dict[str, Any] = {"model": entry["model"]}
         written |= entry.get("options", {})
         written |= entry.get("connections", {})
-        written |= {
-            port: "none" for port in _PORTS if port in model.connections and port not in written
-        }
+        if "bus" in model.connections:
+            written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():
             unit = model.slots[slot].unit.replace("EUR", statement.currency)
             written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
@@ -60,7 +53,9 @@ def to_yaml(statement: Statement) -> str:
         document["requirements"] = {
             entry["constraint_id"]: _requirement(entry, filled) for entry in statement.constraints
         }
-    return "\n".join(_lines(document | {"goal": aim})) + "\n"
+    out = StringIO()
+    YAML(pure=True).dump(document | {"goal": aim}, out)
+    return out.getvalue()
 
 
 def _value(value: Any, unit: str, known: Mapping[str, Any], place: str) -> Any:
@@ -108,31 +103,3 @@ def _requirement(entry: Mapping[str, Any], filled: Mapping[str, str]) -> dict[st
     if entry.get("penalty"):
         found["penalty"] = str(entry["penalty"]["weight"])
     return found
-
-
-def _lines(value: Mapping[str, Any], indent: str = "") -> list[str]:
-    lines = []
-    for key, item in value.items():
-        if isinstance(item, Mapping) and item:
-            lines += [f"{indent}{_scalar(key)}:", *_lines(item, indent + "  ")]
-        elif isinstance(item, list):
-            lines.append(f"{indent}{_scalar(key)}: {_flow(item)}")
-        else:
-            lines.append(f"{indent}{_scalar(key)}: {_scalar(item)}")
-    return lines
-
-
-def _flow(item: Any) -> str:
-    if isinstance(item, Mapping):
-        return "{" + ", ".join(f"{_scalar(k)}: {_flow(v)}" for k, v in item.items()) + "}"
-    if isinstance(item, list | tuple):
-        return f"[{', '.join(map(_flow, item))}]"
-    return json.dumps(str(item), ensure_ascii=False) if isinstance(item, str) else _scalar(item)
-
-
-def _scalar(item: Any) -> str:
-    if isinstance(item, bool):
-        return "yes" if item else "no"
-    text = _quantity(item, "1") if isinstance(item, float) else str(item)
-    plain = _PLAIN.fullmatch(text) and ": " not in text and " #" not in text
-    return text if plain else json.dumps(text, ensure_ascii=False)

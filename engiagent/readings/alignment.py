@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from engiagent.text import Problem
 from engiagent.text.blocks import read_sentences, read_tables
@@ -25,30 +25,6 @@ _WORD: Final = re.compile(r"-{3,}|\w+|[^\w\s]")
 _NAMING: Final = re.compile(r"(?m)^(?:id|title|family|tags|  *rows):.*\n(?:[ \t]*- .*\n)*")
 
 
-class Text(Protocol):
-    """What alignment needs of a problem's text."""
-
-    @property
-    def text(self) -> str:
-        """The whole file."""
-
-    @property
-    def body_start(self) -> int:
-        """Where the front matter ends."""
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables."""
-
-    @property
-    def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences."""
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """The numbers."""
-
-
 @dataclass(frozen=True)
 class PlainText:
     """A text that was read earlier, without its data files."""
@@ -61,21 +37,18 @@ class PlainText:
 
     @classmethod
     def of(cls, text: str, name: str) -> "PlainText":
-        """Read a text with the lexers that a problem is loaded with.
-
-        Raises
-        ------
-        InputError
-            With line and column, as on loading a problem.
-        """
+        """Read a text with the lexers that a problem is loaded with."""
         _, start = split_front_matter(text)
         conventions = conventions_of(text[start:])
         layout = read_layout(text, start, name)
         sentences = read_sentences(layout, name)
         tables = read_tables(layout, sentences, conventions)
-        spaced = layout.spaced
-        numbers = read_quantities(text, spaced, sentences, tables, conventions, name)
+        numbers = read_quantities(text, layout.spaced, sentences, tables, conventions, name)
         return cls(text, start, tables, sentences, numbers)
+
+
+Text = PlainText | Problem
+"""What alignment takes: the texts as they stood and as they stand."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +79,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Two texts of the same words.
-
-    Attributes
-    ----------
-    numbers
-        Every number of the old text with that of the new one.
-    """
+    """Two texts of the same words, and every number of the old one with that of the new."""
 
     old: Text
     new: Text
@@ -229,11 +196,8 @@ def _unlike(old: Token, new: Token) -> str:
     if old.quantity is not None and new.quantity is not None:
         a, b = old.quantity, new.quantity
         units = (a.unit, b.unit)
-        if (a.approximate, a.ambiguous, a.range_id is None) != (
-            b.approximate,
-            b.ambiguous,
-            b.range_id is None,
-        ):
+        ways = {(q.approximate, q.ambiguous, q.range_id is None) for q in (a, b)}
+        if len(ways) > 1:
             return "the number is written another way"
         if (a.unit is None or b.unit is None) and a.unit_text != b.unit_text:
             return "the unit differs, and is not one of the same dimension"

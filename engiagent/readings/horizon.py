@@ -34,20 +34,18 @@ def move_horizon(move: Move, old: Mapping[str, Any], new: Mapping[str, Any]) -> 
         The shapes of the data files that the stored reading was made with, and of those there are.
     """
     if set(old) != set(new):
-        _refuse(move, f"the data files were {sorted(old) or 'none'}, they are {sorted(new)}")
+        move.refuse(f"the data files were {sorted(old) or 'none'}, they are {sorted(new)}")
         return
     faults = [why for name in old if (why := unlike(name, old[name], new[name]))]
     for why in faults:
-        _refuse(move, why)
+        move.refuse(why)
     times = [item for item in move.core.get("sets", []) if item["kind"] == "time"]
     if faults or len(times) != 1:
         if not faults and _differ(old, new):
-            _refuse(move, "a data file differs, and the reading has not exactly one time set")
+            move.refuse("a data file differs, and the reading has not exactly one time set")
         return
     index_set = times[0]
-    inside = [
-        p for leaf in all_leaves(index_set.get("source_reference")) for p in move.pairs_in(leaf)
-    ]
+    inside = move.pairs_in(*all_leaves(index_set.get("source_reference")))
     before = (str(index_set["start"]), int(index_set["periods"]))
     days = _days(move, index_set, inside)
     if not move.gaps:
@@ -65,13 +63,6 @@ def _differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return any(old[name]["sha256"] != new[name]["sha256"] for name in old)
 
 
-def _refuse(move: Move, reason: str, *pairs: Pair) -> None:
-    if pairs:
-        move.refuse(reason, *pairs)
-    else:
-        move.note(reason)
-
-
 # --- the first day -----------------------------------------------------------------------------
 
 
@@ -86,17 +77,17 @@ def _days(move: Move, index_set: Json, inside: list[Pair]) -> int:
     start = str(index_set["start"])
     known = any(p[0].date == start[:10] for p in dates)
     if None in deltas or len(deltas) != 1 or not known:
-        _refuse(move, "not all dates of the horizon moved by the same number of days", *dates)
+        move.refuse("not all dates of the horizon moved by the same number of days", *dates)
         return 0
     days = deltas.pop() or 0
     body = move.alignment.new.text[move.alignment.new.body_start :]
     if days % 7 and _WEEKDAY.search(body):
-        _refuse(move, "the date falls on another day of the week than before", *changed)
+        move.refuse("the date falls on another day of the week than before", *changed)
     first = date.fromisoformat(start[:10])
     moved = (first + timedelta(days)).isoformat()
     words = _without(body, move, changed)
     if moved[5:7] != start[5:7] and calendar.month_name[first.month].lower() in words.lower():
-        _refuse(move, f"the text still speaks of {calendar.month_name[first.month]}", *changed)
+        move.refuse(f"the text still speaks of {calendar.month_name[first.month]}", *changed)
     elsewhere = json.dumps(
         [
             {
@@ -109,7 +100,7 @@ def _days(move: Move, index_set: Json, inside: list[Pair]) -> int:
         ]
     )
     if start[:10] in elsewhere or start[:10] in json.dumps(move.core.get("constraints", [])):
-        _refuse(move, "the reading names the old date in a place of its own", *changed)
+        move.refuse("the reading names the old date in a place of its own", *changed)
     index_set["start"] = moved + start[10:]
     move.moved |= {p[0].number_span for p in changed}
     return days
@@ -155,8 +146,7 @@ def _move_stamps(
     same = len(set(shifts.values())) == 1 and shifts[wrong[0]] % _DAY == 0
     body = move.alignment.new.text[move.alignment.new.body_start :]
     if dates or not (leads and same) or _WEEKDAY.search(body):
-        _refuse(
-            move,
+        move.refuse(
             f"the time stamps of {wrong[0]} begin at {new[wrong[0]]['first']}, which the "
             "dates and weekdays of the text do not follow",
             *dates,
@@ -180,7 +170,7 @@ def _move_periods(
     move.carried |= {p[0].number_span for p in counts}
     wanted = {_periods(p[1], length) for p in counts}
     if len(wanted) > 1 or None in wanted or any(w is not None and w % 1 for w in wanted):
-        _refuse(move, "the number of periods is stated more than once, and not alike", *counts)
+        move.refuse("the number of periods is stated more than once, and not alike", *counts)
         return
     rows = {
         (old[n]["rows"], new[n]["rows"]) for n in old if old[n]["rows"] in (periods, periods + 1)
@@ -191,15 +181,13 @@ def _move_periods(
         if old[n]["rows"] != new[n]["rows"] and old[n]["rows"] not in (periods, periods + 1)
     ]
     if fixed:
-        _refuse(
-            move, f"{fixed[0]} has {new[fixed[0]]['rows']} rows, it had {old[fixed[0]]['rows']}"
-        )
+        move.refuse(f"{fixed[0]} has {new[fixed[0]]['rows']} rows, it had {old[fixed[0]]['rows']}")
         return
     by_rows = {after - (before - periods) for before, after in rows}
     found = {int(w) for w in wanted if w is not None} or by_rows or {periods}
     if len(found) != 1 or (by_rows and by_rows != found):
         has = ", ".join(f"{n}: {new[n]['rows']} rows" for n in new)
-        _refuse(move, f"text and data files differ about the number of periods ({has})", *counts)
+        move.refuse(f"text and data files differ about the number of periods ({has})", *counts)
         return
     count = found.pop()
     if count == periods:
@@ -208,10 +196,10 @@ def _move_periods(
         p for p in move.alignment.numbers if _counts(p[0], periods, length) and p not in counts
     ]
     if others:
-        _refuse(move, f"the text speaks of {periods} periods in another place, too", *others)
+        move.refuse(f"the text speaks of {periods} periods in another place, too", *others)
     ends = [p for p in move.alignment.numbers if _is_end(p[0], index_set)]
     if ends:
-        _refuse(move, "the text names the time at which the old horizon ended", *ends)
+        move.refuse("the text names the time at which the old horizon ended", *ends)
     body, start = move.alignment.new.text, move.alignment.new.body_start
     for match in islice(_SPAN.finditer(body, start), 1):
         words = sentence_at(move.alignment.new, match.start())
@@ -219,9 +207,9 @@ def _move_periods(
             Gap((words,), f"{count} periods for {periods}, and the text speaks of a {match[0]}")
         )
     if count < 1:
-        _refuse(move, "there is no period left", *counts)
+        move.refuse("there is no period left", *counts)
     if _hand_listed(move, index_set):
-        _refuse(move, f"values or elements are listed for {periods} periods", *counts)
+        move.refuse(f"values or elements are listed for {periods} periods", *counts)
     index_set["periods"] = count
     move.moved |= {p[0].number_span for p in counts if p in move.changes}
 
@@ -280,7 +268,7 @@ def _check_clock(move: Move, index_set: Json) -> None:
     last = first + _step(index_set) * int(index_set["periods"])
     offsets = utc_offsets(np.arange(first - _DAY / 2, last + _DAY / 2, 3600.0), str(zone))
     if len(set(offsets.tolist())) > 1:
-        _refuse(move, f"clocks change in {zone} within a day of the new horizon")
+        move.refuse(f"clocks change in {zone} within a day of the new horizon")
 
 
 # --- columns -----------------------------------------------------------------------------------
@@ -296,16 +284,14 @@ def _follow_file(move: Move, name: str, old: Mapping[str, Any], new: Mapping[str
         if listed and any(
             leaf.kind == "file" and leaf.fields.get("file") == name for leaf in leaves
         ):
-            _refuse(move, f"{item['name']} is written out as {name} had it")
+            move.refuse(f"{item['name']} is written out as {name} had it")
         time_subset = item.get("kind") == "subset" and "elements" in item
         if time_subset and not leaves:
-            _refuse(move, f"{item['name']} lists its elements, which may rest on {name}")
+            move.refuse(f"{item['name']} lists its elements, which may rest on {name}")
         if file != name or header not in headers or headers[header]["header"] == header:
             continue
         if item.get("unit_override") is not None:
-            _refuse(
-                move, f"{item['name']} is read in a unit that the header of {name} did not have"
-            )
+            move.refuse(f"{item['name']} is read in a unit that the header of {name} did not have")
         item["data"] = f"{name}#{headers[header]['header']}"
         move.changed_parameters.add(str(item["name"]))
         _rename(item.get("source_reference"), name, header, headers[header]["header"])
@@ -341,10 +327,8 @@ def check_order(move: Move, document: Json, old: Mapping[str, Any], new: Mapping
             was, is_now = _order(a, b), _order(after[one][0], after[two][0])
             if was not in (is_now, "crossing", "equal") or (was == "equal" != is_now and money):
                 changed = [p for p in move.changes if p[0].number_span in move.moved]
-                _refuse(
-                    move,
-                    f"{one} was {was} {two}, on which a reading may rest, and is no more",
-                    *changed,
+                move.refuse(
+                    f"{one} was {was} {two}, on which a reading may rest, and is no more", *changed
                 )
                 return
 

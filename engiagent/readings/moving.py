@@ -67,18 +67,14 @@ _PROSE: Final = frozenset(
 
 @dataclass
 class Move:
-    """A blueprint on its way to another text.
+    """A blueprint on its way to another text; the document is changed in place.
 
     Attributes
     ----------
-    document
-        The blueprint, changed in place.
     carried
         The numbers of the old text that something carries, changed or not, by their place.
     moved
         The numbers that differ and were moved, by their place in the old text.
-    changed_parameters
-        The names of the parameters that have another value.
     gaps
         Why the text cannot be read; empty when all is well.
     changes
@@ -114,31 +110,30 @@ class Move:
         core: Json = self.document["core_model_elements"]
         return core
 
-    def pairs_in(self, leaf: Source) -> list[Pair]:
-        """Return the numbers within a source, each old with new."""
-        if leaf.span is None:
-            return []
-        start, end = leaf.span
+    def pairs_in(self, *leaves: Source) -> list[Pair]:
+        """Return the numbers within some sources, each old with new."""
         return [
-            p
-            for p in self.alignment.numbers
-            if start < p[0].number_span[1] and p[0].number_span[0] < end
+            pair
+            for span in (leaf.span for leaf in leaves if leaf.span is not None)
+            for pair in self.alignment.numbers
+            if span[0] < pair[0].number_span[1] and pair[0].number_span[0] < span[1]
         ]
 
     def refuse(self, reason: str, *pairs: Pair) -> None:
-        """Record why a number cannot be moved, with the words as they stand and as they stood."""
-        quotes: dict[str, None] = {}
-        for old, new in pairs:
-            quotes[sentence_at(self.alignment.new, new.number_span[0])] = None
-            quotes[sentence_at(self.alignment.old, old.number_span[0])] = None
-        self.gaps.append(Gap(tuple(quotes), reason))
+        """Record why the text cannot be read, with the words as they stand and as they stood.
 
-    def note(self, reason: str) -> None:
-        """Record why a data file does not fit, with the sentence that names it if there is one."""
-        text = self.alignment.new
-        named = [text.text.find(name, text.body_start) for name in re.findall(r"\S+\.\w+", reason)]
-        quotes = tuple(sentence_at(text, place) for place in named if place >= 0)
-        self.gaps.append(Gap(quotes[:1], reason))
+        Without numbers it is a data file that does not fit: the sentence that names it is quoted.
+        """
+        old, new = self.alignment.old, self.alignment.new
+        quotes = [
+            sentence_at(text, quantity.number_span[0])
+            for pair in pairs
+            for text, quantity in ((new, pair[1]), (old, pair[0]))
+        ]
+        if not pairs:
+            named = (new.text.find(n, new.body_start) for n in re.findall(r"\S+\.\w+", reason))
+            quotes = [sentence_at(new, place) for place in named if place >= 0][:1]
+        self.gaps.append(Gap(tuple(dict.fromkeys(quotes)), reason))
 
     # --- values --------------------------------------------------------------------------------
 
@@ -146,7 +141,7 @@ class Move:
         """Move the value of a parameter, or the probabilities of a set."""
         leaves = all_leaves(owner.get("source_reference"))
         old = list(flat(owner.get(key)))
-        inside = [pair for leaf in leaves for pair in self.pairs_in(leaf)]
+        inside = self.pairs_in(*leaves)
         changed = [pair for pair in inside if pair in self.changes]
         if not old or not all(is_number(v) for v in old):
             return  # missing, or a formula: the inputs of which are moved
@@ -183,7 +178,7 @@ class Move:
         ranges = (min(old), max(old)), (min(new), max(new))
         if not parse_unit(unit).is_point and sign_lost(*ranges):
             leaves = all_leaves(owner.get("source_reference"))
-            found = [p for leaf in leaves for p in self.pairs_in(leaf) if p in self.changes]
+            found = [pair for pair in self.pairs_in(*leaves) if pair in self.changes]
             self.refuse(
                 f"{name} becomes 0 or changes its sign, on which a reading may rest", *found
             )
@@ -196,7 +191,7 @@ class Move:
         self, name: str, value: float, unit: str, leaves: Iterable[Source], alone: bool
     ) -> tuple[int | float, str] | None:
         """Return the new value and its unit; None where the value stays, or nothing fits."""
-        inside = [pair for leaf in leaves for pair in self.pairs_in(leaf)]
+        inside = self.pairs_in(*leaves)
         agreeing = [p for p in inside if _agrees(value, unit, p[0])]
         # "7.50 EUR for each MWh": the other half of the unit stands among the words
         agreeing = agreeing or [p for p in inside if close_to(value, float(p[0].exact))]
@@ -228,16 +223,14 @@ class Move:
                 self.refuse("no parameter of the stored reading carries this number", pair)
         extended = self.document.get("extended_analysis_and_robustness") or {}
         for item in extended.get("unused") or ():
-            self._check_unused(Source("text", tuple(item["span"]), item.get("quote")))
+            source = Source("text", tuple(item["span"]), item.get("quote"))
+            found = [pair for pair in self.pairs_in(source) if pair in self.changes]
+            if found:
+                self.refuse("the stored reading made no use of this number", *found)
         for owner in _owners(self.document):
             self._check_owner(owner)
         for pair in self.changes:
             self._check_twice(pair)
-
-    def _check_unused(self, source: Source) -> None:
-        found = [pair for pair in self.pairs_in(source) if pair in self.changes]
-        if found:
-            self.refuse("the stored reading made no use of this number", *found)
 
     def _check_twice(self, changed: Pair) -> None:
         """Refuse a number that stands elsewhere, too, and nothing carries it there."""
@@ -252,11 +245,7 @@ class Move:
 
     def _check_owner(self, owner: Json) -> None:
         """Refuse where a number that differs may stand as a literal in what rests on it."""
-        inside = [
-            pair
-            for leaf in all_leaves(owner.get("source_reference"))
-            for pair in self.pairs_in(leaf)
-        ]
+        inside = self.pairs_in(*all_leaves(owner.get("source_reference")))
         changed = [pair for pair in inside if pair in self.changes]
         if not changed:
             return

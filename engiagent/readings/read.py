@@ -34,21 +34,13 @@ SERVERS: Final = (
 def read(problem: Problem, overrides: Mapping[str, str] | None = None) -> Reading:
     """Return what a problem states in its plant block, or else its stored reading.
 
+    The reading has no blueprint where the problem has neither.
+
     Parameters
     ----------
     overrides
         Values of the user by parameter or ``component.slot``, as
         ``{"battery.charge_efficiency": "95 %"}``; a number without a unit is in the slot's own.
-
-    Returns
-    -------
-    The reading; without a blueprint where the problem has neither block nor stored reading.
-
-    Raises
-    ------
-    InputError
-        When the plant block or the stored reading is invalid, or an override names nothing or is
-        no such quantity.
     """
     found = read_plant(problem)
     if found is None:
@@ -132,14 +124,8 @@ def claim_of(
 ) -> Claim | None:
     """Return the claim of a plant block or a stored reading for a blueprint.
 
-    Parameters
-    ----------
-    overrides
-        The values that the user has set beside the text.
-
-    Returns
-    -------
-    None where neither lies beside the problem, or the blueprint says something else.
+    None where neither lies beside the problem, or where with the user's values it says something
+    else.
     """
     try:
         stated = find_source(problem) is not None

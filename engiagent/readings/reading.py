@@ -7,16 +7,9 @@ from engiagent.blueprint import Blueprint
 
 @dataclass(frozen=True)
 class Missing:
-    """A value that the problem needs and does not give.
+    """A value that the problem needs and does not give, as the ``charge_efficiency`` of a battery.
 
-    Attributes
-    ----------
-    component
-        Of what, as ``battery``; empty for the problem as a whole.
-    quantity
-        Which value, as ``charge_efficiency``.
-    reason
-        Why it is needed, or where it was looked for.
+    The component is empty for the problem as a whole; ``reason`` is why the value is needed.
     """
 
     component: str
@@ -31,15 +24,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Gap:
-    """A place of the text that could not be read, or that clashes with another.
-
-    Attributes
-    ----------
-    quotes
-        The words of the text, one entry a place.
-    reason
-        What is wrong with them.
-    """
+    """Places of the text that could not be read, or that clash, and what is wrong with them."""
 
     quotes: tuple[str, ...]
     reason: str
@@ -50,16 +35,9 @@ class Gap:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a problem says.
+    """What a problem says: a blueprint with the source of every number, and what rules out a plan.
 
-    Attributes
-    ----------
-    blueprint
-        With the source of every number; None where none could be written.
-    missing, contradictions, not_understood
-        What rules out a plan; a reading without them is complete.
-    notes
-        Assumptions and remarks.
+    The notes are assumptions and remarks.
     """
 
     blueprint: Blueprint | None

@@ -77,20 +77,8 @@ MAX_BYTES: Final = 50_000_000
 class StoredReading:
     """A reading that was accepted.
 
-    Attributes
-    ----------
-    path
-        The file that holds it.
-    text
-        What was read, front matter included.
-    data
-        The shape of each data file, see :func:`engiagent.readings.alignment.shapes_of`.
-    blueprint
-        The blueprint as plain JSON; None where none could be written.
-    missing, contradictions
-        What rules out a plan; each contradiction has its places in the text.
-    accepted
-        Who read it, when, and what the verdict on its plan was.
+    ``data`` are the shapes of the data files, ``blueprint`` is plain JSON, None where none could be
+    written; each of the contradictions has its places in the text.
     """
 
     path: Path
@@ -109,13 +97,7 @@ def place_of(problem: Problem) -> Path:
 
 
 def stored_reading(problem: Problem) -> StoredReading | None:
-    """Return the reading stored beside a problem, or among its expert files; None without one.
-
-    Raises
-    ------
-    InputError
-        When the file is unreadable, or its quotes do not stand in the text that it holds.
-    """
+    """Return the reading stored beside a problem, or among its expert files; None without one."""
     places = [place_of(problem)]
     if problem.expert is not None:
         places.append(problem.expert / NAME)
@@ -184,12 +166,10 @@ def store(
     accepted: Mapping[str, Any],
     force: bool = False,
 ) -> None:
-    """Store a reading of a problem as it stands now.
+    """Store a reading of a problem as it stands now, in the file ``place``.
 
     Parameters
     ----------
-    place
-        The file to write.
     blueprint
         The blueprint as JSON, the name of its file beside ``place``, or None.
     contradictions
@@ -198,11 +178,6 @@ def store(
         Who read the problem, when, and the verdict on the plan.
     force
         Whether a reading that is stored there may be replaced.
-
-    Raises
-    ------
-    InputError
-        When one is stored already, or the folder cannot be written to.
     """
     if place.exists() and not force:
         raise InputError(
@@ -236,11 +211,6 @@ def reread(problem: Problem) -> Reading | None:
 
     None when nothing is stored beside it. A reading without blueprint says in ``not_understood``
     which words or numbers cannot be followed, as they stand and as they stood.
-
-    Raises
-    ------
-    InputError
-        When the stored reading is unreadable.
     """
     stored = stored_reading(problem)
     if stored is None:
@@ -264,10 +234,9 @@ def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]
     check_order(move, document, stored.data, shapes)
     places = [place for item in stored.contradictions for place in item["places"]]
     for place in places:
-        if any(
-            p in move.changes for p in move.pairs_in(read_sources({"kind": "text", **place})[0])
-        ):
-            move.note("a statement that clashed with another has changed")
+        here = move.pairs_in(*read_sources({"kind": "text", **place}))
+        if any(pair in move.changes for pair in here):
+            move.refuse("a statement that clashed with another has changed")
     clashes = [
         dict(item, places=[dict(p) for p in item["places"]]) for item in stored.contradictions
     ]

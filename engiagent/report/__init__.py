@@ -1,8 +1,7 @@
 """Self-contained HTML pages: a run, a folder of runs, runs side by side; and pictures of a run."""
 
 from engiagent.report.batch import render_batch, write_batch
-from engiagent.report.page import render_report, write_report
-from engiagent.report.picture import render_picture
+from engiagent.report.page import render_picture, render_report, write_report
 from engiagent.report.sides import SideBySide, side_by_side
 from engiagent.report.sides_page import compare
 

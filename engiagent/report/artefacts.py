@@ -5,39 +5,31 @@ one that is damaged is named in :attr:`Run.trouble` and the others are still sho
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, RECORD, SOLUTION
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.solution import load_arrays
 
 MAX_TEXT = 60_000
-_OF_A_RUN = ("run.json", "certificate.json", "blueprint.json", "solution.nc")
+_OF_A_RUN = (RECORD, CERTIFICATE, BLUEPRINT, SOLUTION)
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run folder's artefacts; None or empty for what is not there.
 
-    Attributes
-    ----------
-    record, certificate
-        ``run.json`` and ``certificate.json``.
-    blueprint
-        With the fragments of its components written out.
-    elaboration
-        The blueprint's sets and data.
-    problem_name, problem_text
-        The copy of the problem file.
-    trouble
-        One sentence for each artefact that could not be read.
+    The blueprint has the fragments of its components written out; ``trouble`` is a sentence for
+    each artefact that could not be read.
     """
 
     folder: Path
@@ -49,6 +41,13 @@ class Run:
     problem_name: str | None
     problem_text: str | None
     trouble: tuple[str, ...]
+
+    def part(self, *keys: str) -> Mapping[str, Any]:
+        """Return an object inside the certificate; an empty one where there is none."""
+        found = self.certificate
+        for key in keys:
+            found = mapping(found.get(key))
+        return found
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -73,13 +72,7 @@ def holds_run(folder: Path) -> bool:
 
 
 def load_run(folder: Path) -> Run:
-    """Read a run folder.
-
-    Raises
-    ------
-    InputError
-        When there is no such folder, or it holds none of a run's files.
-    """
+    """Read a run folder; without one, or without any of a run's files, it is an InputError."""
     if not folder.is_dir():
         raise InputError("no such run folder", str(folder))
     if not holds_run(folder):
@@ -87,73 +80,49 @@ def load_run(folder: Path) -> Run:
             "this is no run folder", str(folder), expected=f"one of {', '.join(_OF_A_RUN)}"
         )
     trouble: list[str] = []
-    blueprint = _blueprint(folder, trouble)
-    problem = _problem_file(folder / "problem")
+
+    def attempt(what: str, work: Callable[[], Content]) -> Content | None:
+        try:
+            return work()
+        except (EngiagentError, OSError, UnicodeDecodeError) as error:
+            trouble.append(f"{what}: {error}")
+            return None
+
+    def read(name: str, load: Callable[[Path], Content]) -> Content | None:
+        path = folder / name
+        return attempt(f"{name} cannot be read", lambda: load(path)) if path.is_file() else None
+
+    blueprint, elaboration = read(BLUEPRINT, Blueprint.load), None
+    if (written := blueprint) is not None:
+        problem = f"the components of {BLUEPRINT} cannot be written out"
+        blueprint = full = attempt(problem, lambda: expand(written)) or written
+        problem = f"the names in {BLUEPRINT} do not fit together"
+        elaboration = attempt(problem, lambda: _elaborated(full, folder / PROBLEM))
+    file = _problem_file(folder / PROBLEM)
     return Run(
         folder=folder,
-        record=_json(folder / "run.json", trouble),
-        certificate=_json(folder / "certificate.json", trouble),
+        record=read(RECORD, _object) or {},
+        certificate=read(CERTIFICATE, _object) or {},
         blueprint=blueprint,
-        elaboration=_elaboration(blueprint, folder / "problem", trouble),
-        solution=_solution(folder / "solution.nc", trouble),
-        problem_name=problem.name if problem else None,
-        problem_text=_text(problem),
+        elaboration=elaboration,
+        solution=read(SOLUTION, load_arrays),
+        problem_name=file.name if file else None,
+        problem_text=_text(file) if file else None,
         trouble=tuple(trouble),
     )
 
 
-def _json(path: Path, trouble: list[str]) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        value = loads_strict(path.read_text("utf-8"), path.name)
-    except (EngiagentError, OSError, UnicodeDecodeError) as error:
-        trouble.append(f"{path.name} cannot be read: {error}")
-        return {}
+def _object(path: Path) -> Mapping[str, Any]:
+    value = loads_strict(path.read_text("utf-8"), path.name)
     if not isinstance(value, dict):
-        trouble.append(f"{path.name} holds no object")
-        return {}
+        raise InputError("it holds no object")
     return value
 
 
-def _blueprint(folder: Path, trouble: list[str]) -> Blueprint | None:
-    path = folder / "blueprint.json"
-    if not path.is_file():
-        return None
-    try:
-        blueprint = Blueprint.load(path)
-    except EngiagentError as error:
-        trouble.append(f"blueprint.json cannot be read: {error}")
-        return None
-    try:
-        return expand(blueprint)
-    except EngiagentError as error:
-        trouble.append(f"the components of blueprint.json cannot be written out: {error}")
-        return blueprint
-
-
-def _elaboration(
-    blueprint: Blueprint | None, folder: Path, trouble: list[str]
-) -> Elaboration | None:
-    if blueprint is None:
-        return None
-    try:
-        elaboration = Elaboration(blueprint.core, folder if folder.is_dir() else None)
-        _ = elaboration.symbols
-    except EngiagentError as error:
-        trouble.append(f"the names in blueprint.json do not fit together: {error}")
-        return None
+def _elaborated(blueprint: Blueprint, folder: Path) -> Elaboration:
+    elaboration = Elaboration(blueprint.core, folder if folder.is_dir() else None)
+    _ = elaboration.symbols
     return elaboration
-
-
-def _solution(path: Path, trouble: list[str]) -> SolutionArrays | None:
-    if not path.is_file():
-        return None
-    try:
-        return load_arrays(path)
-    except EngiagentError as error:
-        trouble.append(f"solution.nc cannot be read: {error}")
-        return None
 
 
 def _problem_file(folder: Path) -> Path | None:
@@ -163,9 +132,7 @@ def _problem_file(folder: Path) -> Path | None:
     return next((p for p in found if p.stem == "problem"), found[0] if found else None)
 
 
-def _text(path: Path | None) -> str | None:
-    if path is None:
-        return None
+def _text(path: Path) -> str | None:
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             text = stream.read(MAX_TEXT + 1)

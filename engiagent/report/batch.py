@@ -1,7 +1,7 @@
 """A folder of runs on one page: what came of each, with a link to its own report."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -15,35 +15,19 @@ from engiagent.run.listing import RunSummary, find_runs
 
 HEAD: Final = ("Problem", "Verdict", "Objective", "Gap", "Took", "Started (UTC)", "Read by")
 _CSV_HEAD: Final = (
-    "run",
-    "problem",
-    "engine",
-    "state",
-    "verdict",
-    "objective",
-    "unit",
-    "sense",
-    "bound",
-    "gap",
-    "seconds",
-    "started",
-    "reason",
+    *("run", "problem", "engine", "state", "verdict", "objective", "unit", "sense"),
+    *("bound", "gap", "seconds", "started", "reason"),
 )
-Link = Callable[[RunSummary], str]
 
 
 def render_batch(folder: Path | str) -> str:
-    """Return the report of every run in a folder or below it as HTML.
-
-    Raises
-    ------
-    InputError
-        When there is no such folder.
-    """
+    """Return the report of every run in a folder or below it as HTML."""
     base = Path(folder)
     runs = find_runs(base)
     lead = "" if runs else "There is no run in this folder."
-    table = runs_table(runs, _beside)
+    rows = [run_row(run, _beside(run)) for run in runs]
+    title, plain = "What came of each run, the latest first", map(_csv_row, runs)
+    table = DataTable(title, HEAD, tuple(rows), data_uri(csv_text(_CSV_HEAD, plain)[0]), "runs.csv")
     sections = [Section(f"{len(runs)} runs", tables=(table,))] if runs else []
     return page_of_tables(
         f"Runs in {base.resolve().name or base}",
@@ -59,16 +43,6 @@ def write_batch(folder: Path | str) -> Path:
     target = Path(folder) / REPORT
     write_atomic(target, render_batch(folder))
     return target
-
-
-def runs_table(runs: Sequence[RunSummary], link: Link) -> DataTable:
-    """Return runs as a table; ``link`` says where a run's own page is, empty for nowhere."""
-    head, rows = list(_CSV_HEAD), [_csv_row(run) for run in runs]
-    text, _ = csv_text(head, rows)
-    title = "What came of each run, the latest first"
-    return DataTable(
-        title, HEAD, tuple(run_row(run, link(run)) for run in runs), data_uri(text), "runs.csv"
-    )
 
 
 def run_row(run: RunSummary, href: str) -> tuple[Cell, ...]:

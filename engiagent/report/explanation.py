@@ -5,6 +5,7 @@ another program wrote, the plan is explained here from what the folder does hold
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from engiagent.errors import EngiagentError
@@ -12,8 +13,8 @@ from engiagent.explain import Explanation, Given, explain_stored
 from engiagent.explain.text import lines_of
 from engiagent.io.jsontext import loads_strict
 from engiagent.report.artefacts import Run
+from engiagent.run.folder import EXPLANATION, PROBLEM
 
-FILE: Final = "explanation.json"
 TITLES: Final = {
     "infeasible": "Why there is no plan",
     "unbounded": "What has no limit",
@@ -24,76 +25,29 @@ MOST: Final = 40
 
 
 @dataclass(frozen=True)
-class Item:
-    """A line of the section with what belongs to it, as places in the text."""
+class Account:
+    """The section: a heading, a sentence, and groups of lines, each with what belongs to it.
 
-    text: str
-    details: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Group:
-    """Lines under one heading."""
-
-    title: str
-    entries: tuple[Item, ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """The section: its heading, a sentence, and the groups.
-
-    Attributes
-    ----------
-    kind
-        What is explained: a ``plan``, or why there is none.
-    enough
-        Changes that are enough for a plan, each confirmed by a solve.
+    ``kind`` is ``plan``, or why there is none; ``enough`` are changes of which each is enough for
+    a plan, confirmed by a solve.
     """
 
     title: str
     summary: str
-    groups: tuple[Group, ...]
-    kind: str = "plan"
-    enough: tuple[str, ...] = ()
+    groups: tuple[tuple[str, list[list[str]]], ...]
+    kind: str
+    enough: tuple[str, ...]
 
 
-def explanation(run: Run) -> Section | None:
+def explanation(run: Run) -> Account | None:
     """Return the section of a run; None where nothing is to be explained or it cannot be read."""
+    path = run.folder / EXPLANATION
     try:
-        found = _stored(run) or _made(run)
+        found = _stored(path) if path.is_file() else _made(run)
     except (EngiagentError, OSError, UnicodeDecodeError):
         return None
-    if found is None or found.kind not in TITLES:
-        return None
-    groups = tuple(_groups(found))
-    if not groups:
-        return None
-    enough = tuple(proposal.text for proposal in found.proposals if proposal.verified)
-    return Section(TITLES[found.kind], found.summary, groups, found.kind, enough)
-
-
-def _stored(run: Run) -> Explanation | None:
-    path = run.folder / FILE
-    if not path.is_file():
-        return None
-    return Explanation.from_dict(loads_strict(path.read_text("utf-8"), FILE))
-
-
-def _made(run: Run) -> Explanation | None:
-    """Return what the stored plan says of itself; None where that cannot be found out."""
-    if run.blueprint is None or run.solution is None:
-        return None
-    data = run.folder / "problem"
-    name = str(run.record.get("problem") or "run")
-    folder = data if data.is_dir() else None
-    return explain_stored(Given(blueprint=run.blueprint, folder=folder, name=name), run.solution)
-
-
-def _groups(found: Explanation) -> list[Group]:
-    """Return the lines of an explanation under their headings, with what belongs to each."""
     groups: list[tuple[str, list[list[str]]]] = []
-    for line in lines_of(found):
+    for line in lines_of(found) if found is not None and found.kind in TITLES else ():
         text = line.text.removeprefix("- ")
         if line.depth == 0:
             groups.append((f"{text[:1].upper()}{text[1:]}", []))
@@ -101,7 +55,21 @@ def _groups(found: Explanation) -> list[Group]:
             groups[-1][1].append([text])
         else:
             groups[-1][1][-1].append(text)
-    return [
-        Group(title, tuple(Item(first, tuple(rest)) for first, *rest in lines[:MOST]))
-        for title, lines in groups
-    ]
+    if found is None or not groups:
+        return None
+    cut = tuple((title, lines[:MOST]) for title, lines in groups)
+    enough = tuple(proposal.text for proposal in found.proposals if proposal.verified)
+    return Account(TITLES[found.kind], found.summary, cut, found.kind, enough)
+
+
+def _stored(path: Path) -> Explanation:
+    return Explanation.from_dict(loads_strict(path.read_text("utf-8"), EXPLANATION))
+
+
+def _made(run: Run) -> Explanation | None:
+    """Return what the stored plan says of itself; None where that cannot be found out."""
+    if run.blueprint is None or run.solution is None:
+        return None
+    data = run.folder / PROBLEM
+    name, folder = str(run.record.get("problem") or "run"), data if data.is_dir() else None
+    return explain_stored(Given(blueprint=run.blueprint, folder=folder, name=name), run.solution)

@@ -27,14 +27,8 @@ DIGITS: Final = 4
 class Instructions:
     """The table, and what it leaves out.
 
-    Attributes
-    ----------
-    total
-        How many rows there are in all; the table shows the first of them, its CSV file all.
-    used, never
-        How long each of the settings shown is not zero, in words; what is not used at all.
-    elsewhere
-        How many more settings there are.
+    Of ``total`` rows it shows the first, its CSV file all. ``used`` says how long each setting is
+    not zero, ``never`` which always are; ``elsewhere`` counts settings beyond those shown.
     """
 
     table: DataTable
@@ -57,7 +51,8 @@ def instructions(run: Run, series: Sequence[Series]) -> Instructions | None:
     if not shown:
         return None
     columns = [_texts(item, item.source in switches) for item in shown]
-    starts = _changes(columns)
+    settings = list(zip(*columns, strict=True))
+    starts = [k for k, row in enumerate(settings) if k == 0 or row != settings[k - 1]]
     clock = _Clock.of(axis)
     head = (clock.title, *(_head(item, item.source in switches) for item in shown))
     rows = [
@@ -75,7 +70,8 @@ def instructions(run: Run, series: Sequence[Series]) -> Instructions | None:
 
 def _decisions(run: Run, series: Sequence[Series]) -> list[Series]:
     """Return the series that somebody sets, all over the axis that most of them have."""
-    roles = _roles(run)
+    arrays = stored_arrays(run.solution) if run.solution is not None else ()
+    roles = {name: array.attrs.get("role") or None for name, array in arrays}
     candidates = [item for item in series if not item.instants and item.axis.places.size > 1]
     wanted = [item for item in candidates if roles.get(item.source) == "decision"]
     if not wanted:  # nobody said what is set: whatever is no state and no expression
@@ -84,14 +80,6 @@ def _decisions(run: Run, series: Sequence[Series]) -> list[Series]:
     for item in wanted:
         groups.setdefault((item.axis.name, item.axis.places.size), []).append(item)
     return max(groups.values(), key=len, default=[])
-
-
-def _roles(run: Run) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
-    if run.solution is not None:
-        for name, array in stored_arrays(run.solution):
-            found[name] = array.attrs.get("role") or None
-    return found
 
 
 def _switches(run: Run) -> frozenset[str]:
@@ -127,12 +115,6 @@ def _texts(item: Series, is_switch: bool) -> list[str]:
         words.number(float(value), DIGITS) if is_known else "–"
         for value, is_known in zip(values, known, strict=True)
     ]
-
-
-def _changes(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Return where a row differs from the one before it."""
-    rows = list(zip(*columns, strict=True))
-    return [k for k, row in enumerate(rows) if k == 0 or row != rows[k - 1]]
 
 
 def _head(item: Series, is_switch: bool) -> str:

@@ -14,32 +14,11 @@ from engiagent.formulations.formulas import Formulas, Level
 from engiagent.report import words
 from engiagent.report.charts.markup import Element, element, render
 
-_GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "epsilon": "ε",
-    "eta": "η",
-    "theta": "θ",
-    "kappa": "κ",
-    "lambda": "λ",
-    "mu": "μ",
-    "nu": "ν",
-    "xi": "ξ",
-    "pi": "π",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
-    "Delta": "Δ",
-    "Phi": "Φ",
-    "Omega": "Ω",
-    "Sigma": "Σ",
-}
+_LETTERS = (
+    "alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi rho sigma tau phi "
+    "chi psi omega Delta Phi Omega Sigma"
+)
+_GREEK = dict(zip(_LETTERS.split(), "αβγδεηθκλμνξπρστφχψωΔΦΩΣ", strict=True))
 _FENCES = {"tuple": "()", "floor": "⌊⌋"}
 
 

@@ -47,14 +47,6 @@ class Datum:
 
 
 @dataclass(frozen=True)
-class Assumption:
-    """Something that the problem does not say and that was taken for granted."""
-
-    text: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class Model:
     """Everything of a blueprint that the page shows."""
 
@@ -109,14 +101,14 @@ def _headline(goal: ObjectiveDef) -> str:
     return " + ".join(f"{sign}{weight}({term.expression})" for sign, weight, term in parts)
 
 
-def assumptions(run: Run) -> list[Assumption]:
-    """Return every assumption, those behind single numbers first."""
+def assumptions(run: Run) -> list[tuple[str, str]]:
+    """Return what the problem does not say and was assumed, with reasons; single numbers first."""
     if run.blueprint is None:
         return []
     return list(dict.fromkeys(_assumptions(run.blueprint)))
 
 
-def _assumptions(blueprint: Blueprint) -> Iterator[Assumption]:
+def _assumptions(blueprint: Blueprint) -> Iterator[tuple[str, str]]:
     core = blueprint.core
     declared: tuple[tuple[Any, ...], ...] = (
         core.parameters,
@@ -127,18 +119,18 @@ def _assumptions(blueprint: Blueprint) -> Iterator[Assumption]:
     )
     for item in chain.from_iterable(declared):
         for reason in _reasons(thaw(item.source_reference)):
-            yield Assumption(_stated(item), reason)
+            yield _stated(item), reason
         override = thaw(getattr(item, "unit_override", None))
         if override:
-            unit, reason = _override(override)
-            yield Assumption(f"{item.name} is read in {unit}", reason)
+            given = override if isinstance(override, Mapping) else {"unit": override}
+            unit, reason = words.unit(given.get("unit")), str(given.get("reason") or "")
+            yield f"{item.name} is read in {unit}", reason
     extended = blueprint.extended_analysis_and_robustness
     for entry in extended.key_assumptions if extended else ():
         if isinstance(entry, Mapping):
-            text = str(entry.get("content", ""))
-            yield Assumption(text, str(entry.get("justification") or ""))
+            yield str(entry.get("content", "")), str(entry.get("justification") or "")
         else:
-            yield Assumption(str(entry))
+            yield str(entry), ""
 
 
 def _stated(item: Any) -> str:
@@ -146,12 +138,6 @@ def _stated(item: Any) -> str:
         about = f" ({item.description})" if item.description else ""
         return f"{item.name} = {_value(item)} {words.unit(item.unit)}".rstrip() + about
     return str(getattr(item, "name", None) or getattr(item, "constraint_id", ""))
-
-
-def _override(override: Any) -> tuple[str, str]:
-    if isinstance(override, Mapping):
-        return words.unit(override.get("unit")), str(override.get("reason") or "")
-    return words.unit(override), ""
 
 
 def _reasons(reference: Any, depth: int = 0) -> Iterator[str]:

@@ -1,18 +1,18 @@
 """The page: everything that a run left, in one HTML file that asks nobody for anything."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from engiagent.io.files import write_atomic
 from engiagent.report import findings, model, plain, turns, words
 from engiagent.report.artefacts import Run, load_run, mapping
+from engiagent.report.charts import document, plan_panels
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
-from engiagent.report.sections import Fact, drawn
-from engiagent.report.templating import render_page
+from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
@@ -26,11 +26,6 @@ def render_report(run_folder: str | Path) -> str:
     """Return the report of a run folder as HTML.
 
     What the run did not come to write is left out, and the page says so.
-
-    Raises
-    ------
-    InputError
-        When the folder does not exist or holds nothing of a run.
     """
     return render_page("report.html.j2", _context(load_run(Path(run_folder))))
 
@@ -44,65 +39,50 @@ def write_report(run_folder: str | Path) -> Path:
 
 
 def _context(run: Run) -> dict[str, Any]:
-    schedule = build_schedule(run)
+    schedule, why = build_schedule(run), explanation(run)
     panels = enumerate(schedule.panels, start=1)
     figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
-    todo = instructions(run, schedule.series)
-    why = explanation(run)
-    told, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
+    todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
+    story, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
+    claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
+    verdict = run.certificate.get("verdict", run.record.get("verdict"))
+    notes = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
     return {
         "title": _title(run),
-        "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
+        "verdict": words.verdict(verdict, run.record.get("state")),
         "changed": overrides_line(run.certificate),
-        "claims": [
-            (name, text)
-            for name, text in (
-                ("Plan", plan_line(run.certificate)),
-                ("Reading", reading_line(run.certificate)),
-            )
-            if text
-        ],
+        "claims": [claim for claim in claims if claim[1]],
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "todo": todo,
-        "reason": _reason(run) if why is None or why.kind == "plan" else why.summary,
+        "reason": _reason(run) if has_reason or why is None else why.summary,
         "facts": _objective(run),
         "violations": findings.violations(run),
-        "missing": findings.missing(run),
-        "contradictions": findings.contradictions(run),
+        "missing": findings.listed(run, "missing"),
+        "contradictions": findings.listed(run, "contradictions"),
         "open": findings.open_points(run),
-        "not_understood": findings.not_understood(run),
-        "conflicts": findings.conflicts(run) if why is None or why.kind == "plan" else [],
+        "not_understood": findings.listed(run, "not_understood"),
+        "conflicts": findings.conflicts(run) if has_reason else [],
         "charts": figures,
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
         "cases": findings.case_table(run),
-        "stages": turns.stage_table(told) if told.stages else None,
-        "way": turns.figures(told, len(figures)),
-        "turns": turns.turn_table(told) if told.turns else None,
-        "turns_left_out": told.left_out,
+        "stages": story.stage_table(),
+        "way": story.figures(len(figures)),
+        "turns": story.turn_table(),
+        "turns_left_out": story.left_out,
         "explanation": why,
         "assumptions": model.assumptions(run),
         "model": model.build_model(run),
         "problem_name": run.problem_name,
         "problem_text": run.problem_text,
-        "notes": _notes(run),
+        "notes": list(dict.fromkeys(map(str, notes))),
         "commands": _commands(run),
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
         "versions": _versions(run),
         "trouble": [*run.trouble, *([trouble] if trouble else [])],
     }
-
-
-def _notes(run: Run) -> list[str]:
-    """Return what the run and the checker took for granted on the way."""
-    said = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
-    return list(dict.fromkeys(str(note) for note in said))
-
-
-def _verdict_name(run: Run) -> Any:
-    return run.certificate.get("verdict", run.record.get("verdict"))
 
 
 def _reason(run: Run) -> str:
@@ -125,50 +105,36 @@ def _title(run: Run) -> str:
 
 def _objective(run: Run) -> list[Fact]:
     """Return what was reached, what bounds it, and how the solver got there."""
-    objective = mapping(run.certificate.get("objective"))
+    objective, bound = run.part("objective"), run.part("bound")
     attrs: Mapping[str, Any] = run.solution.attrs if run.solution is not None else {}
     value = objective.get("value", attrs.get("objective"))
     unit = objective.get("unit", attrs.get("objective_unit"))
-    sense = objective.get("sense", attrs.get("sense"))
-    facts: list[Fact] = []
-    if value is not None:
-        facts.append(Fact("Objective", _amount(value, unit), words.sense(sense)))
-    claimed = objective.get("claimed")
-    if claimed is not None and _amount(claimed, unit) != _amount(value, unit):
-        facts.append(Fact("Claimed by the solver", _amount(claimed, unit)))
-    over = objective.get("scenarios")
-    if isinstance(over, Mapping):
-        facts += _scenarios(over, unit)
-    facts += _bound(run, attrs, unit)
-    if attrs.get("solver"):
-        version = attrs.get("solver_version", "")
-        facts.append(Fact("Solver", f"{attrs['solver']} {version}".strip()))
-    if attrs.get("seconds") is not None:
-        facts.append(Fact("Solved in", words.quantity(_number(attrs["seconds"]), "s", 3)))
-    return facts
-
-
-def _scenarios(over: Mapping[str, Any], unit: Any) -> Iterator[Fact]:
-    """Yield what the plan comes to in expectation and in its worst scenario."""
-    if over.get("expected") is not None:
-        yield Fact("Expected over the scenarios", _amount(over["expected"], unit))
-    worst = over["worst"]
-    yield Fact("In the worst scenario", _amount(worst["value"], unit), str(worst["scenario"]))
-
-
-def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:
-    bound = mapping(run.certificate.get("bound"))
-    facts: list[Fact] = []
-    if bound.get("value") is not None:
-        method = str(bound.get("method") or "")
-        facts.append(Fact("Bound", _amount(bound["value"], unit), method))
-    elif attrs.get("bound") is not None:
-        facts.append(Fact("The solver's bound", _amount(attrs["bound"], unit)))
-    gap = bound.get("gap", attrs.get("gap"))
+    sense = words.sense(objective.get("sense", attrs.get("sense")))
+    claimed, over = objective.get("claimed"), mapping(objective.get("scenarios"))
+    worst, gap = mapping(over.get("worst")), bound.get("gap", attrs.get("gap"))
+    if claimed is not None and _amount(claimed, unit) == _amount(value, unit):
+        claimed = None
+    own = None if bound.get("value") is not None else attrs.get("bound")
+    facts = [
+        Fact(name, _amount(number, unit), str(note or ""))
+        for name, number, note in (
+            ("Objective", value, sense),
+            ("Claimed by the solver", claimed, ""),
+            ("Expected over the scenarios", over.get("expected"), ""),
+            ("In the worst scenario", worst.get("value"), worst.get("scenario")),
+            ("Bound", bound.get("value"), bound.get("method")),
+            ("The solver's bound", own, ""),
+        )
+        if number is not None
+    ]
     if gap is not None:
         percent = 100 * _number(gap)
         shown = "0" if abs(percent) < 1e-9 else words.number(percent, 3)
         facts.append(Fact("Gap to the bound", f"{shown}\u00a0%"))
+    if attrs.get("solver"):
+        facts.append(Fact("Solver", f"{attrs['solver']} {attrs.get('solver_version', '')}".strip()))
+    if attrs.get("seconds") is not None:
+        facts.append(Fact("Solved in", words.quantity(_number(attrs["seconds"]), "s", 3)))
     return facts
 
 
@@ -206,3 +172,8 @@ def _versions(run: Run) -> list[tuple[str, str]]:
 
 def _pairs(value: Any) -> list[tuple[str, str]]:
     return [(str(key), str(item)) for key, item in mapping(value).items()]
+
+
+def render_picture(run_folder: str | Path, panels: int = 3) -> str:
+    """Return the first panels of a run's schedule, one above the other, as an SVG document."""
+    return document(plan_panels(load_run(Path(run_folder)))[:panels], "Schedule")

@@ -1,6 +1,6 @@
 """A run in plain words: what to do, what it costs, whether it is safe, and why to believe it.
 
-Nothing is said here that the certificate does not say; what it leaves open is called open.
+Nothing is stated here that the certificate does not state; what it leaves open is called open.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,15 +12,22 @@ from engiagent.report.artefacts import Run, finite, mapping
 from engiagent.report.charts.series import PREFIXES
 from engiagent.report.instructions import Instructions
 from engiagent.units.unit import CURRENCIES
+from engiagent.verify.certificate import LEVELS
 from engiagent.verify.claims import none_allowed, reading_line
 from engiagent.verify.verdicts import PROVEN, USABLE
 
-_TIGHTEST: Final = 3
+_FEW: Final = 3
 _SETTINGS: Final = 4
 _NO_DRIFT: Final = 1e-6
 """In whatever unit a state has: what no meter shows."""
 _NONE_LEFT: Final = 1e-6
 """A relative gap up to which no better plan is worth the name."""
+QUESTIONS: Final = {
+    "data": "Are these the problem's numbers?",
+    "algebra": "Do the requirements hold?",
+    "physics": "Does the plan work when it is executed?",
+    "optimality": "How far is it from the best?",
+}
 
 
 @dataclass(frozen=True)
@@ -33,34 +40,57 @@ class Answer:
     tone: str = ""
 
 
+@dataclass(frozen=True)
+class Level:
+    """One level of the certificate, with what it means and what it found."""
+
+    name: str
+    question: str
+    symbol: str
+    tone: str
+    status: str
+    meaning: str
+    notes: tuple[str, ...]
+
+
 def answers(run: Run, todo: Instructions | None, enough: Sequence[str] = ()) -> list[Answer]:
     """Return the answers in the order in which they are asked; without a plan there are fewer.
 
-    Parameters
-    ----------
-    todo
-        What the plan asks for over time.
-    enough
-        Where there is no plan: changes of which each is enough for one.
+    ``enough`` are, where there is no plan, changes of which each is enough for one.
     """
     what, why = _what_to_do(run, todo), _why_believe_it(run)
     if not has_plan(run):
-        helps = tuple(f"This would be enough: {text}" for text in enough[:_TIGHTEST])
+        helps = tuple(f"This would be enough: {text}" for text in enough[:_FEW])
         return [replace(what, details=helps), why]
     return [what, _what_it_costs(run), _is_it_safe(run), why]
 
 
+def levels(run: Run) -> list[Level]:
+    """Return the levels of the certificate in their order."""
+    found = run.part("levels")
+    return [
+        Level(
+            name,
+            QUESTIONS[name],
+            *findings.status(_status(run, name)),
+            meaning=in_words(run, name),
+            notes=tuple(findings.notes(run, name)),
+        )
+        for name in LEVELS
+        if name in found
+    ]
+
+
 def has_plan(run: Run) -> bool:
     """Whether there is a plan, good or bad."""
-    if run.solution is None or _claim(run) == "no plan":
+    if run.solution is None or run.part("plan").get("claim") == "no plan":
         return False
     return any(not str(name).startswith(PREFIXES) for name in run.solution.data_vars)
 
 
 def money(unit: Any) -> bool:
     """Whether a unit is one of money, as EUR or kUSD."""
-    text = unit if isinstance(unit, str) else ""
-    return any(text in (f"{prefix}{name}" for prefix in ("", "k", "M")) for name in CURRENCIES)
+    return unit in {f"{prefix}{name}" for prefix in ("", "k", "M") for name in CURRENCIES}
 
 
 # --- what to do --------------------------------------------------------------------------------
@@ -90,20 +120,18 @@ _LEADS: Final = {
 
 
 def _without_plan(run: Run) -> str:
-    if none_allowed(run.certificate) and run.certificate.get("verdict") != "proven infeasible":
+    if run.certificate.get("verdict") == "proven infeasible":
+        return "No plan can meet all requirements at once. One of those listed has to be relaxed."
+    if none_allowed(run.certificate):
         return (
             "The blueprint allows no plan, and nobody else has read the text: compare the two, or "
-            "let one of the requirements listed below give way."
+            "relax one of the requirements listed below."
         )
-    if run.certificate.get("verdict") == "proven infeasible":
-        return (
-            "No plan can meet all requirements at once. One of those listed below has to give way."
-        )
-    if findings.contradictions(run):
+    if findings.listed(run, "contradictions"):
         return "Settle which of the statements listed below counts, and run it again."
-    if findings.missing(run):
+    if findings.listed(run, "missing"):
         return "Give the missing data that are listed below, and run it again. There is no plan."
-    if findings.not_understood(run):
+    if findings.listed(run, "not_understood"):
         return "Say the listed sentences in other words, or look at them. There is no plan."
     return "There is no plan to follow."
 
@@ -112,19 +140,20 @@ def _without_plan(run: Run) -> str:
 
 
 def _what_it_costs(run: Run) -> Answer:
-    goal = mapping(run.certificate.get("objective"))
+    goal = run.part("objective")
     value, unit, sense = finite(goal.get("value")), goal.get("unit"), goal.get("sense")
-    is_cost = money(unit)
-    question = "What it brings" if sense == "maximize" else "What it costs"
-    question = question if is_cost else "What it comes to"
     if value is None:
-        return Answer("What it costs", "Nobody has worked it out.", tone="open")
-    shown = words.quantity(value, unit, 7)
-    text = f"{shown} in all." if is_cost else f"{shown}: {_aim(run, sense)}."
-    if is_cost and sense == "minimize" and value < 0:
+        return Answer("What it costs", "It was not computed.", tone="open")
+    shown, details = words.quantity(value, unit, 7), tuple(_room(run, value, unit, sense))
+    if not money(unit):
+        return Answer("What it comes to", f"{shown}: {_aim(run, sense)}.", details)
+    if sense == "maximize":
+        return Answer("What it brings", f"{shown} in all.", details)
+    text = f"{shown} in all."
+    if value < 0:
         amount = words.quantity(-value, unit, 7)
         text = f"Nothing: it brings in {amount} more than it costs."
-    return Answer(question, text, details=tuple(_room(run, value, unit, sense)))
+    return Answer("What it costs", text, details)
 
 
 def _aim(run: Run, sense: Any) -> str:
@@ -136,26 +165,25 @@ def _aim(run: Run, sense: Any) -> str:
 
 def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     """Yield how much better another plan could be."""
-    bound = finite(mapping(run.certificate.get("bound")).get("value"))
+    given, unproven = run.part("bound"), "How much better another plan could be is not proven."
+    bound = finite(given.get("value"))
     if bound is None:
-        yield "How much better another plan could be is not proven."
+        yield unproven
         return
     room = bound - value if sense == "maximize" else value - bound
-    if room < -_NONE_LEFT * max(1.0, abs(value)):
+    negligible = _NONE_LEFT * max(1.0, abs(value))
+    if room < -negligible:
         yield "That is better than any allowed plan can be, so this one cannot be allowed."
-        return
-    if room <= _NONE_LEFT * max(1.0, abs(value)):
-        yield _BEST.get(_evidence(run), "How much better another plan could be is not proven.")
-        return
-    share = words.percent(mapping(run.certificate.get("bound")).get("gap"))
-    method = str(mapping(run.certificate.get("bound")).get("method") or "")
-    shown = (
-        "as a solver reports, not recomputed" if "not recomputed" in method else "this is proven"
-    )
-    yield (
-        f"Another allowed plan could be better by {words.quantity(room, unit, 4)} at the most"
-        f"{f' ({share})' if share else ''}; {shown}."
-    )
+    elif room <= negligible:
+        yield _BEST.get(_evidence(run), unproven)
+    else:
+        gap = words.percent(given.get("gap"))
+        reported = "not recomputed" in str(given.get("method") or "")
+        known = "as a solver reports, not recomputed" if reported else "this is proven"
+        yield (
+            f"Another allowed plan could be better by {words.quantity(room, unit, 4)} at the most"
+            f"{f' ({gap})' if gap else ''}; {known}."
+        )
 
 
 _BETTER: Final = "no other allowed plan is better by an amount that matters"
@@ -167,59 +195,47 @@ _BEST: Final = {
 
 
 def _evidence(run: Run) -> str:
-    return str(mapping(run.certificate.get("plan")).get("optimum"))
-
-
-def _claim(run: Run) -> str:
-    return str(mapping(run.certificate.get("plan")).get("claim"))
+    return str(run.part("plan").get("optimum"))
 
 
 # --- is it safe --------------------------------------------------------------------------------
 
 
 def _is_it_safe(run: Run) -> Answer:
-    question = "Is it safe?"
-    broken = findings.broken(run)
+    question, broken = "Is it safe?", findings.broken(run)
     if broken:
         count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
-        return Answer(question, f"No: {count} broken.", tuple(broken[:_TIGHTEST]), "bad")
-    states = {name: _status(run, name) for name in ("algebra", "physics")}
-    if "unchecked" in states.values() or "" in states.values():
+        return Answer(question, f"No: {count} broken.", tuple(broken[:_FEW]), "bad")
+    if {"unchecked", ""} & {_status(run, name) for name in ("algebra", "physics")}:
         text = "Not known: not every requirement could be checked. What is open, is listed below."
         return Answer(question, text, tone="open")
-    total = len(findings.demands(run))
+    total = sum(level == "algebra" for level, _ in findings.checks(run))
     text = f"Yes: all {total} requirements hold" if total > 1 else "Yes: what is required holds"
-    simulated = mapping(mapping(run.certificate.get("levels")).get("physics")).get("states")
-    if simulated:
+    if run.part("levels", "physics").get("states"):
         text += ", on paper and when the plan is executed in a simulation"
-    return Answer(question, f"{text}.", tuple(findings.tightest(run, _TIGHTEST)), "good")
+    return Answer(question, f"{text}.", tuple(findings.tightest(run, _FEW)), "good")
 
 
 # --- why to believe it -------------------------------------------------------------------------
 
 
 def _why_believe_it(run: Run) -> Answer:
-    question = "Why believe it?"
-    levels = mapping(run.certificate.get("levels"))
-    if not levels:
+    question, checker = "Why believe it?", "A checker that trusts neither the model nor the solver"
+    verdict = run.certificate.get("verdict")
+    if not run.part("levels"):
         return Answer(question, "Nothing was checked.", tone="open")
     if none_allowed(run.certificate):
-        text = "A checker that trusts neither the model nor the solver verified the proof."
-        tone = "good" if run.certificate.get("verdict") == "proven infeasible" else "open"
-        return Answer(question, text, (_read(run), in_words(run, "optimality")), tone)
+        tone = "good" if verdict == "proven infeasible" else "open"
+        proof = (_read(run), in_words(run, "optimality"))
+        return Answer(question, f"{checker} verified the proof.", proof, tone)
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
-    if run.certificate.get("verdict") == "violated":
-        text = "A checker that trusts neither the model nor the solver found what is broken."
-        return Answer(question, text, tone="open")
-    passed = sum(_status(run, name) == "pass" for name in findings.LEVELS)
-    text = (
-        "A checker that trusts neither the model nor the solver worked everything out again: "
-        f"{passed} of {len(findings.LEVELS)} levels hold."
-    )
-    tone = "good" if run.certificate.get("verdict") in PROVEN else "open"
-    details = (_read(run), *(in_words(run, name) for name in findings.LEVELS))
-    return Answer(question, text, details, tone)
+    if verdict == "violated":
+        return Answer(question, f"{checker} found what is broken.", tone="open")
+    passed = sum(_status(run, name) == "pass" for name in LEVELS)
+    text = f"{checker} worked everything out again: {passed} of {len(LEVELS)} levels hold."
+    details = (_read(run), *(in_words(run, name) for name in LEVELS))
+    return Answer(question, text, details, "good" if verdict in PROVEN else "open")
 
 
 def _read(run: Run) -> str:
@@ -228,24 +244,19 @@ def _read(run: Run) -> str:
     return f"The reading is {line}." if line else "Nobody has looked at the text."
 
 
-def levels(run: Run) -> list[findings.Level]:
-    """Return the levels of the certificate, each with what it means."""
-    return [replace(level, meaning=in_words(run, level.name)) for level in findings.levels(run)]
-
-
 def in_words(run: Run, name: str) -> str:
     """Return what a level of the certificate means, for a reader who knows none of its terms."""
-    level = mapping(mapping(run.certificate.get("levels")).get(name))
-    status = _status(run, name)
-    grade = mapping(run.certificate.get("reading")).get("grade")
-    if name == "data" and (grade == "stated" or not run.problem_text):
+    level, status = run.part("levels", name), _status(run, name)
+    if name == "data" and (run.part("reading").get("grade") == "stated" or not run.problem_text):
         return _STATED[status if status == "fail" else "pass"]
-    writer = {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name]
-    return writer.format(
-        parameters=_counted(level.get("parameters"), "number"),
+    if status == "pass" and name == "physics":
+        return _drift(level)
+    if status == "pass" and name == "optimality":
+        return _bound(run)
+    count = level.get("parameters")
+    return {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name].format(
+        parameters=_counted(count, "number"),
         source=_SOURCES.get(str(level.get("source")), "taken from the problem"),
-        drift=_drift(level),
-        bound=_bound(run),
         reported="; one solver reports that it is the best" if _evidence(run) == "reported" else "",
     )
 
@@ -253,8 +264,6 @@ def in_words(run: Run, name: str) -> str:
 _PASSED: Final = {
     "data": "The data are the problem's: {parameters} followed back to the text and its files.",
     "algebra": "The requirements hold, each worked out again from the plan; they were {source}.",
-    "physics": "{drift}",
-    "optimality": "{bound}",
 }
 _STATED: Final = {
     "pass": "The data are those that the input states; there is no text to compare them with.",
@@ -282,23 +291,19 @@ def _drift(level: Mapping[str, Any]) -> str:
     states = [s for s in level.get("states") or () if isinstance(s, Mapping)]
     if not states:
         return "Nothing in the problem has a state that a simulation would have to follow."
-    worst = [_apart(state) for state in states[:_TIGHTEST]]
+    worst = []
+    for state in states[:_FEW]:
+        drift = finite(state.get("drift"))
+        apart = f"differs by {words.quantity(drift, state.get('unit'), 2)} at most"
+        same = drift is not None and abs(drift) < _NO_DRIFT
+        worst.append(f"{state.get('quantity')} {'comes out the same' if same else apart}")
     return f"Executed in a simulation, the plan keeps its promise: {', '.join(worst)}."
-
-
-def _apart(state: Mapping[str, Any]) -> str:
-    """Return how far a state is from what the plan says of it."""
-    name, drift = state.get("quantity"), finite(state.get("drift"))
-    if drift is not None and abs(drift) < _NO_DRIFT:
-        return f"{name} comes out the same"
-    return f"{name} differs by {words.quantity(drift, state.get('unit'), 2)} at most"
 
 
 def _bound(run: Run) -> str:
     if none_allowed(run.certificate):
         return "That the blueprint allows no plan is proven, and the proof was checked."
-    bound = mapping(run.certificate.get("bound"))
-    goal = mapping(run.certificate.get("objective"))
+    bound, goal = run.part("bound"), run.part("objective")
     if finite(bound.get("value")) is None:
         return "There is nothing better to look for."
     side = "more" if goal.get("sense") == "maximize" else "less"
@@ -317,5 +322,4 @@ def _counted(count: Any, noun: str) -> str:
 
 
 def _status(run: Run, name: str) -> str:
-    level = mapping(mapping(run.certificate.get("levels")).get(name))
-    return str(level.get("status") or "")
+    return str(mapping(run.part("levels").get(name)).get("status") or "")

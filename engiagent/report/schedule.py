@@ -28,15 +28,7 @@ _NOTHING = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """All that the page shows of a solution.
-
-    Attributes
-    ----------
-    series
-        The solution's own, without what was given.
-    tables
-        Everything over one kind of axis side by side, the given data too.
-    """
+    """All that the page shows of a solution: its own series, and tables with the given data."""
 
     panels: tuple[Panel, ...]
     left_out: int
@@ -64,44 +56,36 @@ def build_schedule(run: Run) -> Schedule:
     )
 
 
-# --- tables ------------------------------------------------------------------------------------
-
-
 def _table(members: Sequence[Series], number: int) -> DataTable:
     """Return series of one kind of axis side by side, a row for every place of any of them."""
     places, labels, columns = aligned(members)
-    axis = members[0].axis
-    head = (axis.title, *(_heading(item) for item in members))
-    clear = [settled(column) for column in columns]
+    axis, clear = members[0].axis, [settled(column) for column in columns]
+    units = [words.unit(item.unit) for item in members]
+    names = (f"{s.label} [{u}]" if u else s.label for s, u in zip(members, units, strict=True))
+    head = (axis.title, *names)
     shown = tuple(
         (Cell(labels[row]), *(Cell(_shown(column[row]), is_number=True) for column in clear))
         for row in range(min(places.size, MAX_ROWS))
     )
     exact = (
-        (labels[row], *(_exact(column[row]) for column in columns)) for row in range(places.size)
+        (
+            labels[row],
+            *("" if np.isnan(column[row]) else f"{column[row]:.9g}" for column in columns),
+        )
+        for row in range(places.size)
     )
     text, count = csv_text(head, exact)
-    return DataTable(
-        title=f"All numbers over {axis.title}",
-        head=head,
-        rows=shown,
-        csv=data_uri(text),
-        file=f"schedule-{number + 1}.csv" if number else "schedule.csv",
-        note=_left_out(places.size, len(shown), count),
-    )
+    note = ""
+    if len(shown) < places.size:  # what the table and its file leave out of all rows
+        kept = f"the first {count}, solution.nc all of them"
+        file = "all of them" if count == places.size else kept
+        note = f"The first {len(shown)} of {places.size} rows; the CSV file has {file}."
+    file = f"schedule-{number + 1}.csv" if number else "schedule.csv"
+    return DataTable(f"All numbers over {axis.title}", head, shown, data_uri(text), file, note)
 
 
-def _left_out(total: int, shown: int, kept: int) -> str:
-    """Say what a table and its file leave out of all rows."""
-    if shown == total:
-        return ""
-    file = "all of them" if kept == total else f"the first {kept}, solution.nc all of them"
-    return f"The first {shown} of {total} rows; the CSV file has {file}."
-
-
-def _heading(item: Series) -> str:
-    unit = words.unit(item.unit)
-    return f"{item.label} [{unit}]" if unit else item.label
+def _shown(value: float) -> str:
+    return "" if np.isnan(value) else words.number(float(value))
 
 
 def settled(values: Floats) -> Floats:
@@ -109,11 +93,3 @@ def settled(values: Floats) -> Floats:
     known = np.abs(values[np.isfinite(values)])
     largest = float(known.max()) if known.size else 0.0
     return np.where(np.abs(values) <= _NOTHING * largest, 0.0, values)
-
-
-def _shown(value: float) -> str:
-    return "" if np.isnan(value) else words.number(float(value))
-
-
-def _exact(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.9g}"

@@ -1,18 +1,31 @@
-"""What a page of tables is made of: facts, charts with captions, and sections of them."""
+"""What a page is made of: facts, charts with captions, sections of tables, and the templates.
 
-from collections.abc import Sequence
+One environment serves every page: the same shell, style and macros, everything escaped.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from engiagent.report import charts
+from engiagent.report import charts, words
+from engiagent.report.charts.markup import printable
 from engiagent.report.tables import DataTable
-from engiagent.report.templating import render_page
+
+if TYPE_CHECKING:
+    import jinja2
+
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a page that stands alone may load: nothing; its style is its own."""
+_HOME: Final = "engiagent.report"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A number with its name and, small, what is to be said about it."""
+    """A number with its name and, small, a note."""
 
     name: str
     value: str
@@ -35,12 +48,8 @@ class Chart:
 class Section:
     """A part of a page under one heading.
 
-    Attributes
-    ----------
-    kind
-        The style class of its tables: ``values`` for numbers that are read down a column.
-    is_folded
-        Whether its tables are out of sight until a reader asks for them.
+    ``kind`` is the style class of its tables, as ``values`` for numbers that are read down a
+    column; folded tables are out of sight until a reader asks for them.
     """
 
     title: str
@@ -77,3 +86,37 @@ def page_of_tables(
             "sections": sections,
         },
     )
+
+
+def render_page(template: str, context: Mapping[str, Any], package: str = _HOME) -> str:
+    """Return a page from a template of a package, which may extend and use those of reports."""
+    return printable(_environment(package).get_template(template).render(context))
+
+
+@lru_cache(maxsize=1)
+def stylesheet() -> str:
+    """Return the style of every page, with that of the charts on it."""
+    own = files(_HOME).joinpath("templates", "report.css").read_text("utf-8")
+    return own + charts.style()
+
+
+@lru_cache(maxsize=4)
+def _environment(package: str) -> "jinja2.Environment":
+    import jinja2
+
+    sources = {
+        item.name: item.read_text("utf-8")
+        for home in dict.fromkeys((_HOME, package))
+        for item in files(home).joinpath("templates").iterdir()
+        if item.is_file()
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.DictLoader(sources),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = Markup(stylesheet())
+    environment.globals |= {"style": style, "policy": POLICY, "quantity": words.quantity}
+    return environment

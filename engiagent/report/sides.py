@@ -5,7 +5,7 @@ are the same to nine digits are the same.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,9 @@ import numpy as np
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
-from engiagent.report.artefacts import Run, load_run
+from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts.palette import STYLES
-from engiagent.report.charts.series import Plan, Scalar, Series, solution_series
+from engiagent.report.charts.series import Plan, Series, solution_series
 from engiagent.report.schedule import settled
 from engiagent.run.listing import RunSummary, summarise
 
@@ -36,15 +36,9 @@ _KINDS: Final = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not the same in all runs.
+    """Something that is not the same in all runs: what each has, a dash where it has none.
 
-    Attributes
-    ----------
-    kind
-        ``asked``, ``input``, ``parameter``, the kind of a part of the model, or ``value`` of the
-        plan where that has no axis.
-    values
-        What each run has, as text; a dash where a run has no such thing.
+    ``kind`` is ``asked``, ``input``, ``parameter``, that of a part of the model, or ``value``.
     """
 
     kind: str
@@ -54,17 +48,10 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A series that several of the runs have.
+    """A series of some of the runs, None for the others, with the means over its axis.
 
-    Attributes
-    ----------
-    series
-        That of each run; None where a run has none.
-    means
-        Over the whole axis; None likewise.
-    largest, at, where
-        The largest difference from the first run that has it, None where their axes differ, and
-        the position and label of the place; -1 where nothing differs.
+    ``largest`` is the largest difference from the first run that has it, None where their axes
+    differ; ``at`` and ``where`` are position and label of its place, -1 where nothing differs.
     """
 
     label: str
@@ -148,16 +135,12 @@ def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
             "this many runs cannot be compared", found=str(len(paths)), expected=f"2 to {MOST}"
         )
     runs = [load_run(path) for path in paths]
-    readers: tuple[tuple[str, Callable[[Run], Mapping[str, _Shown]]], ...] = (
-        ("asked", _asked),
-        ("input", _inputs),
-        ("parameter", _parameters),
-    )
-    found = [d for kind, read in readers for d in _differing(kind, [read(run) for run in runs])]
-    parts = [_parts(run) for run in runs]
-    for kind in dict.fromkeys(kind for each in parts for kind, _ in each):
-        each_kind = [{n: _Shown(t) for (k, n), t in part.items() if k == kind} for part in parts]
-        found += _differing(kind, each_kind)
+    found = _differing("asked", list(map(_asked, runs)))
+    found += _differing("input", list(map(_inputs, runs)))
+    found += _differing("parameter", list(map(_parameters, runs)))
+    parts = list(map(_parts, runs))
+    for kind in dict.fromkeys(kind for part in parts for kind in part):
+        found += _differing(kind, [part.get(kind, {}) for part in parts])
     values, quantities = plans_apart(runs)
     return SideBySide(
         names=_names(paths),
@@ -177,50 +160,37 @@ def _names(paths: Sequence[Path]) -> tuple[str, ...]:
     return tuple(f"{path.name} ({number})" for number, path in enumerate(whole, 1))
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a run has, as text, and what tells it from another where the text does not."""
-
-    text: str
-    key: str = ""
+Shown = tuple[str, str]
+"""What a run has, as text, and what tells it from another where the text does not."""
 
 
-def _differing(kind: str, each: Sequence[Mapping[str, _Shown]]) -> list[Difference]:
+def _differing(kind: str, each: Sequence[Mapping[str, Shown]]) -> list[Difference]:
     rows = []
     for name in dict.fromkeys(name for one in each for name in one):
-        values = [one.get(name, _Shown(_ABSENT)) for one in each]
-        if len(set(values)) > 1:
-            first = values[0]
-            alike = [v != first and v.text == first.text for v in values]
-            texts = (
-                f"{v.text}, others" if a else v.text for v, a in zip(values, alike, strict=True)
-            )
+        first, *others = values = [one.get(name, (_ABSENT, "")) for one in each]
+        if any(value != first for value in others):
+            alike = (value != first and value[0] == first[0] for value in values)
+            texts = (f"{v[0]}, others" if a else v[0] for v, a in zip(values, alike, strict=True))
             rows.append(Difference(kind, name, tuple(texts)))
     return rows
 
 
-def _asked(run: Run) -> Mapping[str, _Shown]:
-    asked = run.record.get("asked")
-    known = asked if isinstance(asked, Mapping) else {}
-    return {str(k): _Shown(str(v)) for k, v in known.items() if v not in (None, {}, [])}
+def _asked(run: Run) -> Mapping[str, Shown]:
+    asked = mapping(run.record.get("asked"))
+    return {str(k): (str(v), "") for k, v in asked.items() if v not in (None, {}, [])}
 
 
-def _inputs(run: Run) -> Mapping[str, _Shown]:
-    inputs = run.certificate.get("inputs")
-    known = inputs if isinstance(inputs, Mapping) else {}
-    return {str(k): _Shown(f"SHA-256 {str(v)[:12]}…", str(v)) for k, v in known.items()}
+def _inputs(run: Run) -> Mapping[str, Shown]:
+    inputs = run.part("inputs")
+    return {str(k): (f"SHA-256 {str(v)[:12]}…", str(v)) for k, v in inputs.items()}
 
 
-def _parameters(run: Run) -> Mapping[str, _Shown]:
-    if run.blueprint is None:
-        return {}
+def _parameters(run: Run) -> Mapping[str, Shown]:
     found = {}
-    for item in run.blueprint.core.parameters:
-        unit = words.unit(item.unit)
-        value = model.shown_value(item, run.elaboration)
-        found[item.name] = _Shown(
-            f"{value}\u00a0{unit}" if unit else value, _values(run, item.name)
-        )
+    for item in run.blueprint.core.parameters if run.blueprint is not None else ():
+        unit, value = words.unit(item.unit), model.shown_value(item, run.elaboration)
+        text = f"{value}\u00a0{unit}" if unit else value
+        found[item.name] = text, _values(run, item.name)
     return found
 
 
@@ -237,18 +207,18 @@ def _values(run: Run, name: str) -> str:
     return sha256_bytes(" ".join(texts).encode("utf-8", errors="replace"))
 
 
-def _parts(run: Run) -> Mapping[tuple[str, str], str]:
+def _parts(run: Run) -> dict[str, dict[str, Shown]]:
     """Return the parts of a model but for its data, each as text, by kind and name."""
     if run.blueprint is None:
         return {}
     core = json.loads(run.blueprint.to_json())["core_model_elements"]
-    found = {}
-    for section, (kind, key) in _KINDS.items():
-        for item in core.get(section, ()):
-            found[kind, str(item.get(key))] = _text(item, key)
+    found = {
+        kind: {str(item.get(key)): (_text(item, key), "") for item in core.get(section, ())}
+        for section, (kind, key) in _KINDS.items()
+    }
     goal = core.get("objective_function")
     if goal:
-        found["objective", str(goal.get("name") or "objective")] = _text(goal, "name")
+        found["objective"] = {str(goal.get("name") or "objective"): (_text(goal, "name"), "")}
     return found
 
 
@@ -262,14 +232,13 @@ def _text(item: Mapping[str, Any], key: str) -> str:
     return f"{head} ({tail})" if head and tail else head or tail
 
 
-def _scalars(scalars: Sequence[Scalar]) -> Mapping[str, _Shown]:
-    return {s.label: _Shown(words.quantity(s.value, s.unit, 9)) for s in scalars}
-
-
 def plans_apart(plans: Sequence[Plan]) -> tuple[list[Difference], list[Quantity]]:
     """Return what differs in the plans of a model: values without an axis, and all series."""
     pairs = [solution_series(plan) for plan in plans]
-    values = _differing("value", [_scalars(scalars) for _, scalars in pairs])
+    values = _differing(
+        "value",
+        [{x.label: (words.quantity(x.value, x.unit, 9), "") for x in found} for _, found in pairs],
+    )
     return values, _quantities([series for series, _ in pairs])
 
 

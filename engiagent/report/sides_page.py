@@ -21,19 +21,9 @@ Link = Callable[[RunSummary], str]
 
 
 def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
-    """Return the page that puts runs side by side as HTML.
+    """Return the page that puts two to six runs side by side as HTML.
 
-    Parameters
-    ----------
-    folders
-        Two to six run folders; the others are compared with the first.
-    link
-        Says where a run's own page is.
-
-    Raises
-    ------
-    InputError
-        As :func:`engiagent.report.sides.side_by_side`.
+    ``link`` says where a run's own page is.
     """
     found = side_by_side(folders)
     differing = [item for item in found.quantities if item.differs]

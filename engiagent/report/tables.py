@@ -65,10 +65,12 @@ def table_with_csv(
     rows: Iterable[tuple[Cell, ...]],
     file: str,
     plain: Iterable[Sequence[str]] | None = None,
+    more: Sequence[str] = (),
 ) -> DataTable:
-    """Return a table with the same as a CSV file; ``plain`` where the file says more."""
+    """Return a table with the same as a CSV file; ``plain`` and ``more`` heads if it says more."""
     shown = tuple(rows)
-    text, _ = csv_text(head, ([c.text for c in row] for row in shown) if plain is None else plain)
+    content = ([cell.text for cell in row] for row in shown) if plain is None else plain
+    text, _ = csv_text([*head, *more], content)
     return DataTable(title, tuple(head), shown, data_uri(text), file)
 
 

@@ -1,7 +1,7 @@
 """What a run did and when, from its trace: the stages, the agents' turns, who came after whom."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -31,16 +31,9 @@ _TONES: Final = {
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run, in seconds since the trace began.
+    """A stage of a run, in seconds since the trace began; ``seconds`` is None while it lasts.
 
-    Attributes
-    ----------
-    seconds
-        How long it took; None while it has not ended.
-    outcome
-        ``done``, ``failed``, ``interrupted`` or ``running``.
-    progress
-        The last that the solver said of itself.
+    ``progress`` is the last that the solver reported.
     """
 
     name: str
@@ -51,157 +44,120 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One turn: who was sent, because of what, and how it went."""
-
-    step: str
-    agent: str
-    status: str
-    summary: str
-    because: str
-    decision: str
-    faults: tuple[str, ...]
-    seconds: float | None
-    usage: str
-
-
-@dataclass(frozen=True)
 class Story:
     """A trace as a reader sees it.
 
-    Attributes
-    ----------
-    way, times
-        The agents' turns as a picture: lanes, and what sent each of them; and when each agent, and
-        each stage that was no agent's, was at work.
-    left_out
-        How many turns there are beyond those told.
+    ``way`` and ``times`` are the agents' turns as a picture: what sent each of them, and when each
+    agent, and each stage that was no agent's, was at work. ``left_out`` counts turns beyond those
+    in the table.
     """
 
     stages: tuple[Stage, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[tuple[Cell, ...], ...] = ()
     way: Lanes | None = None
     times: Lanes | None = None
     left_out: int = 0
+
+    def stage_table(self) -> DataTable | None:
+        """Return the stages of the run; None without any."""
+        rows = []
+        for stage in self.stages:
+            rows.append(
+                (
+                    Cell(stage.name),
+                    _outcome(stage.outcome, stage.progress),
+                    Cell(words.duration(stage.start), is_number=True),
+                    Cell(words.duration(stage.seconds), is_number=True),
+                )
+            )
+        head = ("Stage", "How it went", "After", "Took")
+        return DataTable("Stages of the run", head, tuple(rows)) if rows else None
+
+    def turn_table(self) -> DataTable | None:
+        """Return the agents' turns; None without any."""
+        head = ("Turn", "How it went", "What came of it", "Why it was sent", "Took")
+        if not self.turns:
+            return None
+        return table_with_csv("The agents' turns", head, self.turns, "turns.csv")
+
+    def figures(self, before: int = 0) -> list[Chart]:
+        """Return the pictures; ``before`` is how many charts the page has already."""
+        charts = [("way", self.way), ("times", self.times)]
+        known = [(name, chart) for name, chart in charts if chart is not None]
+        return [drawn(name, before + k, chart) for k, (name, chart) in enumerate(known, start=1)]
+
+
+def _outcome(outcome: str, note: str = "") -> Cell:
+    tone, symbol = _TONES.get(outcome, ("open", "?"))
+    return Cell(outcome, tone=tone, symbol=symbol, note=note)
 
 
 def read_story(folder: Path, without: str = "") -> tuple[Story, str]:
     """Return what a run's trace tells, and one sentence on what kept it from being read.
 
-    Parameters
-    ----------
-    without
-        A stage to say nothing of while it has not ended.
+    ``without`` is a stage to leave out while it has not ended.
     """
     if not (folder / TRACE).is_file():
         return Story(), ""
     try:
-        lines = read_trace(folder)
+        return story(read_trace(folder), without), ""
     except EngiagentError as error:
         return Story(), f"{TRACE} cannot be read: {error}"
-    return story(lines, without), ""
 
 
 def story(lines: Sequence[TraceLine], without: str = "") -> Story:
     """Return what the lines of a trace tell; see :func:`read_story`."""
-    routes = [line for line in lines if line.get("event") == "route"]
-    way = route_chart(routes[:MAX_TURNS], "The way through the agents")
-    stages = tuple(s for s in _stages(lines) if (s.name, s.outcome) != (without, RUNNING))
-    spans = tuple(_spans(lines, stages))
+    every = [line for line in lines if line.get("event") == "route"]
+    routes, zero = every[:MAX_TURNS], _beginning(lines)
+    way = route_chart(routes, "The way through the agents")
+    stages = tuple(s for s in _stages(lines, zero) if (s.name, s.outcome) != (without, RUNNING))
+    spans = _spans(routes, stages, zero)
     return Story(
         stages=stages,
         times=Lanes("When each was at work", "s", spans) if len(spans) > 1 else None,
-        turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
+        turns=tuple(_turn(line) for line in routes),
         way=way if len(way.bars) > 1 else None,
-        left_out=max(len(routes) - MAX_TURNS, 0),
+        left_out=len(every) - len(routes),
     )
-
-
-def stage_table(found: Story) -> DataTable:
-    """Return the stages of a run."""
-    rows = []
-    for stage in found.stages:
-        tone, symbol = _TONES.get(stage.outcome, ("open", "?"))
-        rows.append(
-            (
-                Cell(stage.name),
-                Cell(stage.outcome, tone=tone, symbol=symbol, note=stage.progress),
-                Cell(words.duration(stage.start), is_number=True),
-                Cell(words.duration(stage.seconds), is_number=True),
-            )
-        )
-    return DataTable("Stages of the run", ("Stage", "How it went", "After", "Took"), tuple(rows))
-
-
-def turn_table(found: Story) -> DataTable:
-    """Return the agents' turns."""
-    rows = []
-    for turn in found.turns:
-        tone, symbol = _TONES.get(turn.status, ("open", "?"))
-        faults = "; ".join(turn.faults)
-        rows.append(
-            (
-                Cell(f"{turn.step} {turn.agent}".strip()),
-                Cell(turn.status, tone=tone, symbol=symbol),
-                Cell(turn.summary, note=faults),
-                Cell(turn.because, note=turn.decision),
-                Cell(words.duration(turn.seconds), note=turn.usage, is_number=True),
-            )
-        )
-    head = ("Turn", "How it went", "What came of it", "Why it was sent", "Took")
-    return table_with_csv("The agents' turns", head, rows, "turns.csv")
-
-
-def figures(found: Story, before: int = 0) -> list[Chart]:
-    """Return the pictures of a story; ``before`` is how many charts the page has already."""
-    charts = [("way", found.way), ("times", found.times)]
-    known = [(name, chart) for name, chart in charts if chart is not None]
-    return [drawn(name, before + k, chart) for k, (name, chart) in enumerate(known, start=1)]
 
 
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
-    """Yield the stages in the order in which they began; each lasts to its end or to none."""
-    zero = _beginning(lines)
-    open_stages: dict[str, tuple[float, str]] = {}
+def _stages(lines: Sequence[TraceLine], zero: float) -> list[Stage]:
+    """Return the stages in the order in which they began; each lasts to its end or to none."""
+    running: dict[str, Stage] = {}
     done: list[Stage] = []
     for line in lines:
-        name, event, when = str(line.get("stage")), line.get("event"), _time(line) or zero
+        name, event = str(line.get("stage")), line.get("event")
         if event == START:
-            open_stages[name] = (when - zero, "")
-        elif event == "progress" and name in open_stages:
-            open_stages[name] = (open_stages[name][0], progress_text(line))
-        elif event == END and name in open_stages:
-            begun, said = open_stages.pop(name)
+            running[name] = Stage(name, (_time(line) or zero) - zero, None, RUNNING)
+        elif event == "progress" and name in running:
+            running[name] = replace(running[name], progress=progress_text(line))
+        elif event == END and name in running:
             seconds, outcome = finite(line.get("seconds")), str(line.get("outcome") or "done")
-            done.append(Stage(name, begun, seconds, outcome, said))
-    done += [Stage(name, at, None, RUNNING, said) for name, (at, said) in open_stages.items()]
-    yield from sorted(done, key=lambda stage: stage.start)
+            done.append(replace(running.pop(name), seconds=seconds, outcome=outcome))
+    return sorted([*done, *running.values()], key=lambda stage: stage.start)
 
 
-def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Bar]:
-    """Yield the time of every turn, and that of the stages outside all turns, as they began."""
-    zero = _beginning(lines)
+def _spans(routes: Sequence[TraceLine], stages: Sequence[Stage], zero: float) -> tuple[Bar, ...]:
+    """Return the time of every turn, and that of the stages outside all turns, as they began."""
     found = []
-    for line in [line for line in lines if line.get("event") == "route"][:MAX_TURNS]:
+    for line in routes:
         outcome, ended = mapping(line.get("outcome")), _time(line)
         took = finite(outcome.get("seconds"))
         if ended is not None and took is not None:
             good = outcome.get("status") == "done" and not outcome.get("faults")
-            text = str(outcome.get("summary") or "")
-            agent = str(line.get("target") or "?")
             start = max(ended - zero - took, 0.0)
+            agent, text = str(line.get("target") or "?"), str(outcome.get("summary") or "")
             found.append(Bar(agent, start, start + took, good=good, text=text))
     turns = [(bar.start - _SLACK, (bar.stop or bar.start) + _SLACK) for bar in found]
     for stage in stages:
         end = stage.start + (stage.seconds or 0.0)
         if not any(first <= stage.start and end <= last for first, last in turns):
-            good = stage.outcome == "done"
-            stop = None if stage.seconds is None else end
+            stop, good = None if stage.seconds is None else end, stage.outcome == "done"
             found.append(Bar(f"({stage.name})", stage.start, stop, good=good, text=stage.outcome))
-    yield from sorted(found, key=lambda bar: bar.start)
+    return tuple(sorted(found, key=lambda bar: bar.start))
 
 
 def _beginning(lines: Sequence[TraceLine]) -> float:
@@ -225,32 +181,27 @@ def progress_text(line: TraceLine) -> str:
     return ", ".join([*parts, f"gap {words.percent(gap)}"] if gap is not None else parts)
 
 
-def _turn(line: TraceLine) -> Turn:
+def _turn(line: TraceLine) -> tuple[Cell, ...]:
     outcome, trigger = mapping(line.get("outcome")), mapping(line.get("trigger"))
-    chance = finite(line.get("estimated_success"))
-    because = str(line.get("reasoning") or "")
-    decision = ""
+    because, decision = str(line.get("reasoning") or ""), ""
     if trigger:
-        because = f"{trigger.get('kind')}: {trigger.get('message')}"
+        chance = finite(line.get("estimated_success"))
         hope = "" if chance is None else f", expected to succeed in {words.percent(chance)}"
+        because = f"{trigger.get('kind')}: {trigger.get('message')}"
         decision = (
             f"{line.get('strategy') or line.get('reasoning')} "
             f"(by {line.get('decided_by')}, {line.get('priority')} priority{hope})"
         )
     faults = [item for item in outcome.get("faults") or () if isinstance(item, Mapping)]
-    said = [f"{item.get('kind')}: {item.get('message')}" for item in faults[:_MOST_FAULTS]]
-    if len(faults) > _MOST_FAULTS:
-        said.append(f"and {len(faults) - _MOST_FAULTS} more")
-    return Turn(
-        step=str(line.get("step") or ""),
-        agent=str(line.get("target") or "?"),
-        status=str(outcome.get("status") or "?"),
-        summary=str(outcome.get("summary") or ""),
-        because=because,
-        decision=decision,
-        faults=tuple(said),
-        seconds=finite(outcome.get("seconds")),
-        usage=_spent(mapping(outcome.get("usage"))),
+    shown = [f"{item.get('kind')}: {item.get('message')}" for item in faults[:_MOST_FAULTS]]
+    shown += [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+    took = words.duration(finite(outcome.get("seconds")))
+    return (
+        Cell(f"{line.get('step') or ''} {line.get('target') or '?'}".strip()),
+        _outcome(str(outcome.get("status") or "?")),
+        Cell(str(outcome.get("summary") or ""), note="; ".join(shown)),
+        Cell(because, note=decision),
+        Cell(took, note=_spent(mapping(outcome.get("usage"))), is_number=True),
     )
 
 

@@ -1,7 +1,7 @@
 """Verdicts and sources in words; numbers and units as the charts write them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from engiagent.report.charts.numerals import number, quantity, unit
@@ -94,68 +94,39 @@ def source(reference: Any, depth: int = 0) -> str:
     if isinstance(reference, str):
         return f"{reference} (untraced)"
     if isinstance(reference, list | tuple) and depth <= 5:
-        return _several(reference, depth)
+        shown = "; ".join(source(part, depth + 1) for part in reference[:_SHOWN])
+        rest = len(reference) - _SHOWN
+        return f"{shown}; and {rest} more" if rest > 0 else shown or "not stated"
     if not isinstance(reference, Mapping) or depth > 5:
         return "not readable"
-    kind = reference.get("kind")
-    writer = _SOURCES.get(kind) if isinstance(kind, str) else None
-    return writer(reference, depth) if writer else "not readable"
+    match reference.get("kind"):
+        case "text":
+            return f"text: {_quote(reference)}"
+        case "table":
+            # Positions count from 0 in a blueprint and from 1 among people.
+            place = [
+                f"{part} {value + 1 if isinstance(value, int) else value}"
+                for part in ("table", "row", "column")
+                if (value := reference.get(part)) is not None
+            ]
+            return f"{', '.join(place)}: {_quote(reference)}"
+        case "file":
+            return f"column {reference.get('column', '?')} of {reference.get('file', '?')}"
+        case "conversion" | "derived" as kind:
+            parts = reference.get("of")
+            several = parts if isinstance(parts, list | tuple) else [parts]
+            verb = "converted from" if kind == "conversion" else "derived from"
+            text = f"{verb} {'; '.join(source(part, depth + 1) for part in several)}"
+            return f"{text} ({reference['note']})" if reference.get("note") else text
+        case "assumption":
+            return f"assumption: {reference.get('reason', '')}"
+        case "user":
+            return f"given by the user: {reference.get('note', '')}"
+    return "not readable"
 
 
-def _several(references: Sequence[Any], depth: int) -> str:
-    """Name the first of many sources and say how many there are."""
-    shown = "; ".join(source(part, depth + 1) for part in references[:_SHOWN])
-    rest = len(references) - _SHOWN
-    return f"{shown}; and {rest} more" if rest > 0 else shown or "not stated"
-
-
-def _from_text(reference: Mapping[str, Any], depth: int) -> str:
-    return f"text: “{reference.get('quote', '')}”{_span(reference)}"
-
-
-def _from_table(reference: Mapping[str, Any], depth: int) -> str:
-    # Positions count from 0 in a blueprint and from 1 among people.
-    place = [
-        f"{part} {value + 1 if isinstance(value, int) else value}"
-        for part in ("table", "row", "column")
-        if (value := reference.get(part)) is not None
-    ]
-    return f"{', '.join(place)}: “{reference.get('quote', '')}”{_span(reference)}"
-
-
-def _from_file(reference: Mapping[str, Any], depth: int) -> str:
-    return f"column {reference.get('column', '?')} of {reference.get('file', '?')}"
-
-
-def _from_others(reference: Mapping[str, Any], depth: int) -> str:
-    parts = reference.get("of")
-    several = parts if isinstance(parts, list | tuple) else [parts]
-    verb = "converted from" if reference.get("kind") == "conversion" else "derived from"
-    text = f"{verb} {'; '.join(source(part, depth + 1) for part in several)}"
-    return f"{text} ({reference['note']})" if reference.get("note") else text
-
-
-def _from_assumption(reference: Mapping[str, Any], depth: int) -> str:
-    return f"assumption: {reference.get('reason', '')}"
-
-
-def _from_user(reference: Mapping[str, Any], depth: int) -> str:
-    return f"given by the user: {reference.get('note', '')}"
-
-
-def _span(reference: Mapping[str, Any]) -> str:
-    span = reference.get("span")
+def _quote(reference: Mapping[str, Any]) -> str:
+    span, quote = reference.get("span"), f"“{reference.get('quote', '')}”"
     if isinstance(span, list | tuple) and len(span) == 2:
-        return f" (characters {span[0]}–{span[1]})"
-    return ""
-
-
-_SOURCES = {
-    "text": _from_text,
-    "table": _from_table,
-    "file": _from_file,
-    "conversion": _from_others,
-    "derived": _from_others,
-    "assumption": _from_assumption,
-    "user": _from_user,
-}
+        return f"{quote} (characters {span[0]}–{span[1]})"
+    return quote

@@ -171,15 +171,12 @@ def load_data_file(
         For everything :func:`engiagent.io.tabular.read_table` refuses, a bad number, bad time
         stamps, a column or a row count other than the front matter says.
     """
-    table = read_table(
-        folder,
-        name,
-        separator=options.separator,
-        decimal=options.decimal,
-        file=file,
-        line=options.line,
-        column=options.column,
-    )
+    try:
+        table = read_table(folder, name, separator=options.separator, decimal=options.decimal)
+    except InputError as error:
+        if error.file is None:
+            error.file, error.line, error.column = file, options.line, options.column
+        raise
     for wanted in [*options.columns, *options.text, *([options.time] if options.time else [])]:
         table.column(wanted)
     if options.rows is not None:

@@ -4,7 +4,7 @@ Scalars stay text as written (``no`` is no false, ``22:30`` no number); aliases,
 merges and duplicate keys are refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,8 +16,6 @@ from engiagent.units.words import resolve_unit
 MAX_CHARACTERS: Final = 50_000
 MAX_NODES: Final = 5_000
 MAX_DEPTH: Final = 8
-KEYS: Final = ("id", "title", "family", "data", "tags")
-DATA_KEYS: Final = ("columns", "time", "zone", "rows", "decimal", "separator", "text")
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,16 @@ class Node:
         """Whether the value is text."""
         return isinstance(self.value, str)
 
+    def error(
+        self, message: str, file: str, found: str | None = None, expected: str | None = None
+    ) -> InputError:
+        """Return an error at the place of the value."""
+        return InputError(message, file, self.line, self.column, found, expected)
+
+
+Reader = Callable[[Node, str, str], Any]
+"""Reads a value of the field of this name, in this file."""
+
 
 def split_front_matter(text: str) -> tuple[str | None, int]:
     """Return the YAML between two ``---`` lines at the top, if any, and where the body begins."""
@@ -92,16 +100,7 @@ def read_front_matter(yaml: str, file: str) -> FrontMatter:
     root = read_nodes(yaml, file)
     if root is None:
         return FrontMatter()
-    pairs = _mapping(root, KEYS, "the front matter", file)
-    data = pairs.get("data")
-    tags = pairs.get("tags")
-    return FrontMatter(
-        _text(pairs.get("id"), "id", file),
-        _text(pairs.get("title"), "title", file),
-        _text(pairs.get("family"), "family", file),
-        None if data is None else _data(data, file),
-        () if tags is None else tuple(_texts(tags, "tags", file)),
-    )
+    return FrontMatter(**_read(root, FIELDS, "the front matter", file))
 
 
 def read_nodes(
@@ -179,13 +178,11 @@ def _unique(pairs: list[tuple[Node, Node]], file: str) -> Any:
     seen = set()
     for key, value in pairs:
         if not key.is_text:
-            raise InputError("a key that is no text", file, key.line, key.column)
+            raise key.error("a key that is no text", file)
         if key.value == "<<":
-            raise InputError("merge keys are not allowed", file, key.line, key.column)
+            raise key.error("merge keys are not allowed", file)
         if key.value in seen:
-            raise InputError(
-                "a key stands twice", file, key.line, key.column, found=repr(key.value)
-            )
+            raise key.error("a key stands twice", file, repr(key.value))
         seen.add(key.value)
         yield _Key(key.value, key), value
 
@@ -201,60 +198,41 @@ class _Key(str):
         return made
 
 
-def _mapping(node: Node, allowed: tuple[str, ...], what: str, file: str) -> dict[str, Node]:
+def _read(node: Node, fields: Mapping[str, Reader], what: str, file: str) -> dict[str, Any]:
+    """Return the values of a mapping, each read by the function of its field."""
     if not isinstance(node.value, dict):
-        raise InputError(
-            f"{what} is no mapping", file, node.line, node.column, expected="lines of 'key: value'"
-        )
+        raise node.error(f"{what} is no mapping", file, expected="lines of 'key: value'")
     for key in node.value:
-        if key not in allowed:
-            place = key.node
-            raise InputError(
-                f"unknown key in {what}",
-                file,
-                place.line,
-                place.column,
-                found=repr(str(key)[:60]),
-                expected="one of " + ", ".join(allowed),
-            )
-    return dict(node.value)
+        if key not in fields:
+            found, expected = repr(str(key)[:60]), "one of " + ", ".join(fields)
+            raise key.node.error(f"unknown key in {what}", file, found, expected)
+    return {str(key): fields[key](value, str(key), file) for key, value in node.value.items()}
 
 
-def _text(node: Node | None, what: str, file: str) -> str | None:
-    if node is None:
-        return None
+def _text(node: Node, what: str, file: str) -> str:
     if not node.is_text or not node.value.strip() or len(node.value) > 500:
-        raise InputError(f"{what!r} is no short text", file, node.line, node.column)
-    text: str = node.value
-    return " ".join(text.split())
+        raise node.error(f"{what!r} is no short text", file)
+    return " ".join(node.value.split())
 
 
-def _texts(node: Node, what: str, file: str) -> list[str]:
-    if node.is_text:
-        return [_text(node, what, file) or ""]
-    if not isinstance(node.value, list):
-        raise InputError(f"{what!r} is no list", file, node.line, node.column)
-    return [_text(item, what, file) or "" for item in node.value]
+def _texts(node: Node, what: str, file: str) -> tuple[str, ...]:
+    if not node.is_text and not isinstance(node.value, list):
+        raise node.error(f"{what!r} is no list", file)
+    return tuple(_text(item, what, file) for item in ([node] if node.is_text else node.value))
 
 
-def _data(node: Node, file: str) -> dict[str, DataOptions]:
+def _data(node: Node, what: str, file: str) -> dict[str, DataOptions]:
     if node.is_text and not node.value.strip():
         return {}
     if isinstance(node.value, dict):
         return {str(key): _options(key.node, value, file) for key, value in node.value.items()}
-    items = [node] if node.is_text else node.value
     found: dict[str, DataOptions] = {}
-    for item in items:
+    for item in [node] if node.is_text else node.value:
         if not item.is_text:
-            raise InputError(
-                "'data' lists something else than file names",
-                file,
-                item.line,
-                item.column,
-                expected="file names, or 'name: options'",
-            )
+            expected = "file names, or 'name: options'"
+            raise item.error("'data' lists something else than file names", file, None, expected)
         if item.value in found:
-            raise InputError("a data file stands twice", file, item.line, item.column, item.value)
+            raise item.error("a data file stands twice", file, item.value)
         found[item.value] = DataOptions(item.line, item.column)
     return found
 
@@ -262,58 +240,29 @@ def _data(node: Node, file: str) -> dict[str, DataOptions]:
 def _options(key: Node, node: Node, file: str) -> DataOptions:
     if node.is_text and not node.value.strip():
         return DataOptions(key.line, key.column)
-    pairs = _mapping(node, DATA_KEYS, f"the options of {key.value}", file)
-    text = pairs.get("text")
-    return DataOptions(
-        key.line,
-        key.column,
-        _units(pairs.get("columns"), file),
-        _text(pairs.get("time"), "time", file),
-        _zone(pairs.get("zone"), file),
-        _rows(pairs.get("rows"), file),
-        _choice(pairs.get("decimal"), "decimal", (".", ","), file),
-        _choice(pairs.get("separator"), "separator", (",", ";", "\t"), file),
-        () if text is None else tuple(_texts(text, "text", file)),
-    )
+    read = _read(node, DATA_FIELDS, f"the options of {key.value}", file)
+    return DataOptions(key.line, key.column, **read)
 
 
-def _units(node: Node | None, file: str) -> dict[str, Unit]:
-    if node is None:
-        return {}
+def _units(node: Node, what: str, file: str) -> dict[str, Unit]:
     if not isinstance(node.value, dict):
-        raise InputError(
-            "'columns' is no mapping of columns to units", file, node.line, node.column
-        )
+        raise node.error("'columns' is no mapping of columns to units", file)
     units = {}
     for name, value in node.value.items():
         unit = resolve_unit(value.value) if value.is_text else None
         if unit is None:
             found = repr(value.value[:40]) if value.is_text else "no text"
-            raise InputError(
-                f"no unit for the column {name!r}",
-                file,
-                value.line,
-                value.column,
-                found,
-                "a unit such as kW or EUR/MWh",
-            )
+            expected = "a unit such as kW or EUR/MWh"
+            raise value.error(f"no unit for the column {name!r}", file, found, expected)
         units[str(name)] = unit
     return units
 
 
-def _zone(node: Node | None, file: str) -> str | None:
-    name = _text(node, "zone", file)
-    if node is None or name is None:
-        return None
+def _zone(node: Node, what: str, file: str) -> str:
+    name = _text(node, what, file)
     if not is_zone(name):
-        raise InputError(
-            "unknown time zone",
-            file,
-            node.line,
-            node.column,
-            repr(name[:60]),
-            "a name such as Europe/Berlin",
-        )
+        expected = "a name such as Europe/Berlin"
+        raise node.error("unknown time zone", file, repr(name[:60]), expected)
     return name
 
 
@@ -326,35 +275,39 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _rows(node: Node | None, file: str) -> int | None:
-    written = _text(node, "rows", file)
-    if node is None or written is None:
-        return None
+def _rows(node: Node, what: str, file: str) -> int:
+    written = _text(node, what, file)
     if not (written.isascii() and written.isdigit() and 0 < int(written[:10]) < 10**9):
-        raise InputError(
-            "'rows' is no count",
-            file,
-            node.line,
-            node.column,
-            repr(written[:40]),
-            "a whole number above 0",
-        )
+        raise node.error("'rows' is no count", file, repr(written[:40]), "a whole number above 0")
     return int(written)
 
 
-def _choice(node: Node | None, what: str, allowed: tuple[str, ...], file: str) -> str | None:
-    if node is None:
-        return None
-    value: str = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(
-        node.value, node.value
-    )
-    if value not in allowed:
-        raise InputError(
-            f"unknown {what}",
-            file,
-            node.line,
-            node.column,
-            repr(node.value)[:40],
-            "one of " + " ".join(map(repr, allowed)),
-        )
-    return value
+def _one_of(*allowed: str) -> Reader:
+    names = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+
+    def read(node: Node, what: str, file: str) -> str:
+        value = names.get(node.value, node.value) if node.is_text else ""
+        if value not in allowed:
+            expected = "one of " + " ".join(map(repr, allowed))
+            raise node.error(f"unknown {what}", file, repr(node.value)[:40], expected)
+        return str(value)
+
+    return read
+
+
+FIELDS: Final[Mapping[str, Reader]] = {
+    "id": _text,
+    "title": _text,
+    "family": _text,
+    "data": _data,
+    "tags": _texts,
+}
+DATA_FIELDS: Final[Mapping[str, Reader]] = {
+    "columns": _units,
+    "time": _text,
+    "zone": _zone,
+    "rows": _rows,
+    "decimal": _one_of(".", ","),
+    "separator": _one_of(",", ";", "\t"),
+    "text": _texts,
+}

@@ -36,7 +36,7 @@ _HYPHEN_WORD: Final = re.compile(r"[-\u2011][A-Za-z]")
 
 @dataclass(frozen=True)
 class Token:
-    """A number as the lexer sees it; offsets are those of the stretch."""
+    """A number as the lexer sees it; offsets and numbers of ranges are those of the stretch."""
 
     start: int
     end: int
@@ -53,6 +53,7 @@ class Token:
     plus_minus: bool = False
     currency: str = ""
     is_midnight: bool = False
+    range_index: int | None = None
 
     @property
     def is_bare(self) -> bool:
@@ -317,7 +318,7 @@ def _timed(text: str, start: int) -> Token | None:
         )
     clock = find_clock(text, start)
     if clock is not None:
-        return Token(start, clock.end, (start, clock.end), clock.hours, "clock", half=clock.half)
+        return Token(start, clock.end, (start, clock.end), clock.exact, "clock", half=clock.half)
     return None
 
 

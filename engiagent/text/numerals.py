@@ -8,7 +8,6 @@ from typing import Final
 
 from engiagent.units.wordlists import listed
 
-MAX_DIGITS: Final = 40
 _MAX_POWER: Final = 300
 
 _FRACTIONS: Final = {
@@ -72,12 +71,26 @@ MULTIPLE: Final = re.compile(r"(?i)\b(twice|thrice|(?:a\s{1,3})?dozen)\b")
 
 @dataclass(frozen=True)
 class Numeral:
-    """A numeral found at a place: where it ends, its exact value, and another reading of it."""
+    """A numeral, a date or a time of day found at a place.
+
+    Attributes
+    ----------
+    end, exact
+        Where it ends, and its value: of a date its ordinal or year, of a time of day its hours.
+    ambiguous
+        How it could be read otherwise.
+    iso
+        Of a date.
+    half
+        ``a`` or ``p`` where it is written behind a time of day.
+    """
 
     end: int
     exact: Fraction
     ambiguous: str = ""
     is_plain_integer: bool = False
+    iso: str | None = None
+    half: str = ""
 
 
 def find_numeral(text: str, start: int) -> Numeral | None:
@@ -248,26 +261,7 @@ _HALF_DAY: Final = re.compile(
 _O_CLOCK: Final = re.compile(r"(\d{1,2})\s{1,3}o[\u2019']clock")
 
 
-@dataclass(frozen=True)
-class DateMatch:
-    """A date found at a place: where it ends, its ISO text and its value."""
-
-    end: int
-    iso: str
-    exact: Fraction
-    ambiguous: str = ""
-
-
-@dataclass(frozen=True)
-class ClockMatch:
-    """A time of day found at a place, in hours; ``half`` is ``a`` or ``p`` where it is written."""
-
-    end: int
-    hours: Fraction
-    half: str = ""
-
-
-def find_date(text: str, start: int) -> DateMatch | None:
+def find_date(text: str, start: int) -> Numeral | None:
     """Return the date that starts at a place, or None."""
     for pattern, order in ((_ISO, "ymd"), (_DOTTED, "dmy"), (_STROKED, "d/y")):
         match = pattern.match(text, start)
@@ -279,11 +273,11 @@ def find_date(text: str, start: int) -> DateMatch | None:
             return _worded(match, order)
     month = _ISO_MONTH.match(text, start)
     if month is not None:
-        return DateMatch(month.end(), month[0], Fraction(int(month[1])))
+        return Numeral(month.end(), Fraction(int(month[1])), iso=month[0])
     return _first_of_two(text, start) or _year(text, start)
 
 
-def _numeric(match: re.Match[str], order: str) -> DateMatch | None:
+def _numeric(match: re.Match[str], order: str) -> Numeral | None:
     a, b, c = (int(group) for group in match.groups())
     ambiguous = ""
     if order == "ymd":
@@ -297,28 +291,28 @@ def _numeric(match: re.Match[str], order: str) -> DateMatch | None:
     return _dated(match.end(), year, month, day, ambiguous)
 
 
-def _dated(end: int, year: int, month: int, day: int, ambiguous: str = "") -> DateMatch | None:
+def _dated(end: int, year: int, month: int, day: int, ambiguous: str = "") -> Numeral | None:
     try:
         found = date(year, month, day)
     except ValueError:
         return None
-    return DateMatch(end, found.isoformat(), Fraction(found.toordinal()), ambiguous)
+    return Numeral(end, Fraction(found.toordinal()), ambiguous, iso=found.isoformat())
 
 
-def _worded(match: re.Match[str], order: str) -> DateMatch | None:
+def _worded(match: re.Match[str], order: str) -> Numeral | None:
     parts = dict(zip(order, match.groups(), strict=True))
     month = _NUMBER_OF[parts["m"]]
     year, day = parts.get("y"), parts.get("d")
     if day is None and year is not None:
-        return DateMatch(match.end(), f"{year}-{month:02d}", Fraction(int(year)))
+        return Numeral(match.end(), Fraction(int(year)), iso=f"{year}-{month:02d}")
     if day is None or not 1 <= int(day) <= 31:
         return None
     if year is None:
-        return DateMatch(match.end(), f"--{month:02d}-{int(day):02d}", Fraction(int(day)))
+        return Numeral(match.end(), Fraction(int(day)), iso=f"--{month:02d}-{int(day):02d}")
     return _dated(match.end(), int(year), month, int(day))
 
 
-def _first_of_two(text: str, start: int) -> DateMatch | None:
+def _first_of_two(text: str, start: int) -> Numeral | None:
     """Read the 16 of "16 to 17 January 2026"."""
     match = _DAY_TO_DAY.match(text, start)
     second = _DAY_MONTH.match(text, match.start(2)) if match is not None else None
@@ -326,19 +320,20 @@ def _first_of_two(text: str, start: int) -> DateMatch | None:
         return None
     month, year = _NUMBER_OF[second[2]], second[3]
     if year is None:
-        return DateMatch(match.end(), f"--{month:02d}-{int(match[1]):02d}", Fraction(int(match[1])))
+        day = int(match[1])
+        return Numeral(match.end(), Fraction(day), iso=f"--{month:02d}-{day:02d}")
     return _dated(match.end(), int(year), month, int(match[1]))
 
 
-def _year(text: str, start: int) -> DateMatch | None:
+def _year(text: str, start: int) -> Numeral | None:
     """Read a year alone, where the word before it says that it is one."""
     match = _YEAR.match(text, start)
     if match is None or not _YEAR_BEFORE.search(text[max(0, start - 12) : start]):
         return None
-    return DateMatch(match.end(), match[1], Fraction(int(match[1])))
+    return Numeral(match.end(), Fraction(int(match[1])), iso=match[1])
 
 
-def find_clock(text: str, start: int) -> ClockMatch | None:
+def find_clock(text: str, start: int) -> Numeral | None:
     """Return the time of day that starts at a place, or None."""
     match = _CLOCK.match(text, start)
     if match is not None:
@@ -351,11 +346,11 @@ def find_clock(text: str, start: int) -> ClockMatch | None:
     return None if match is None else _clock(match.end(), int(match[1]), 0, 0, "")
 
 
-def _clock(end: int, hour: int, minute: int, second: int, half: str) -> ClockMatch | None:
+def _clock(end: int, hour: int, minute: int, second: int, half: str) -> Numeral | None:
     if hour > 24 or minute > 59 or second > 59 or (hour == 24 and (minute or second)):
         return None
     if half:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half == "p" else 0)
-    return ClockMatch(end, Fraction(3600 * hour + 60 * minute + second, 3600), half)
+    return Numeral(end, Fraction(3600 * hour + 60 * minute + second, 3600), half=half)

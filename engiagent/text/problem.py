@@ -42,6 +42,7 @@ TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
+_PLANT_TITLE: Final = re.compile(r"(?m)^title:[ \t]*(\S.*)$")
 _ZONE: Final = re.compile(
     r"\b(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
     r"/[A-Z][A-Za-z_+-]{1,30}(?:/[A-Z][A-Za-z_]{1,30})?"
@@ -115,18 +116,20 @@ class Problem(Shows):
         folder, name = file.parent, file.name
         raw = open_inside(folder, name, max_bytes=MAX_TEXT_BYTES)
         text = decode_text(raw, name)
-        if file.suffix.lower() in PLANT_SUFFIXES:
-            return cls._of_plant(file, own_folder, text, sha256_bytes(raw))
-        yaml, body_start = split_front_matter(text)
+        # A plant file is formal from end to end: it has data, but no prose to be read.
+        formal = file.suffix.lower() in PLANT_SUFFIXES
+        yaml, body_start = (None, 0) if formal else split_front_matter(text)
         front = FrontMatter() if yaml is None else read_front_matter(yaml, name)
         body = text[body_start:]
         conventions = conventions_of(body)
-        layout = read_layout(text, body_start, name)
+        layout = read_layout("" if formal else text, body_start, name)
         sentences = read_sentences(layout, name)
         tables = read_tables(layout, sentences, conventions)
-        beside = _plant_beside(file) if own_folder else ""
+        beside = _plant_beside(file) if own_folder and not formal else ""
         data = _load_data(folder, name, body + beside, front, conventions)
         heading = next((s.text for s in sentences if s.kind == "heading"), None)
+        if formal and (title := _PLANT_TITLE.search(text)):
+            heading = title[1].strip("'\" ")
         identifier = _identifier(front, file, own_folder)
         expert = folder / "expert"
         return cls(
@@ -142,35 +145,10 @@ class Problem(Shows):
             data=MappingProxyType(data),
             sentences=sentences,
             quantities=read_quantities(text, layout.spaced, sentences, tables, conventions, name),
-            expert=expert if own_folder and expert.is_dir() else None,
+            expert=expert if own_folder and not formal and expert.is_dir() else None,
             sha256=MappingProxyType(
                 {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
             ),
-            conventions=conventions,
-        )
-
-    @classmethod
-    def _of_plant(cls, file: Path, own_folder: bool, text: str, digest: str) -> Self:
-        """Return the problem that a plant file states: all of it is formal, none of it prose."""
-        conventions, front = conventions_of(text), FrontMatter()
-        data = _load_data(file.parent, file.name, text, front, conventions)
-        title = re.search(r"(?m)^title:[ \t]*(\S.*)$", text)
-        identifier = _identifier(front, file, own_folder)
-        return cls(
-            id=identifier,
-            title=title[1].strip("'\" ") if title else identifier,
-            family=None,
-            tags=(),
-            path=file,
-            folder=file.parent,
-            text=text,
-            body_start=0,
-            tables=(),
-            data=MappingProxyType(data),
-            sentences=(),
-            quantities=(),
-            expert=None,
-            sha256=MappingProxyType({file.name: digest, **{k: d.sha256 for k, d in data.items()}}),
             conventions=conventions,
         )
 
@@ -183,19 +161,6 @@ class Problem(Shows):
         """Return line and column, both from 1, of an offset into ``text``."""
         line_start = self.text.rfind("\n", 0, offset) + 1
         return self.text.count("\n", 0, offset) + 1, offset - line_start + 1
-
-    def data_file(self, name: str) -> DataFile:
-        """Return a data file by name.
-
-        Raises
-        ------
-        InputError
-            When the problem has none of this name.
-        """
-        if name not in self.data:
-            listed = ", ".join(self.data) or "none"
-            raise InputError(f"no data file {name!r}", self.path.name, expected=f"one of: {listed}")
-        return self.data[name]
 
     @classmethod
     def from_text(

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from engiagent.errors import InputError
-from engiagent.text.lexer import tokens_of
+from engiagent.text.lexer import Token, tokens_of
 from engiagent.text.parts import Quantity, QuantityKind, Sentence, Span, Table
-from engiagent.text.sharing import Shared, share
+from engiagent.text.sharing import share
 from engiagent.units.headers import split_header
 from engiagent.units.unit import Unit
 from engiagent.units.wordlists import listed
@@ -107,13 +107,12 @@ class _Reader:
         tokens = tokens_of(stretch, self.conventions, room + 1)
         if len(tokens) > room:
             raise InputError(f"more than {MAX_QUANTITIES} numbers", self.file)
-        shared = share(stretch, tokens)
-        found = [self._quantity(item, span[0]) for item in shared]
-        self.ranges += 1 + max((item.range_index or 0 for item in shared), default=0)
+        tokens = share(stretch, tokens)
+        found = [self._quantity(token, span[0]) for token in tokens]
+        self.ranges += 1 + max((token.range_index or 0 for token in tokens), default=0)
         return found
 
-    def _quantity(self, shared: Shared, shift: int) -> Quantity:
-        token = shared.token
+    def _quantity(self, token: Token, shift: int) -> Quantity:
         span = _moved(token.start, token.end, shift)
         return Quantity(
             value=float(token.exact),
@@ -125,7 +124,7 @@ class _Reader:
             unit_span=None if token.unit_span is None else _moved(*token.unit_span, shift),
             text=" ".join(self.text[slice(*span)].split()),
             kind=token.kind,
-            range_id=None if shared.range_index is None else self.ranges + shared.range_index,
+            range_id=None if token.range_index is None else self.ranges + token.range_index,
             approximate=token.approximate,
             ambiguous=token.ambiguous,
             date=token.date,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -24,34 +24,25 @@ _DIMENSIONLESS: Final = re.compile(
 _MAX_GAP: Final = 60
 
 
-@dataclass(frozen=True)
-class Shared:
-    """A token with the range it belongs to, numbered within its stretch, if any."""
-
-    token: Token
-    range_index: int | None = None
-
-
-def share(text: str, tokens: Iterable[Token]) -> list[Shared]:
+def share(text: str, tokens: Iterable[Token]) -> list[Token]:
     """Return the tokens of a stretch with shared units filled in and ranges joined."""
-    found = [Shared(token) for token in tokens]
+    found = list(tokens)
     ranges = 0
     for k in range(len(found) - 2, -1, -1):
-        left, right = found[k].token, found[k + 1].token
+        left, right = found[k], found[k + 1]
         gap = text[left.end : right.start]
         if len(gap) > _MAX_GAP:
             continue
         if _is_range(text, gap, left) and _comparable(left, right):
             first, second = _ends(left, right)
-            shared = found[k + 1].range_index
-            index = ranges if shared is None else shared
-            ranges += shared is None
-            found[k] = Shared(first, index)
-            found[k + 1] = Shared(second, index)
+            index = ranges if right.range_index is None else right.range_index
+            ranges += right.range_index is None
+            found[k] = replace(first, range_index=index)
+            found[k + 1] = replace(second, range_index=index)
         elif (right.plus_minus and not gap.strip()) or (
             _LIST.fullmatch(gap) and _list_shares(text, left, right)
         ):
-            found[k] = Shared(_with_unit_of(left, right))
+            found[k] = _with_unit_of(left, right)
     return _labels_on(text, found)
 
 
@@ -123,10 +114,10 @@ def _list_shares(text: str, left: Token, right: Token) -> bool:
     return not _DIMENSIONLESS.search(text[max(0, left.start - 60) : left.start])
 
 
-def _labels_on(text: str, found: list[Shared]) -> list[Shared]:
+def _labels_on(text: str, found: list[Token]) -> list[Token]:
     """Make the rest of "zones 1, 2 and 3" labels like its first number."""
     for k in range(1, len(found)):
-        left, right = found[k - 1].token, found[k].token
+        left, right = found[k - 1], found[k]
         gap = text[left.end : right.start]
         if (
             left.kind == "label"
@@ -134,5 +125,5 @@ def _labels_on(text: str, found: list[Shared]) -> list[Shared]:
             and right.exact.denominator == 1
             and (_LIST.fullmatch(gap[:_MAX_GAP]) or _RANGE.fullmatch(gap[:_MAX_GAP]))
         ):
-            found[k] = Shared(replace(right, kind="label"), found[k].range_index)
+            found[k] = replace(right, kind="label")
     return found

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -12,17 +12,6 @@ from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.tools.registry import PARTS, Access, Json, Part
 
 SCHEMA: Final = "engiagent-calls/1"
-_FIELDS: Final = (
-    "tool",
-    "access",
-    "arguments",
-    "reads",
-    "writes",
-    "status",
-    "insisted",
-    "outside",
-    "sha256",
-)
 
 
 def digest(value: Any) -> str:
@@ -86,21 +75,12 @@ class Graph:
 
     def to_json(self) -> str:
         """Return the canonical text."""
-        calls = [
-            {**{name: getattr(node, name) for name in _FIELDS}, "writes": list(node.writes)}
-            for node in self.nodes
-        ]
+        calls = [{**vars(node), "writes": list(node.writes)} for node in self.nodes]
         return dumps_canonical({"schema": SCHEMA, "calls": calls})
 
     @classmethod
     def from_json(cls, text: str, file: str = "calls.json") -> "Graph":
-        """Read a graph.
-
-        Raises
-        ------
-        InputError
-            When it is no JSON, is not as the schema has it, or a call works from a later one.
-        """
+        """Read a graph."""
         from jsonschema import Draft202012Validator
 
         data = loads_strict(text, file)
@@ -120,7 +100,7 @@ def graph_schema() -> Json:
     flag, text = {"type": "boolean"}, {"type": "string"}
     call = {
         "type": "object",
-        "required": list(_FIELDS),
+        "required": [field.name for field in fields(Node)],
         "additionalProperties": False,
         "properties": {
             "tool": text,
@@ -150,14 +130,9 @@ def graph_schema() -> Json:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of running a graph again.
+    """What came of running a graph again: the numbers of calls that ended in another way.
 
-    Attributes
-    ----------
-    differences
-        The numbers of calls that ended or answered in another way.
-    outside
-        Those among the others that look at files which may have changed since, and did differ.
+    Those that look at files which may have changed since stand apart, in ``outside``.
     """
 
     differences: tuple[int, ...]
@@ -170,13 +145,7 @@ class Replay:
 
 
 def replay(graph: Graph, root: Path) -> Replay:
-    """Make the calls of a graph again, in a new session, and compare the answers.
-
-    Raises
-    ------
-    InputError
-        When there is no such folder.
-    """
+    """Make the calls of a graph again, in a new session, and compare the answers."""
     from engiagent.tools.supervision import Session
 
     session = Session(root)

@@ -54,11 +54,8 @@ def read_schedule(state: State, arguments: Json) -> Outcome:
     chosen = _chosen(schedule, wanted)
     size = sum(schedule[name].size for name in chosen)
     if size > _MOST_VALUES:
-        raise InputError(
-            "these are too many values for one answer",
-            found=str(size),
-            expected=f"fewer names, at most {_MOST_VALUES} values",
-        )
+        said, expected = "these are too many values for one answer", "fewer names, at most"
+        raise InputError(said, found=str(size), expected=f"{expected} {_MOST_VALUES} values")
     others = [str(name) for name in schedule.data_vars if str(name) not in chosen]
     series = {name: _shown(schedule, name) for name in chosen}
     return Outcome({"series": series, "others": others, "total": size})
@@ -85,7 +82,7 @@ def _shown(schedule: SolutionArrays, name: str) -> Json:
         "quantity": array.attrs.get("quantity"),
         "dims": list(array.dims),
         "coordinates": coordinates,
-        "values": _plain_values(array.values.tolist()),
+        "values": plain(array.values.tolist()),
     }
 
 
@@ -95,11 +92,6 @@ def _labels(coordinate: NamedArray) -> list[Any]:
         return list(plain(coordinate.values.tolist()))
     zone = "Z" if "zone" in coordinate.attrs else ""
     return [f"{str(stamp)[:19]}{zone}" for stamp in coordinate.values.astype("datetime64[s]")]
-
-
-def _plain_values(values: Any) -> Any:
-    """Return nested lists in which what is no finite number is null."""
-    return [_plain_values(v) for v in values] if isinstance(values, list) else plain(values)
 
 
 @tool(

@@ -9,13 +9,7 @@ from engiagent.io.schemawords import NUMBER, TEXT, TEXTS, by_name, maybe, record
 
 
 def inside(root: Path, relative: str) -> Path:
-    """Return a path below a folder.
-
-    Raises
-    ------
-    InputError
-        When it leads out of it, by its words or by a link, or there is nothing.
-    """
+    """Return a path below a folder."""
     path = below(root, relative)
     if not path.exists():
         raise InputError("there is no such file or folder", relative)
@@ -23,13 +17,7 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def below(root: Path, relative: str) -> Path:
-    """Return a path below a folder at which something may be made.
-
-    Raises
-    ------
-    InputError
-        When it leads out of the folder, by its words or by a link.
-    """
+    """Return a path below a folder at which something may be made."""
     path = root.joinpath(*inside_parts(relative))
     if not path.resolve().is_relative_to(root.resolve()):
         raise InputError("the path leads out of the session's folder", found=repr(relative))

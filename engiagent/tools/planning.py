@@ -26,10 +26,10 @@ from engiagent.io.schemawords import (
 )
 from engiagent.run.certify import certify, with_gaps
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
-from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import OBJECTIVE
-from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 from engiagent.verify.requirements import parse_requirements
 
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
@@ -39,16 +39,9 @@ _WAIT: Final = 60.0
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A schedule and the solver's account of it.
+    """A schedule, a dataset or the path of a file, and the solver's account of it.
 
-    Attributes
-    ----------
-    schedule
-        A dataset, or the path of somebody's file.
-    result
-        None for what is computed, or comes from elsewhere.
-    columns
-        Quantity to column of somebody's file, where the names differ.
+    ``columns`` leads from quantities to columns of a file, where the names differ.
     """
 
     schedule: Any
@@ -83,7 +76,7 @@ def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
     if program is None:
         return {"kind": "definitions", "class": None}
     kind = classify(program)
-    content = {
+    return {
         "kind": "programme",
         "class": kind.problem_class,
         "convexity": kind.convexity,
@@ -91,8 +84,6 @@ def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
         "rows": len(program.row_lower),
         "warnings": list(warnings),
     }
-    found: Json = plain(content)
-    return found
 
 
 @tool(
@@ -125,18 +116,18 @@ def solve(state: State, arguments: Json) -> Outcome:
     if drafted.blueprint.kind == "definitions":
         schedule = computed(drafted.blueprint, state.get("problem").folder)
         return Outcome(solve_content(schedule, None), {"solution": Solved(schedule, None)})
-    given = {
-        "memory_limit_mb": arguments.get("memory_limit"),
-        "gap": arguments.get("gap"),
-        "backend": arguments.get("backend"),
-    }
-    present = {name: value for name, value in given.items() if value is not None}
-    options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **present)
-    schedule, result = solve_program(
-        state.get("program"), options, _listener(state.watch), cancel=state.watch.cancel
-    )
-    content = solve_content(schedule, result)
-    return Outcome(content, {"solution": Solved(schedule, result)})
+    names = {"memory_limit": "memory_limit_mb", "gap": "gap", "backend": "backend"}
+    given = {field: arguments[name] for name, field in names.items() if name in arguments}
+    options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **given)
+    said, cancel = state.watch.said, state.watch.cancel
+
+    def listen(seen: Progress) -> None:
+        if said is not None:
+            said(seen.elapsed, progress_text(seen))
+
+    listener = None if said is None else listen
+    schedule, result = solve_program(state.get("program"), options, listener, cancel=cancel)
+    return Outcome(solve_content(schedule, result), {"solution": Solved(schedule, result)})
 
 
 def solve_content(schedule: Any, result: SolverResult | None) -> Json:
@@ -153,12 +144,6 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
     }
     found: Json = plain(content)
     return found
-
-
-def _listener(watch: Watch) -> OnProgress | None:
-    """Return who is told how far a solver has come, None where nobody listens."""
-    said = watch.said
-    return None if said is None else lambda seen: said(seen.elapsed, progress_text(seen))
 
 
 @tool(
@@ -250,16 +235,11 @@ def explain(state: State, arguments: Json) -> Outcome:
     if solved.result is None:
         raise InputError("only a plan that 'solve' made can be explained")
     posed: Posed = state.get("problem")
-    given = Given(
-        blueprint=_in_full(state), folder=posed.folder, problem=posed.problem, name=posed.name
-    )
+    full = expand(state.get("blueprint").blueprint)
+    given = Given(blueprint=full, folder=posed.folder, problem=posed.problem, name=posed.name)
     seconds = arguments.get("time_limit", 30.0)
     found = explain_result(given, state.get("program"), solved.result, seconds=seconds)
     return Outcome(plain(found.to_dict()))
-
-
-def _in_full(state: State) -> Any:
-    return expand(state.get("blueprint").blueprint)
 
 
 @tool(

@@ -42,16 +42,9 @@ class Watch:
 
 @dataclass(frozen=True)
 class State:
-    """What a session knows; a tool returns another one and changes none.
+    """What a session knows of its folder ``root``; a tool changes none and returns another one.
 
-    Attributes
-    ----------
-    root
-        The folder below which problems are read and runs are written.
-    parts
-        What was made so far.
-    watch
-        Of the call that is under way.
+    ``watch`` is of the call that is under way.
     """
 
     root: Path
@@ -59,13 +52,7 @@ class State:
     watch: Watch = Watch()
 
     def get(self, part: Part) -> Any:
-        """Return a part.
-
-        Raises
-        ------
-        InputError
-            When there is none, with the tool that makes it.
-        """
+        """Return a part."""
         if part not in self.parts:
             raise InputError(f"there is no {part} yet", expected=f"a call of {MAKERS[part]} first")
         return self.parts[part].value
@@ -96,17 +83,7 @@ MAKERS: Final[Mapping[Part, str]] = {
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a tool.
-
-    Attributes
-    ----------
-    schema
-        JSON Schema of its value, without unit and words.
-    unit
-        In which the value is; None for what has no unit.
-    required
-        Whether it must be given.
-    """
+    """One argument of a tool; ``schema`` is that of its value, without unit and words."""
 
     name: str
     schema: Json
@@ -123,15 +100,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool did.
-
-    Attributes
-    ----------
-    content
-        What the caller sees, as JSON.
-    makes
-        Parts of the state that are new.
-    """
+    """What a tool did: what the caller sees, as JSON, and the parts of the state that are new."""
 
     content: Json
     makes: Mapping[Part, Any] = field(default_factory=dict)
@@ -192,13 +161,7 @@ class Tool:
         }
 
     def checked(self, arguments: Any) -> Json:
-        """Return arguments that are as the schema has them.
-
-        Raises
-        ------
-        InputError
-            With the argument that is not.
-        """
+        """Return arguments that are as the schema has them."""
         from jsonschema import Draft202012Validator
 
         error = next(Draft202012Validator(self.schema()).iter_errors(arguments), None)
@@ -222,11 +185,6 @@ def tool(
     """Register a function as a tool under its name, with its docstring as description.
 
     ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
-
-    Raises
-    ------
-    ValueError
-        When there is a tool of that name already.
     """
 
     def register(work: Work) -> Work:

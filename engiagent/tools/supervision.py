@@ -19,15 +19,9 @@ _ORDER: Final = "call {} first, or repeat this call as it is to make it all the 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a caller sees of a call.
+    """What a caller sees of a call: the tool's answer, or ``error``, or ``advice`` and ``missing``.
 
-    Attributes
-    ----------
-    status
-        ``done``, ``failed`` (with an error) or ``blocked`` (with advice); the state changes only
-        when it is done.
-    content
-        The tool's answer, or ``error``, or ``advice`` and ``missing``.
+    The state changes only when the status is ``done``.
     """
 
     tool: str
@@ -39,12 +33,7 @@ class Observation:
 class Session:
     """A folder, what was made in it so far, and the graph of all calls.
 
-    Attributes
-    ----------
-    root
-        The folder below which problems are read and runs are written.
-    state
-        What is known; every call replaces it as a whole or leaves it.
+    Every call replaces the state as a whole or leaves it.
     """
 
     root: Path

@@ -15,24 +15,23 @@ and a general parser would read ``5 M`` as five molar.
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.units.wordlists import listed, spelt
+from engiagent.units.wordlists import listed, spelt, table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 Dimension = tuple[tuple[str, int], ...]
 """Base dimensions with their non-zero exponents, sorted by name."""
-
-DIMENSIONLESS: Dimension = ()
 
 Number = TypeVar("Number", float, "npt.NDArray[np.float64]")
 
@@ -200,113 +199,14 @@ def _factors_of(text: str) -> list[tuple[str, int]]:
 
 # --- the table -------------------------------------------------------------------------------
 
-_SECOND, _METRE, _KILOGRAM, _KELVIN = "s", "m", "kg", "K"
-_ENERGY = {_KILOGRAM: 1, _METRE: 2, _SECOND: -2}
-_POWER = {_KILOGRAM: 1, _METRE: 2, _SECOND: -3}
-_F = Fraction
-_BTU = _F("1055.05585262")
-
-# name -> (factor, base exponents). Prefixed forms are listed, never guessed: kkW is no unit.
-_TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
-    "1": (_F(1), {}),
-    "%": (_F(1, 100), {}),
-    "percent": (_F(1, 100), {}),
-    "permille": (_F(1, 1000), {}),
-    "rad": (_F(1), {}),
-    "deg": (_F(314159265358979323846264338328, 180 * 10**29), {}),
-    # time
-    "s": (_F(1), {_SECOND: 1}),
-    "min": (_F(60), {_SECOND: 1}),
-    "h": (_F(3600), {_SECOND: 1}),
-    "d": (_F(86400), {_SECOND: 1}),
-    "week": (_F(604800), {_SECOND: 1}),
-    "yr": (_F(31536000), {_SECOND: 1}),
-    "Hz": (_F(1), {_SECOND: -1}),
-    # length, area, volume
-    "mm": (_F(1, 1000), {_METRE: 1}),
-    "cm": (_F(1, 100), {_METRE: 1}),
-    "m": (_F(1), {_METRE: 1}),
-    "km": (_F(1000), {_METRE: 1}),
-    "ft": (_F("0.3048"), {_METRE: 1}),
-    "mi": (_F("1609.344"), {_METRE: 1}),
-    "m2": (_F(1), {_METRE: 2}),
-    "ft2": (_F("0.3048") ** 2, {_METRE: 2}),
-    "ha": (_F(10000), {_METRE: 2}),
-    "m3": (_F(1), {_METRE: 3}),
-    "L": (_F(1, 1000), {_METRE: 3}),
-    "gal": (_F("0.003785411784"), {_METRE: 3}),
-    "cfm": (_F("0.3048") ** 3 / 60, {_METRE: 3, _SECOND: -1}),
-    "gpm": (_F("0.003785411784") / 60, {_METRE: 3, _SECOND: -1}),
-    # mass
-    "g": (_F(1, 1000), {_KILOGRAM: 1}),
-    "kg": (_F(1), {_KILOGRAM: 1}),
-    "t": (_F(1000), {_KILOGRAM: 1}),
-    "lb": (_F("0.45359237"), {_KILOGRAM: 1}),
-    # energy
-    "J": (_F(1), _ENERGY),
-    "kJ": (_F(10**3), _ENERGY),
-    "MJ": (_F(10**6), _ENERGY),
-    "GJ": (_F(10**9), _ENERGY),
-    "Ws": (_F(1), _ENERGY),
-    "Wh": (_F(3600), _ENERGY),
-    "kWh": (_F(3600 * 10**3), _ENERGY),
-    "MWh": (_F(3600 * 10**6), _ENERGY),
-    "GWh": (_F(3600 * 10**9), _ENERGY),
-    "TWh": (_F(3600 * 10**12), _ENERGY),
-    "BTU": (_BTU, _ENERGY),
-    "kBTU": (_BTU * 1000, _ENERGY),
-    "MMBTU": (_BTU * 10**6, _ENERGY),
-    "therm": (_BTU * 10**5, _ENERGY),
-    "TRh": (_BTU * 12000, _ENERGY),
-    # power
-    "W": (_F(1), _POWER),
-    "kW": (_F(10**3), _POWER),
-    "MW": (_F(10**6), _POWER),
-    "GW": (_F(10**9), _POWER),
-    "Wp": (_F(1), _POWER),
-    "kWp": (_F(10**3), _POWER),
-    "MWp": (_F(10**6), _POWER),
-    "VA": (_F(1), _POWER),
-    "kVA": (_F(10**3), _POWER),
-    "MVA": (_F(10**6), _POWER),
-    "var": (_F(1), _POWER),
-    "kvar": (_F(10**3), _POWER),
-    "Mvar": (_F(10**6), _POWER),
-    "hp": (_F("745.69987158227022"), _POWER),
-    "TR": (_BTU * 12000 / 3600, _POWER),
-    "MBH": (_BTU * 1000 / 3600, _POWER),
-    # temperature difference
-    "K": (_F(1), {_KELVIN: 1}),
-    "degC_diff": (_F(1), {_KELVIN: 1}),
-    "degF_diff": (_F(5, 9), {_KELVIN: 1}),
-    # force, pressure, electricity
-    "N": (_F(1), {_KILOGRAM: 1, _METRE: 1, _SECOND: -2}),
-    "kN": (_F(1000), {_KILOGRAM: 1, _METRE: 1, _SECOND: -2}),
-    "Pa": (_F(1), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
-    "kPa": (_F(10**3), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
-    "MPa": (_F(10**6), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
-    "bar": (_F(10**5), {_KILOGRAM: 1, _METRE: -1, _SECOND: -2}),
-    "A": (_F(1), {"A": 1}),
-    "V": (_F(1), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -1}),
-    "kV": (_F(1000), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -1}),
-    "ohm": (_F(1), {_KILOGRAM: 1, _METRE: 2, _SECOND: -3, "A": -2}),
-    "Ah": (_F(3600), {"A": 1, _SECOND: 1}),
-    "mol": (_F(1), {"mol": 1}),
-    # an hour or a slot without a calendar
-    "timeunit": (_F(1), {"timeunit": 1}),
-}
 
 CURRENCIES = list(listed("units", "currencies"))
 COUNTS = list(listed("units", "counts"))
-for _currency in CURRENCIES:
-    _TABLE[_currency] = (_F(1), {_currency: 1})
-    _TABLE[f"ct_{_currency}"] = (_F(1, 100), {_currency: 1})
-    _TABLE[f"k{_currency}"] = (_F(1000), {_currency: 1})
-    _TABLE[f"M{_currency}"] = (_F(10**6), {_currency: 1})
-for _count in COUNTS:
-    _TABLE[_count] = (_F(1), {_count: 1})
 
-_POINTS = {"degC": (_F(1), _F("273.15")), "degF": (_F(5, 9), _F("459.67") * _F(5, 9))}
+_POINTS = {
+    "degC": (Fraction(1), Fraction("273.15")),
+    "degF": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
+}
 _DIFFERENCE_NAMES = {"degC": "K", "degF": "degF_diff"}
 
 # Other spellings of the same unit, as people and spreadsheets write them.
@@ -351,7 +251,7 @@ def parse_unit(text: str) -> Unit:
     if cleaned in _POINTS or _ALIASES.get(cleaned) in _POINTS:
         name = _ALIASES.get(cleaned, cleaned)
         factor, zero = _POINTS[name]
-        return Unit(name, ((_KELVIN, 1),), factor, zero)
+        return Unit(name, (("K", 1),), factor, zero)
     if cleaned in _TABLE or cleaned in _ALIASES or cleaned in _AMBIGUOUS:
         return _named(cleaned)
     parts = [(_named(name, power), power) for name, power in _split(cleaned)]
@@ -423,9 +323,8 @@ def _named(name: str, power: int = 1) -> Unit:
         )
     if canonical not in _TABLE:
         raise UnitError(f"unknown unit {name!r}{_suggestion(name)}")
-    factor, exponents = _TABLE[canonical]
-    shown = "" if canonical == "1" else canonical
-    return Unit(shown, tuple(sorted(exponents.items())), factor)
+    factor, dimension = _TABLE[canonical]
+    return Unit("" if canonical == "1" else canonical, dimension, factor)
 
 
 @lru_cache(maxsize=4096)
@@ -435,6 +334,37 @@ def _suggestion(name: str) -> str:
         return f"; did you mean {base}^{name.removeprefix(base)}?"
     close = get_close_matches(name, [*_TABLE, *_POINTS, *_ALIASES], n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def _defined() -> dict[str, tuple[Fraction, Dimension]]:
+    """Return every unit of the table with its factor and its dimension, in order.
+
+    A unit may be defined by one that stands below it.
+    """
+    lines = dict(table("units", "units"))
+
+    @cache
+    def unit(name: str) -> tuple[Fraction, Dimension]:
+        number, _, product = lines[name].partition(" ")
+        if number == "base":
+            return Fraction(1), ((name, 1),)
+        factor, powers = Fraction(number), Counter[str]()
+        for part, power in _split(product) if product else ():
+            own, bases = unit(part)
+            factor *= own**power
+            for base, exponent in bases:
+                powers[base] += exponent * power
+        return factor, tuple(sorted((base, power) for base, power in powers.items() if power))
+
+    found = {name: unit(name) for name in lines}
+    scales = (("", Fraction(1)), ("ct_", Fraction(1, 100)), ("k", Fraction(1000)))
+    for currency in CURRENCIES:
+        for prefix, factor in (*scales, ("M", Fraction(10**6))):
+            found[prefix + currency] = (factor, ((currency, 1),))
+    return found | {count: (Fraction(1), ((count, 1),)) for count in COUNTS}
+
+
+_TABLE = _defined()
 
 
 def unit_names() -> list[str]:

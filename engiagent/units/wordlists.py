@@ -26,10 +26,15 @@ def listed(package: str, name: str) -> tuple[str, ...]:
     return tuple(" ".join(_parts(package)[name]).split())
 
 
+def table(package: str, name: str) -> list[tuple[str, str]]:
+    """Return the lines of a table: what stands before and after the colon."""
+    pairs = (line.partition(": ") for line in _parts(package)[name])
+    return [(key, text) for key, _, text in pairs]
+
+
 def spelt(package: str, name: str) -> dict[str, str]:
     """Return the units of a table by their spellings."""
     found: dict[str, str] = {}
-    for line in _parts(package)[name]:
-        unit, _, spellings = line.partition(": ")
+    for unit, spellings in table(package, name):
         found |= dict.fromkeys((text.strip() for text in spellings.split("|")), unit)
     return found

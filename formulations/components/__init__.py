@@ -20,5 +20,6 @@ def build(component: ComponentDef, around: Surroundings) -> Fragment:
         When its slots, options or connections do not fit together.
     """
     module = import_module(f"{__name__}.{MODELS[component.model].algebra}")
-    fragment: Fragment = module.fragment(Reader(component, around))
-    return fragment
+    reader = Reader(component, around)
+    module.declare(reader)
+    return Fragment.of(reader.added)

@@ -19,14 +19,14 @@ Products of decisions make it a nonlinear programme.
 """
 
 from engiagent.formulations.components import converters
-from engiagent.formulations.components.fragment import PHYSICS, Fragment, connection_of
+from engiagent.formulations.components.fragment import PHYSICS, connection_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.vav_box import boxes_of
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of an air handler."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of an air handler."""
     served = _served(reader)
     name = reader.name
     rated = reader.text("rated_flow")
@@ -40,52 +40,49 @@ def fragment(reader: Reader) -> Fragment:
     coils = f"{' + '.join(taken)} == {heat} - {cold}"
     use = " + ".join(f"{stream}*({zone} - {supply})" for stream, zone in streams)
     tops = {way: reader.optional(f"{way}_power_max") or 0 for way in ("heating", "cooling")}
-    result = (
-        reader.variable(
-            "flow",
-            "supply air",
-            lower=f"{least}*{rated}" if least else 0,
-            upper=rated,
-            of="rated_flow minimum_flow",
-        )
-        + reader.variable(
-            "outdoor_share",
-            "share of outdoor air",
-            lower=reader.optional("outdoor_share_min") or 0,
-            upper=reader.optional("outdoor_share_max") or 1,
-            of="outdoor_share_min",
-        )
-        + reader.variable(
-            "supply_temperature",
-            "temperature of the supply air",
-            lower=reader.text("supply_temperature_min"),
-            upper=reader.text("supply_temperature_max"),
-            of="supply_temperature_min supply_temperature_max",
-        )
-        + reader.variable(
-            "heating_coil", "heat of its coil", upper=tops["heating"], of="heating_power_max"
-        )
-        + reader.variable(
-            "cooling_coil", "cold of its coil", upper=tops["cooling"], of="cooling_power_max"
-        )
-        + reader.row("coils", coils, "heat balance", PHYSICS)
-        + reader.expression("cooling", use, "use")
-        + reader.expression("electric_power", f"{power}*({flow}/{rated})**3", "fan power")
+    reader.variable(
+        "flow",
+        "supply air",
+        lower=f"{least}*{rated}" if least else 0,
+        upper=rated,
+        of="rated_flow minimum_flow",
     )
+    reader.variable(
+        "outdoor_share",
+        "share of outdoor air",
+        lower=reader.optional("outdoor_share_min") or 0,
+        upper=reader.optional("outdoor_share_max") or 1,
+        of="outdoor_share_min",
+    )
+    reader.variable(
+        "supply_temperature",
+        "temperature of the supply air",
+        lower=reader.text("supply_temperature_min"),
+        upper=reader.text("supply_temperature_max"),
+        of="supply_temperature_min supply_temperature_max",
+    )
+    reader.variable(
+        "heating_coil", "heat of its coil", upper=tops["heating"], of="heating_power_max"
+    )
+    reader.variable(
+        "cooling_coil", "cold of its coil", upper=tops["cooling"], of="cooling_power_max"
+    )
+    reader.row("coils", coils, "heat balance", PHYSICS)
+    reader.expression("cooling", use, "use")
+    reader.expression("electric_power", f"{power}*({flow}/{rated})**3", "fan power")
     if reader.connection("zone") is None:
         total = " + ".join(part for part, _ in served)
-        result += reader.row("flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
+        reader.row("flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
     else:
         zone = served[0][1]
-        result += reader.expression(
+        reader.expression(
             "mixed_temperature", f"{zone} + {share}*({outdoor} - {zone})", "mixed air"
         )
-    terminals = reader.terminal(f"{name}_electric_power[t]", power, supplies=False)
+    reader.terminal(f"{name}_electric_power[t]", power, supplies=False)
     for way, term in (("heating", heat), ("cooling", cold)):
         bus = "heat_bus" if way == "heating" else "cooling_bus"
         limit = str(tops[way]) if tops[way] else "0[kW]"
-        terminals += reader.terminal(term, limit, supplies=False, port=bus)
-    return result + terminals
+        reader.terminal(term, limit, supplies=False, port=bus)
 
 
 def _served(reader: Reader) -> list[tuple[str, str]]:

@@ -14,7 +14,6 @@ no cost or price can make worthwhile unless it is negative.
 """
 
 from engiagent.formulations.components import battery_extras
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 
 WAYS = (
@@ -23,42 +22,41 @@ WAYS = (
 )
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a battery."""
-    return storage(reader, "bus", "state_of_charge") + battery_extras.limits(reader)
+def declare(reader: Reader) -> None:
+    """Add the algebra of a battery."""
+    storage(reader, "bus", "state_of_charge")
+    battery_extras.limits(reader)
 
 
-def storage(reader: Reader, port: str, state: str) -> Fragment:
-    """Return the algebra of a store of energy on a bus, its content called ``state``."""
-    result, loss = battery_extras.losses(reader)
+def storage(reader: Reader, port: str, state: str) -> None:
+    """Add the algebra of a store of energy on a bus, its content called ``state``."""
+    loss = battery_extras.losses(reader)
     most = {way: reader.optional(f"{way}_power_max") for way, _ in WAYS}
     for way, words in WAYS:
-        result += reader.variable(way, words, upper=most[way], of=f"{way}_power_max")
+        reader.variable(way, words, upper=most[way], of=f"{way}_power_max")
     highest = "maximum_energy" if reader.given("maximum_energy") else "energy_capacity"
-    result += (
-        reader.variable(
-            state,
-            "energy in {}",
-            lower=reader.optional("minimum_energy") or 0,
-            upper=reader.text(highest),
-            of=("minimum_energy", highest),
-        )
-        + _dynamics(reader, state, loss)
-        + reader.initial(state, "initial_energy", "energy in {} at the start")
+    reader.variable(
+        state,
+        "energy in {}",
+        lower=reader.optional("minimum_energy") or 0,
+        upper=reader.text(highest),
+        of=("minimum_energy", highest),
     )
+    _dynamics(reader, state, loss)
+    reader.initial(state, "initial_energy", "energy in {} at the start")
     for way, _ in reversed(WAYS):
         power = f"{reader.name}_{way}[t]"
-        result += reader.terminal(power, most[way], supplies=way == "discharge", port=port)
+        reader.terminal(power, most[way], supplies=way == "discharge", port=port)
     over = reader.exclusive_set()
     if over is None:
-        return result
+        return
     into, out = most["charge"], most["discharge"]
     if into is None or out is None:
         raise reader.wrong("exclusive_on needs charge_power_max and discharge_power_max")
-    return result + reader.exclusive(over, "charging", ("charge", into), ("discharge", out))
+    reader.exclusive(over, "charging", ("charge", into), ("discharge", out))
 
 
-def _dynamics(reader: Reader, state: str, loss: str) -> Fragment:
+def _dynamics(reader: Reader, state: str, loss: str) -> None:
     name = f"{reader.name}_{state}"
     into = _scaled(f"{reader.name}_charge[t]", "*", reader.optional("charge_efficiency"))
     out = _scaled(f"{reader.name}_discharge[t]", "/", reader.optional("discharge_efficiency"))
@@ -74,9 +72,7 @@ def _dynamics(reader: Reader, state: str, loss: str) -> Fragment:
         else:
             keep = f"(1 - {rate}*dt(t))*"
     text = f"{name}[t+1] == {keep}{name}[t] + ({into} - {out})*{hold}"
-    return reader.row(
-        "dynamics", text, "energy balance", of="charge_efficiency discharge_efficiency"
-    )
+    reader.row("dynamics", text, "energy balance", of="charge_efficiency discharge_efficiency")
 
 
 def _scaled(power: str, operator: str, factor: str | None) -> str:

@@ -11,17 +11,17 @@ linear with binaries.
 """
 
 from engiagent.blueprint.document import SetDef
-from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import tables
 
 LOSSES = ("no_load_loss", "proportional_loss", "quadratic_loss", "loss")
 
 
-def losses(reader: Reader) -> tuple[Fragment, str]:
+def losses(reader: Reader) -> str:
     """Return the loss by power, as a series and as a term [kW]; nothing where there is none."""
     if not any(reader.given(slot) for slot in LOSSES):
-        return Fragment(), ""
+        return ""
     for slot in ("charge_efficiency", "discharge_efficiency"):
         if reader.component.parameters.get(slot, 1) != 1:
             raise reader.wrong(f"{slot} is given beside a loss by power", expected="one of the two")
@@ -29,11 +29,10 @@ def losses(reader: Reader) -> tuple[Fragment, str]:
         raise reader.wrong("the loss is given by a table and by coefficients")
     name = reader.name
     into, out = f"{name}_charge[t]", f"{name}_discharge[t]"
-    helper, terms = Fragment(), []
+    terms = []
     if reader.given("loss"):
         found = tables(reader, "loss", ("loss_power", "loss"))
         xs, ys = found.names
-        helper = found.fragment
         terms = [
             f"piecewise({into}, {xs}, {ys})",
             f"piecewise({out}, {xs}, {ys})",
@@ -47,7 +46,8 @@ def losses(reader: Reader) -> tuple[Fragment, str]:
         rated = reader.optional("rated_power") or _larger_limit(reader)
         terms.append(f"{reader.text('quadratic_loss')}/{rated}*({into}**2 + {out}**2)")
     text = " + ".join(terms).replace("+ -", "- ")
-    return helper + reader.expression("loss", text, "loss"), f"{name}_loss[t]"
+    reader.expression("loss", text, "loss")
+    return f"{name}_loss[t]"
 
 
 def _larger_limit(reader: Reader) -> str:
@@ -63,35 +63,32 @@ def _larger_limit(reader: Reader) -> str:
     return numbers[0] if len(numbers) == 1 else f"max({', '.join(numbers)})"
 
 
-def limits(reader: Reader) -> Fragment:
-    """Return caps of cycles, the cost of wear and reserves, as far as they are given."""
+def limits(reader: Reader) -> None:
+    """Add caps of cycles, the cost of wear and reserves, as far as they are given."""
     name, capacity = reader.name, reader.text("energy_capacity")
-    result, thrown = Fragment(), f"{name}_discharge[t]*dt(t)"
+    thrown = f"{name}_discharge[t]*dt(t)"
     if reader.given("wear_cost"):
-        result += reader.expression(
-            "wear_cost", f"{reader.text('wear_cost')}*{thrown}", "cost of wear"
-        )
+        reader.expression("wear_cost", f"{reader.text('wear_cost')}*{thrown}", "cost of wear")
     if reader.given("cycles_max"):
         text = f"sum({thrown} for t in {reader.time}) <= {reader.text('cycles_max')}*{capacity}"
-        result += reader.row("cycles", text, "cycles", REQUIREMENT, index=(), of="cycles_max")
+        reader.row("cycles", text, "cycles", REQUIREMENT, index=(), of="cycles_max")
     if reader.given("daily_cycles_max"):
-        result += _daily(reader, thrown, capacity)
+        _daily(reader, thrown, capacity)
     for way in ("up", "down"):
         if reader.given(f"reserve_{way}_max"):
-            result += _reserve(reader, way)
-    return result
+            _reserve(reader, way)
 
 
-def _daily(reader: Reader, thrown: str, capacity: str) -> Fragment:
-    """Return the cap of every calendar day of the horizon's own clock."""
+def _daily(reader: Reader, thrown: str, capacity: str) -> None:
+    """Add the cap of every calendar day of the horizon's own clock."""
     axis = reader.axis("daily_cycles_max needs periods of a clock")
     day = axis.local[:-1] // 86400
     number = (day - day[0]).astype(int)
     days = f"{reader.name}_days"
-    at = reader.derived("day", "1", number, "day of a period")
+    reader.derived("day", "1", number, "day of a period")
     total = f"sum({thrown} for t in {reader.time} if {reader.name}_day[t] == d)"
     text = f"{total} <= {reader.text('daily_cycles_max')}*{capacity}"
-    cap = reader.row(
+    reader.row(
         "daily_cycles",
         text,
         "cycles of a day",
@@ -100,11 +97,11 @@ def _daily(reader: Reader, thrown: str, capacity: str) -> Fragment:
         of="daily_cycles_max",
     )
     points = SetDef(name=days, kind="range", start=0, stop=int(number.max()))
-    return Fragment(sets=(points,)) + at + cap
+    reader.added.append(points)
 
 
-def _reserve(reader: Reader, way: str) -> Fragment:
-    """Return reserve in one direction, which power and energy have to be able to give."""
+def _reserve(reader: Reader, way: str) -> None:
+    """Add reserve in one direction, which power and energy have to be able to give."""
     name, slot = reader.name, f"reserve_{way}_max"
     first, second = ("discharge", "charge") if way == "up" else ("charge", "discharge")
     most = reader.optional(f"{first}_power_max")
@@ -120,27 +117,25 @@ def _reserve(reader: Reader, way: str) -> Fragment:
     if factor:
         moved = f"{moved}/{factor}" if way == "up" else f"{moved}*{factor}"
     room = f"{energy}[%s] - {low}" if way == "up" else f"{high} - {energy}[%s]"
-    return (
-        reader.variable(f"reserve_{way}", f"reserve {way}", upper=reader.text(slot), of=slot)
-        + reader.row(
-            f"reserve_{way}_power",
-            f"{name}_{first}[t] - {name}_{second}[t] + {reserve} <= {most}",
-            f"power for reserve {way}",
-            REQUIREMENT,
-            of=slot,
-        )
-        + reader.row(
-            f"reserve_{way}_before",
-            f"{moved} <= {room % 't'}",
-            f"energy for reserve {way} at first",
-            REQUIREMENT,
-            of=slot,
-        )
-        + reader.row(
-            f"reserve_{way}_after",
-            f"{moved} <= {room % 't+1'}",
-            f"energy for reserve {way} at last",
-            REQUIREMENT,
-            of=slot,
-        )
+    reader.variable(f"reserve_{way}", f"reserve {way}", upper=reader.text(slot), of=slot)
+    reader.row(
+        f"reserve_{way}_power",
+        f"{name}_{first}[t] - {name}_{second}[t] + {reserve} <= {most}",
+        f"power for reserve {way}",
+        REQUIREMENT,
+        of=slot,
+    )
+    reader.row(
+        f"reserve_{way}_before",
+        f"{moved} <= {room % 't'}",
+        f"energy for reserve {way} at first",
+        REQUIREMENT,
+        of=slot,
+    )
+    reader.row(
+        f"reserve_{way}_after",
+        f"{moved} <= {room % 't+1'}",
+        f"energy for reserve {way} at last",
+        REQUIREMENT,
+        of=slot,
     )

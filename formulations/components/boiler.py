@@ -6,41 +6,30 @@ with the factor :math:`f` of the efficiency by part load and water temperature, 
 curve or, for the fuel itself, by a table. With a least part load it switches.
 """
 
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.partload import (
     Machine,
     Shape,
     by_performance,
-    by_table,
     machine,
-    straight,
+    shaped,
 )
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.temperatures import plain, surface
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of boilers."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of boilers."""
     if reader.connection("fuel_bus") is not None and reader.connection("bus") is not None:
         raise reader.wrong("it takes fuel from two buses; give fuel_bus, or bus when electric")
     capacity, efficiency = reader.text("rated_capacity"), reader.text("rated_efficiency")
     kind = Machine("heat", "fuel", capacity, f"{capacity}/{efficiency}", "heat")
-    built = machine(reader, kind, _shape(reader))
+    built = machine(reader, kind, shaped(reader, "efficiency_curve", lambda: _curve(reader)))
     port = "bus" if reader.connection("bus") is not None else "fuel_bus"
-    terminals = reader.terminal(
-        f"{reader.name}_fuel[t]", built.input_limit, supplies=False, port=port
-    ) + reader.terminal(
-        f"{reader.name}_heat[t]", built.output_limit, supplies=True, port="heat_bus"
-    )
-    return built.fragment + terminals
+    reader.terminal(f"{reader.name}_fuel[t]", built.input_limit, supplies=False, port=port)
+    reader.terminal(f"{reader.name}_heat[t]", built.output_limit, supplies=True, port="heat_bus")
 
 
-def _shape(reader: Reader) -> Shape:
-    table = by_table(reader)
-    if not reader.given("efficiency_curve"):
-        return table or straight(reader)
-    if table:
-        raise reader.wrong("part load is given by a table and by a curve; give one")
+def _curve(reader: Reader) -> Shape:
     if not reader.given("water_temperature"):
         raise reader.wrong(
             "the parameter water_temperature is not given",

@@ -11,75 +11,52 @@ range of part load: it switches the machine off where the simulation would let i
 ``partload`` for curves, and for several alike that are counted.
 """
 
-from engiagent.formulations.components.fragment import CAPACITY, Fragment
 from engiagent.formulations.components.partload import (
     Machine,
     by_polynomial,
-    by_table,
+    limited,
     machine,
-    straight,
+    shaped,
 )
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.temperatures import held, plain, surface
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of chillers."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of chillers."""
     name = reader.name
-    helper, capacity, power = _ratings(reader)
-    table, curve = by_table(reader), by_polynomial(reader, "part_load_curve")
-    if table and curve:
-        raise reader.wrong("part load is given by a table and by a curve; give one")
+    capacity, power = _ratings(reader)
+    slot = "part_load_curve"
+    shape = shaped(reader, slot, lambda: by_polynomial(reader, slot))
     kind = Machine("cooling", "electric_power", capacity, power, "cooling")
-    built = machine(reader, kind, table or curve or straight(reader))
+    built = machine(reader, kind, shape)
     share = reader.optional("heat_to_condenser")
     taken = f"{share}*{name}_electric_power[t]" if share else f"{name}_electric_power[t]"
-    result = (
-        helper
-        + built.fragment
-        + reader.expression(
-            "heat_rejected", f"{name}_cooling[t] + {taken}", "heat to the condenser"
-        )
-    )
-    most = reader.optional("electric_power_max")
-    if most:
-        result += reader.row(
-            "electric_power_max",
-            f"{name}_electric_power[t] <= {built.run.times(most)}",
-            "electric power",
-            CAPACITY,
-            of="electric_power_max",
-        )
+    reader.expression("heat_rejected", f"{name}_cooling[t] + {taken}", "heat to the condenser")
+    limited(reader, built.run.times)
     rejected = None if built.input_limit is None else f"{built.output_limit} + {built.input_limit}"
-    terminals = (
-        reader.terminal(f"{name}_electric_power[t]", built.input_limit, supplies=False)
-        + reader.terminal(
-            f"{name}_cooling[t]", built.output_limit, supplies=True, port="cooling_bus"
-        )
-        + reader.terminal(f"{name}_heat_rejected[t]", rejected, supplies=True, port="heat_bus")
-    )
-    return result + terminals
+    reader.terminal(f"{name}_electric_power[t]", built.input_limit, supplies=False)
+    reader.terminal(f"{name}_cooling[t]", built.output_limit, supplies=True, port="cooling_bus")
+    reader.terminal(f"{name}_heat_rejected[t]", rejected, supplies=True, port="heat_bus")
 
 
-def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
+def _ratings(reader: Reader) -> tuple[str, str]:
     """Return capacity and full-load power in period ``t``, and the parameters they come from."""
     capacity, cop = reader.text("rated_capacity"), reader.text("rated_cop")
     leaving, entering = (
         held(reader, f"{side}_range", plain(reader.optional(f"{side}_temperature") or usual))
         for side, usual in (("leaving", "7[degC]"), ("entering", "29[degC]"))
     )
-    helper, slots = Fragment(), ("leaving_temperature", "entering_temperature")
+    slots = ("leaving_temperature", "entering_temperature")
     if reader.given("capacity_curve"):
         text = f"{capacity}*{surface(reader, 'capacity_curve', leaving, entering)}"
-        helper += reader.derived(
-            "capacity", "kW", text, "largest cooling", of=("rated_capacity", *slots)
-        )
+        reader.derived("capacity", "kW", text, "largest cooling", of=("rated_capacity", *slots))
         capacity = f"{reader.name}_capacity[t]"
     power = f"{capacity}/{cop}"
     if reader.given("eir_curve"):
         text = f"{power}*{surface(reader, 'eir_curve', leaving, entering)}"
-        helper += reader.derived(
+        reader.derived(
             "full_load_power", "kW", text, "electric power at full load", of=("rated_cop", *slots)
         )
         power = f"{reader.name}_full_load_power[t]"
-    return helper, capacity, power
+    return capacity, power

@@ -10,7 +10,7 @@ row in the table the unit runs at full load or stands.
 
 from engiagent.blueprint.document import SetDef
 from engiagent.formulations.components.commitment import running
-from engiagent.formulations.components.fragment import CAPACITY, OPERATION, Fragment
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import Tables, tables
 
@@ -18,58 +18,41 @@ SEGMENTS = 4
 COLUMNS = ("load", "electric_efficiency", "thermal_efficiency")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a unit whose power fixes its heat."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a unit whose power fixes its heat."""
     name, rated = reader.name, reader.text("rated_power")
     found = tables(reader, "load", COLUMNS, fewest=1)
     run = running(reader, (), always=True)
     power, off = f"{name}_power[t]", f"(1 - {run.on})"
-    helper, outputs, tops = _outputs(reader, found, power, off)
-    result = (
-        found.fragment
-        + helper
-        + reader.variable("power", "electric power", upper=rated, of="rated_power")
-        + run.fragment
-        + reader.row(
-            "power_max",
-            f"{power} <= {run.times(rated)}",
-            "power of what runs",
-            CAPACITY,
-            of="rated_power",
-        )
-        + reader.row(
-            "power_min",
-            f"{power} >= {run.times(f'{found.first(0)}*{rated}')}",
-            "least power of what runs",
-            OPERATION,
-            of="load",
-        )
-    )
+    outputs, tops = _outputs(reader, found, power, off)
+    reader.variable("power", "electric power", upper=rated, of="rated_power")
+    run.declare()
+    limit = f"{power} <= {run.times(rated)}"
+    reader.row("power_max", limit, "power of what runs", CAPACITY, of="rated_power")
+    limit = f"{power} >= {run.times(f'{found.first(0)}*{rated}')}"
+    reader.row("power_min", limit, "least power of what runs", OPERATION, of="load")
     for series, text in outputs.items():
-        result += reader.expression(series, text, series)
+        reader.expression(series, text, series)
     heat = f"{name}_heat[t]"
     if reader.option("dump", False) is True:
-        result += reader.variable("dumped", "heat that is thrown away", upper=tops["heat"])
-        result += reader.row("dump", f"{name}_dumped[t] <= {heat}", "heat thrown away", CAPACITY)
+        reader.variable("dumped", "heat that is thrown away", upper=tops["heat"])
+        reader.row("dump", f"{name}_dumped[t] <= {heat}", "heat thrown away", CAPACITY)
         heat = f"({heat} - {name}_dumped[t])"
-    terminals = (
-        reader.terminal(power, rated, supplies=True)
-        + reader.terminal(heat, tops["heat"], supplies=True, port="heat_bus")
-        + reader.terminal(f"{name}_fuel[t]", tops["fuel"], supplies=False, port="fuel_bus")
-    )
-    return result + terminals
+    reader.terminal(power, rated, supplies=True)
+    reader.terminal(heat, tops["heat"], supplies=True, port="heat_bus")
+    reader.terminal(f"{name}_fuel[t]", tops["fuel"], supplies=False, port="fuel_bus")
 
 
 def _outputs(
     reader: Reader, found: Tables, power: str, off: str
-) -> tuple[Fragment, dict[str, str], dict[str, str]]:
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return helping parameters, fuel and heat as expressions, and the largest of each."""
     name, rated = reader.name, reader.text("rated_power")
     load, electric, thermal = found.names
     if known_single(reader):
         fuel = f"{power}/{found.first(1)}"
         texts = {"fuel": fuel, "heat": f"{fuel}*{found.first(2)}"}
-        return Fragment(), texts, {key: text.replace(power, rated) for key, text in texts.items()}
+        return texts, {key: text.replace(power, rated) for key, text in texts.items()}
     segments = reader.segments(SEGMENTS)
     over, xs = f"{name}_steps", f"{name}_step_power"
     index, at = (f"k in {over}",), f"{xs}[k]/{rated}"
@@ -78,21 +61,21 @@ def _outputs(
         "fuel": f"{xs}[k]/piecewise({at}, {load}, {electric})",
         "heat": f"{name}_step_fuel[k]*piecewise({at}, {load}, {thermal})",
     }
-    helper = Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
+    reader.added.append(SetDef(name=over, kind="range", start=0, stop=segments))
     even = f"{first} + ({rated} - {first})*k/(len({over}) - 1)"
-    helper += reader.derived(
+    reader.derived(
         "step_power", "kW", even, "powers at the steps", index=index, of="rated_power load"
     )
     texts, tops = {}, {}
     for series, value in efficiency.items():
         ys = f"{name}_step_{series}"
-        helper += reader.derived(
+        reader.derived(
             f"step_{series}", "kW", value, f"{series} at the steps", index=index, of=COLUMNS
         )
         low, least = f"{xs}[first({over})]", f"{ys}[first({over})]"
         texts[series] = f"piecewise({power} + {low}*{off}, {xs}, {ys}) - {least}*{off}"
         tops[series] = f"(max({ys}[k] for k in {over}))"
-    return helper, texts, tops
+    return texts, tops
 
 
 def known_single(reader: Reader) -> bool:

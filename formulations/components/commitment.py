@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import OPERATION, Fragment
+from engiagent.formulations.components.fragment import OPERATION
 from engiagent.formulations.components.reader import Reader
 
 ROUNDING = 1e-9
@@ -27,17 +27,22 @@ class Running:
 
     Attributes
     ----------
-    fragment
-        Its states and their rows; nothing when it always runs.
+    reader
+        Of the unit.
     on
         How many run in period ``t``, as a factor; ``""`` when it always runs.
     count
         How many there are, as a factor; ``""`` for one.
     """
 
-    fragment: Fragment
+    reader: Reader
     on: str
     count: str
+
+    def declare(self) -> None:
+        """Add the states and their rows; nothing when it always runs."""
+        if self.on:
+            _declare(self.reader, self.count)
 
     @property
     def starts(self) -> str:
@@ -73,51 +78,46 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
     count = reader.text("count") if reader.given("count") else ""
     switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in own)
     if not switches and not always and reader.option("switching", False) is not True:
-        return Running(Fragment(), "", count)
-    on = f"{reader.name}_on"
-    many = count or "1"
+        return Running(reader, "", count)
+    return Running(reader, f"{reader.name}_on[t]", count)
+
+
+def _declare(reader: Reader, count: str) -> None:
+    on, many = f"{reader.name}_on", count or "1"
     whole: Literal["integer", "continuous"] = "integer" if count else "continuous"
     before = reader.optional("initially_on") or "0"
-    states = (
-        reader.variable(
-            "on",
-            "units that run" if count else "1 while it runs, state",
-            upper=count or 1,
-            kind="integer" if count else "binary",
-            of="count",
-        )
-        + reader.variable("start", "starts", upper=count or 1, kind=whole, role="auxiliary")
-        + reader.variable("stop", "stops", upper=count or 1, kind=whole, role="auxiliary")
+    reader.variable(
+        "on",
+        "units that run" if count else "1 while it runs, state",
+        upper=count or 1,
+        kind="integer" if count else "binary",
+        of="count",
     )
+    reader.variable("start", "starts", upper=count or 1, kind=whole, role="auxiliary")
+    reader.variable("stop", "stops", upper=count or 1, kind=whole, role="auxiliary")
     name = reader.name
-    rows = (
-        reader.row(
-            "switch",
-            f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]",
-            "states, starts and stops",
-            OPERATION,
-            of="initially_on",
-        )
-        + reader.row("start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
-        + reader.row(
-            "stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands", OPERATION
-        )
+    reader.row(
+        "switch",
+        f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]",
+        "states, starts and stops",
+        OPERATION,
+        of="initially_on",
     )
-    cost = Fragment()
+    reader.row("start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
+    reader.row("stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands", OPERATION)
     if reader.given("start_cost"):
         text = f"{reader.text('start_cost')}*{name}_start[t]"
-        cost = reader.expression("start_cost", text, "cost of starts")
-    result = states + rows + cost
-    result += _least(reader, "up", f"{name}_start", f"{on}[t]")
-    result += _least(reader, "down", f"{name}_stop", f"{many} - {on}[t]")
-    return Running(result + _begun(reader), f"{on}[t]", count)
+        reader.expression("start_cost", text, "cost of starts")
+    _least(reader, "up", f"{name}_start", f"{on}[t]")
+    _least(reader, "down", f"{name}_stop", f"{many} - {on}[t]")
+    _begun(reader)
 
 
-def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
-    """Return the rows of a least time: what began lately still lasts."""
+def _least(reader: Reader, way: str, events: str, state: str) -> None:
+    """Add the rows of a least time: what began lately still lasts."""
     slot = f"minimum_{way}_hours"
     if not reader.given(slot):
-        return Fragment()
+        return
     least = reader.number(slot)
     hours = reader.hours()
     starts = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
@@ -125,16 +125,16 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     first = np.minimum(first, np.arange(len(starts)))
     lag = int((np.arange(len(first)) - first).max(initial=0))
     if lag == 0:
-        return Fragment()
-    name, place = f"{way}_from", Fragment()
+        return
+    name = f"{way}_from"
     window = _lately(reader.text(slot), least / hours[0])
     if not np.all(hours == hours[0]):
-        place = reader.derived(
+        reader.derived(
             name, "1", first, f"first period whose events still bind, least time {way}", of=slot
         )
         window = f"{reader.name}_{name}[t] <= pos(s)"
     text = f"sum({events}[s] for s in {reader.time} if {window} and pos(s) <= pos(t)) <= {state}"
-    return place + reader.row(f"minimum_{way}", text, f"least time {way}", OPERATION, of=slot)
+    reader.row(f"minimum_{way}", text, f"least time {way}", OPERATION, of=slot)
 
 
 def _lately(least: str, periods: float) -> str:
@@ -148,22 +148,22 @@ def _lately(least: str, periods: float) -> str:
     return f"(pos(t) - pos(s))*dt(s) < {least}"
 
 
-def _begun(reader: Reader) -> Fragment:
-    """Return the rows of a state that began before the horizon and has to last into it."""
+def _begun(reader: Reader) -> None:
+    """Add the rows of a state that began before the horizon and has to last into it."""
     if not reader.given("initial_hours"):
-        return Fragment()
+        return
     if reader.given("count") and reader.number("count") != 1:
         raise reader.wrong("initial_hours is for a single unit", expected="no count, or 1")
     was = reader.evaluated(reader.text("initially_on"), "1") > 0
     slot = f"minimum_{'up' if was else 'down'}_hours"
     if not reader.given(slot):
-        return Fragment()
+        return
     left = reader.number(slot) - reader.number("initial_hours")
     starts = np.concatenate(([0.0], np.cumsum(reader.hours())))[:-1]
     bound = int((starts < left - ROUNDING).sum())
     if bound == 0:
-        return Fragment()
-    return reader.row(
+        return
+    reader.row(
         "begun",
         f"{reader.name}_on[t] == {int(was)}",
         "a state that has to last",

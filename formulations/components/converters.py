@@ -5,19 +5,17 @@ r"""Heaters and coolers: electric power in, heat out or taken away, by a coeffic
 The heat goes to the zone that the connection ``zone`` names.
 """
 
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a heater or a cooler, whose series says which it is."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a heater or a cooler, whose series says which it is."""
     check_zone(reader)
     output = "heat" if "heat" in reader.known.quantities else "cooling"
     power, cop = f"{reader.name}_electric_power[t]", reader.optional("cop")
     text = power if cop is None else f"{cop}*{power}"
-    return reader.exchange(
-        "electric_power", "electric power", "electric_power_max", supplies=False
-    ) + reader.expression(output, text, output)
+    reader.exchange("electric_power", "electric power", "electric_power_max", supplies=False)
+    reader.expression(output, text, output)
 
 
 def check_zone(reader: Reader) -> None:

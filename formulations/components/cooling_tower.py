@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import CAPACITY, Fragment
+from engiagent.formulations.components.fragment import CAPACITY
 from engiagent.formulations.components.known import known_values
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.temperatures import plain
@@ -24,8 +24,8 @@ LARGEST_RATIO: Final = 8.0
 LARGEST_RANGE: Final = 22.2
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a cooling tower."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a cooling tower."""
     name, rated = reader.name, reader.text("rated_water_flow")
     flow = reader.optional("water_flow") or rated
     heat, speed = f"{name}_heat_rejected[t]", f"{name}_speed[t]"
@@ -33,32 +33,25 @@ def fragment(reader: Reader) -> Fragment:
     fan = reader.text("rated_fan_power")
     wet = reader.text("wet_bulb_temperature")
     cooled = f"({heat}/({flow}*{SPECIFIC_HEAT}[kJ/(kg*K)])/1[K])"
-    helper, warmer = _approach(reader, wet, cooled, f"({flow}/{rated}/{speed})")
-    result = (
-        helper
-        + reader.variable("heat_rejected", "heat of the condenser", upper=most)
-        + reader.variable(
-            "speed", "speed of the fan", lower=f"{flow}/{rated}/{LARGEST_RATIO}", upper=1
-        )
-        + reader.expression(
-            "electric_power", f"{fan}*{speed}**{_exponent(reader)}", "power of the fan"
-        )
-        + reader.expression("water_temperature", f"{wet} + 1[K]*({warmer})", "leaving water")
-    )
+    warmer = _approach(reader, wet, cooled, f"({flow}/{rated}/{speed})")
+    reader.variable("heat_rejected", "heat of the condenser", upper=most)
+    slowest = f"{flow}/{rated}/{LARGEST_RATIO}"
+    reader.variable("speed", "speed of the fan", lower=slowest, upper=1)
+    used = f"{fan}*{speed}**{_exponent(reader)}"
+    reader.expression("electric_power", used, "power of the fan")
+    reader.expression("water_temperature", f"{wet} + 1[K]*({warmer})", "leaving water")
     if reader.given("water_temperature_max"):
         text = f"{name}_water_temperature[t] <= {reader.text('water_temperature_max')}"
-        result += reader.row(
+        reader.row(
             "water_temperature_max", text, "leaving water", CAPACITY, of="water_temperature_max"
         )
-    terminals = reader.terminal(f"{name}_electric_power[t]", fan, supplies=False) + reader.terminal(
-        heat, most, supplies=False, port="heat_bus"
-    )
-    return result + terminals
+    reader.terminal(f"{name}_electric_power[t]", fan, supplies=False)
+    reader.terminal(heat, most, supplies=False, port="heat_bus")
 
 
-def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> tuple[Fragment, str]:
+def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> str:
     """Return the approach [K] by range and ratio of flows, its coefficients as parameters."""
-    helper, terms = Fragment(), []
+    terms = []
     table = _coefficients()
     bulb = plain(wet)
     for j in range(3):
@@ -66,14 +59,12 @@ def _approach(reader: Reader, wet: str, cooled: str, ratio: str) -> tuple[Fragme
             c = table[:, j, k]
             suffix = f"approach_{j}{k}"
             text = f"{float(c[0])!r} + {float(c[1])!r}*{bulb} + {float(c[2])!r}*{bulb}**2"
-            helper += reader.derived(
-                suffix, "1", text, "coefficient of YorkCalc", of="wet_bulb_temperature"
-            )
+            reader.derived(suffix, "1", text, "coefficient of YorkCalc", of="wet_bulb_temperature")
             factors = [f"{reader.name}_{suffix}[t]"]
             factors += [f"{cooled}**{j}" if j > 1 else cooled] * (j > 0)
             factors += [f"{ratio}**{k}" if k > 1 else ratio] * (k > 0)
             terms.append("*".join(factors))
-    return helper, " + ".join(terms)
+    return " + ".join(terms)
 
 
 def _coefficients() -> np.ndarray:

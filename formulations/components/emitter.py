@@ -4,14 +4,13 @@ r"""A radiator or a cooling coil: power from a bus of heat or cold to a zone.
 """
 
 from engiagent.formulations.components import converters
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.thermal_store import port
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of an emitter."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of an emitter."""
     converters.check_zone(reader)
     bus = port(reader)
     series = "heat" if bus == "heat_bus" else "cooling"
-    return reader.exchange(series, series, "power_max", supplies=False, port=bus)
+    reader.exchange(series, series, "power_max", supplies=False, port=bus)

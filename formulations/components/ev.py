@@ -13,7 +13,7 @@ the energy may fall short by the quantity ``shortfall``, whose price belongs int
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.ev import EvFleet, Sessions
 from engiagent.models.ranges import ParameterError
@@ -21,28 +21,25 @@ from engiagent.models.ranges import ParameterError
 SESSION = ("arrival", "departure", "arrival_energy", "required_energy")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a vehicle."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a vehicle."""
     name = reader.name
     plugged = f"{name}_plugged_in[t]"
     most = {"charge": f"{reader.text('charge_power_max')}*{plugged}"}
     if reader.given("discharge_power_max"):
         most["discharge"] = f"{reader.text('discharge_power_max')}*{plugged}"
-    result = _sessions(reader)
-    terminals = Fragment()
+    _sessions(reader)
     for way, limit in most.items():
-        result += reader.variable(
-            way, f"power at the plug, {way}", upper=limit, of=f"{way}_power_max"
-        )
-        terminals += reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge")
+        reader.variable(way, f"power at the plug, {way}", upper=limit, of=f"{way}_power_max")
+        reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge")
     over = reader.exclusive_set()
     if over is not None and "discharge" in most:
-        result += reader.exclusive(over, "charging", *most.items())
-    return result + _energy(reader, "discharge" in most) + terminals
+        reader.exclusive(over, "charging", *most.items())
+    _energy(reader, "discharge" in most)
 
 
-def _energy(reader: Reader, both: bool) -> Fragment:
-    """Return content, its step and what has to be there on departure."""
+def _energy(reader: Reader, both: bool) -> None:
+    """Add content, its step and what has to be there on departure."""
     name, energy = reader.name, f"{reader.name}_state_of_charge"
     into, out = reader.optional("charge_efficiency"), reader.optional("discharge_efficiency")
     net = f"{into}*{name}_charge[t]" if into else f"{name}_charge[t]"
@@ -53,50 +50,47 @@ def _energy(reader: Reader, both: bool) -> Fragment:
     soft = reader.option("soft", False) is True
     lack = f" - {name}_shortfall[t]" if soft else ""
     wanted = f"{name}_wanted[t]"
-    result = (
-        reader.variable(
-            "state_of_charge", "content", upper=reader.text("energy_capacity"), of="energy_capacity"
-        )
-        + reader.expression(
-            "content_after", f"{before} + dt(t)*({net})", "content at the end of a period"
-        )
-        + reader.row(
-            "initial",
-            f"{energy}[first({reader.instants})] == {name}_first",
-            "content at the start",
-            index=(),
-            of="arrival_energy",
-        )
-        + reader.row(
-            "dynamics",
-            f"{energy}[t+1] == ({name}_next[t] if {comes} else {name}_content_after[t])",
-            "energy balance",
-            of="charge_efficiency discharge_efficiency",
-        )
-        + reader.row(
-            "content",
-            f"{name}_floor[t] <= {name}_content_after[t] <= {reader.text('energy_capacity')}",
-            "limits of the content",
-            of="minimum_energy energy_capacity",
-        )
-        + reader.row(
-            "departure",
-            f"{name}_content_after[t] >= {wanted}{lack}",
-            "energy on departure",
-            REQUIREMENT,
-            where=f"{wanted} > 0",
-            of="required_energy",
-        )
+    reader.variable(
+        "state_of_charge", "content", upper=reader.text("energy_capacity"), of="energy_capacity"
+    )
+    reader.expression(
+        "content_after", f"{before} + dt(t)*({net})", "content at the end of a period"
+    )
+    reader.row(
+        "initial",
+        f"{energy}[first({reader.instants})] == {name}_first",
+        "content at the start",
+        index=(),
+        of="arrival_energy",
+    )
+    reader.row(
+        "dynamics",
+        f"{energy}[t+1] == ({name}_next[t] if {comes} else {name}_content_after[t])",
+        "energy balance",
+        of="charge_efficiency discharge_efficiency",
+    )
+    reader.row(
+        "content",
+        f"{name}_floor[t] <= {name}_content_after[t] <= {reader.text('energy_capacity')}",
+        "limits of the content",
+        of="minimum_energy energy_capacity",
+    )
+    reader.row(
+        "departure",
+        f"{name}_content_after[t] >= {wanted}{lack}",
+        "energy on departure",
+        REQUIREMENT,
+        where=f"{wanted} > 0",
+        of="required_energy",
     )
     if soft:
-        result += reader.variable(
+        reader.variable(
             "shortfall", "energy that lacks on departure", upper=wanted, of="required_energy"
         )
-    return result
 
 
-def _sessions(reader: Reader) -> Fragment:
-    """Return the sessions as parameters of the periods."""
+def _sessions(reader: Reader) -> None:
+    """Add the sessions as parameters of the periods."""
     hours = reader.hours()
     if not np.allclose(hours, hours[0], rtol=1e-9):
         raise reader.wrong("its sessions need periods of one length")
@@ -127,21 +121,16 @@ def _sessions(reader: Reader) -> Fragment:
     order = here[np.argsort(begin[here])]
     start = float(arrived[order[0]]) if len(order) and begin[order[0]] <= 0 else 0.0
     units = {"arrives": "1", "comes": "1"}
-    result = reader.derived(
+    reader.derived(
         "plugged_in",
         "1",
         plugged,
         "part of a period in which it is plugged in",
         of="arrival departure",
     )
-    result += reader.derived(
-        "first", "kWh", start, "content at the start", index=(), of="arrival_energy"
-    )
+    reader.derived("first", "kWh", start, "content at the start", index=(), of="arrival_energy")
     for key, values in series.items():
-        result += reader.derived(
-            key, units.get(key, "kWh"), values, f"{key}, by the sessions", of=SESSION
-        )
-    return result
+        reader.derived(key, units.get(key, "kWh"), values, f"{key}, by the sessions", of=SESSION)
 
 
 def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:

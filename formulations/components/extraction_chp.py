@@ -7,14 +7,14 @@ r"""An extraction-condensing turbine: power and heat within a polygon.
 """
 
 from engiagent.formulations.components.commitment import running
-from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS, Fragment
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS
 from engiagent.formulations.components.reader import Reader
 
 NEEDS_STATE = ("condensing_power_min", "back_pressure_offset", "fuel_no_load")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of an extraction turbine."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of an extraction turbine."""
     run, name = running(reader, NEEDS_STATE), reader.name
     most, loss = reader.text("condensing_power_max"), reader.text("power_loss")
     slope = reader.text("power_to_heat")
@@ -24,28 +24,26 @@ def fragment(reader: Reader) -> Fragment:
     corner = f"({most} - {offset})" if offset else most
     bound = reader.optional("heat_max") or f"{corner}/({slope} + {loss})"
     condensing = f"({power} + {loss}*{heat})"
-    result = (
-        reader.variable("power", "electric power", upper=most, of="condensing_power_max")
-        + reader.variable("heat", "heat", upper=bound, of="heat_max")
-        + run.fragment
-        + reader.row(
-            "condensing_max",
-            f"{condensing} <= {run.times(most)}",
-            "full fuel",
-            CAPACITY,
-            of="condensing_power_max",
-        )
-        + reader.row(
-            "back_pressure",
-            f"{power} >= {slope}*{heat}" + (f" + {run.times(offset)}" if offset else ""),
-            "back-pressure line",
-            PHYSICS,
-            of="power_to_heat",
-        )
+    reader.variable("power", "electric power", upper=most, of="condensing_power_max")
+    reader.variable("heat", "heat", upper=bound, of="heat_max")
+    run.declare()
+    reader.row(
+        "condensing_max",
+        f"{condensing} <= {run.times(most)}",
+        "full fuel",
+        CAPACITY,
+        of="condensing_power_max",
+    )
+    reader.row(
+        "back_pressure",
+        f"{power} >= {slope}*{heat}" + (f" + {run.times(offset)}" if offset else ""),
+        "back-pressure line",
+        PHYSICS,
+        of="power_to_heat",
     )
     if reader.given("condensing_power_min"):
         least = run.times(reader.text("condensing_power_min"))
-        result += reader.row(
+        reader.row(
             "condensing_min",
             f"{condensing} >= {least}",
             "least fuel",
@@ -53,21 +51,18 @@ def fragment(reader: Reader) -> Fragment:
             of="condensing_power_min",
         )
     if run.on and reader.given("heat_max"):
-        result += reader.row(
+        reader.row(
             "heat_max",
             f"{heat} <= {run.times(bound)}",
             "heat of what runs",
             CAPACITY,
             of="heat_max",
         )
-    result += reader.expression("fuel", _fuel(reader, condensing, run.on), "fuel")
+    reader.expression("fuel", _fuel(reader, condensing, run.on), "fuel")
     top = _fuel(reader, most, "1")
-    terminals = (
-        reader.terminal(power, most, supplies=True)
-        + reader.terminal(heat, bound, supplies=True, port="heat_bus")
-        + reader.terminal(f"{name}_fuel[t]", f"({top})", supplies=False, port="fuel_bus")
-    )
-    return result + terminals
+    reader.terminal(power, most, supplies=True)
+    reader.terminal(heat, bound, supplies=True, port="heat_bus")
+    reader.terminal(f"{name}_fuel[t]", f"({top})", supplies=False, port="fuel_bus")
 
 
 def _fuel(reader: Reader, condensing: str, on: str) -> str:

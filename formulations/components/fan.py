@@ -6,7 +6,6 @@ Kept as a polynomial (a nonlinear programme), or replaced by ``segments`` chords
 convex curve by at most :math:`3/4\,P_r/n^2` for the cube. With a least flow it switches.
 """
 
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.partload import (
     Machine,
     Shape,
@@ -17,14 +16,13 @@ from engiagent.formulations.components.partload import (
 from engiagent.formulations.components.reader import Reader
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of fans or pumps."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of fans or pumps."""
     flow, power = reader.text("rated_flow"), reader.text("rated_power")
     kind = Machine("flow", "electric_power", flow, power, "flow", "rated_flow", "minimum_flow")
     built = machine(reader, kind, _shape(reader))
     name = f"{reader.name}_electric_power[t]"
-    terminals = reader.terminal(name, built.input_limit, supplies=False)
-    return built.fragment + terminals
+    reader.terminal(name, built.input_limit, supplies=False)
 
 
 def _shape(reader: Reader) -> Shape:

@@ -21,13 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engiagent.blueprint.document import Json, SetDef
-from engiagent.formulations.components.fragment import (
-    CAPACITY,
-    OPERATION,
-    Fragment,
-    Terminal,
-    balance,
-)
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION, Terminal, balance
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.grids import Bus, Feeder, Line, Transformer
 from engiagent.models.grids.tree import Tree
@@ -86,14 +80,15 @@ class Layout:
         return tuple(b for b in self.branches if b.parent == bus)
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a feeder."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a feeder."""
     lossy = reader.scheme(("socp", "linear")) == "socp"
     layout = _layout(reader)
-    result = _variables(reader, layout, lossy)
+    _variables(reader, layout, lossy)
     for branch in layout.branches:
-        result += _branch(reader, layout, branch, lossy)
-    return result + _outputs(reader, layout, lossy) + _terminals(reader, layout, lossy)
+        _branch(reader, layout, branch, lossy)
+    _outputs(reader, layout, lossy)
+    _terminals(reader, layout, lossy)
 
 
 def _at(reader: Reader, series: str, bus: str) -> str:
@@ -112,7 +107,7 @@ def _shunt(reader: Reader, layout: Layout, bus: str, part: str, lossy: bool) -> 
     return f"{1000.0 * power!r}[{unit}]*{square}"
 
 
-def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
+def _variables(reader: Reader, layout: Layout, lossy: bool) -> None:
     name = reader.name
     below, nodes = f"{name}_branches", f"{name}_nodes"
     names = tuple(b.bus for b in layout.branches)
@@ -135,16 +130,15 @@ def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
     ]
     if lossy:
         rows.append(("square_current", below, 0, None, "square of the current to"))
-    result = Fragment(sets=sets)
+    reader.added.extend(sets)
     for series, over, lower, upper, words in rows:
         index = (f"b in {over}", *reader.periods)
         text = f"{words} a bus"
-        result += reader.variable(series, text, lower=lower, upper=upper, index=index)
-    return result
+        reader.variable(series, text, lower=lower, upper=upper, index=index)
 
 
-def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Fragment:
-    """Return drop, reactive balance and limits of the branch above a bus."""
+def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> None:
+    """Add drop, reactive balance and limits of the branch above a bus."""
     bus, parent = branch.bus, branch.parent
     r, x = repr(branch.resistance), repr(branch.reactance)
     flow, reactive = (_at(reader, series, bus) for series in ("flow", "reactive_flow"))
@@ -156,33 +150,31 @@ def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Frag
     drawn += [_at(reader, "reactive_flow", b.bus) for b in layout.below(bus)]
     drawn += [text] if (text := _shunt(reader, layout, bus, "reactive", lossy)) else []
     drawn += [f"{x}[MW]*{current}"] if lossy else []
-    result = reader.row(
-        f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}"
-    ) + reader.row(
+    reader.row(f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}")
+    reader.row(
         f"{bus}_reactive",
         f"{reactive} == {balance(drawn) if drawn else '0[kvar]'}",
         f"reactive balance of {bus}",
         "Supply-Demand Balance",
     )
-    result += _band(reader, layout, bus)
+    _band(reader, layout, bus)
     most = reader.text("maximum_loading")
     if lossy:
         cone = f"{flow}**2 + {reactive}**2 <= 1[MW**2]*{current}*{above}"
-        result += reader.row(f"{bus}_cone", cone, f"current to {bus}")
+        reader.row(f"{bus}_cone", cone, f"current to {bus}")
         if math.isfinite(branch.current_square):
             limit = f"{current} <= ({most})**2*{branch.current_square!r}"
-            result += reader.row(f"{bus}_loading", limit, f"loading to {bus}", CAPACITY)
+            reader.row(f"{bus}_loading", limit, f"loading to {bus}", CAPACITY)
     elif math.isfinite(branch.rating):
-        result += _polygon(reader, branch, flow, reactive, most)
-    return result
+        _polygon(reader, branch, flow, reactive, most)
 
 
-def _band(reader: Reader, layout: Layout, bus: str) -> Fragment:
+def _band(reader: Reader, layout: Layout, bus: str) -> None:
     low = reader.text("minimum_voltage")
     high = reader.text("maximum_voltage")
     factor = repr(layout.factors[bus])
     text = f"({low})**2*{factor} <= {_at(reader, 'square_voltage', bus)} <= ({high})**2*{factor}"
-    return reader.row(
+    reader.row(
         f"{bus}_band",
         text,
         f"voltage band of {bus}",
@@ -191,39 +183,33 @@ def _band(reader: Reader, layout: Layout, bus: str) -> Fragment:
     )
 
 
-def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str) -> Fragment:
+def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str) -> None:
     inner = branch.rating * math.cos(math.pi / SIDES)
-    result = Fragment()
     for side in range(SIDES):
         angle = 2.0 * math.pi * (side + 0.5) / SIDES
         along = f"{math.cos(angle)!r}*{flow} + {math.sin(angle)!r}*{reactive}"
         text = f"{along} <= {most}*{inner!r}[kVA]"
-        result += reader.row(
+        reader.row(
             f"{branch.bus}_loading_{side}",
             text,
             f"loading to {branch.bus}",
             CAPACITY,
             of="maximum_loading",
         )
-    return result
 
 
-def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
-    """Return source voltage, voltages by bus, import and losses."""
+def _outputs(reader: Reader, layout: Layout, lossy: bool) -> None:
+    """Add source voltage, voltages by bus, import and losses."""
     held = reader.text("source_voltage")
     source = _at(reader, "square_voltage", layout.source)
-    result = reader.row(
-        "source", f"{source} == ({held})**2", "voltage at the source", of="source_voltage"
-    )
+    reader.row("source", f"{source} == ({held})**2", "voltage at the source", of="source_voltage")
     for bus, factor in layout.factors.items():
         text = f"sqrt({_at(reader, 'square_voltage', bus)}/{factor!r})"
         own = f"{reader.name}.{bus}.voltage"
-        result += reader.expression(
-            f"{bus}_voltage", text, f"voltage at {bus}", unit="1", quantity=own
-        )
+        reader.expression(f"{bus}_voltage", text, f"voltage at {bus}", unit="1", quantity=own)
     drawn = [_at(reader, "flow", b.bus) for b in layout.below(layout.source)]
     shunt = _shunt(reader, layout, layout.source, "active", lossy)
-    result += reader.expression(
+    reader.expression(
         "import", balance([*drawn, *([shunt] if shunt else [])]), "power from the source"
     )
     if lossy:
@@ -231,24 +217,21 @@ def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
             f"{b.resistance!r}[MW]*{_at(reader, 'square_current', b.bus)}" for b in layout.branches
         ]
         shunts = [s for b in layout.factors if (s := _shunt(reader, layout, b, "active", lossy))]
-        result += reader.expression("losses", balance([*lost, *shunts]), "losses")
-    return result
+        reader.expression("losses", balance([*lost, *shunts]), "losses")
 
 
-def _terminals(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
-    found = []
+def _terminals(reader: Reader, layout: Layout, lossy: bool) -> None:
     for branch in layout.branches:
         flow = _at(reader, "flow", branch.bus)
-        found.append(Terminal(branch.parent, flow, False, None))
+        reader.added.append(Terminal(branch.parent, flow, False, None))
         arriving = flow
         if lossy:
             current = _at(reader, "square_current", branch.bus)
             arriving = f"({flow} - {branch.resistance!r}[MW]*{current})"
-        found.append(Terminal(branch.bus, arriving, True, None))
+        reader.added.append(Terminal(branch.bus, arriving, True, None))
     for bus in layout.factors:
         if shunt := _shunt(reader, layout, bus, "active", lossy):
-            found.append(Terminal(bus, shunt, False, None))
-    return Fragment(terminals=tuple(found))
+            reader.added.append(Terminal(bus, shunt, False, None))
 
 
 def _reactive(reader: Reader) -> Mapping[str, Json]:
@@ -280,10 +263,8 @@ def _layout(reader: Reader) -> Layout:
     for layer in tree.layers:
         for j in map(int, layer):
             i = int(tree.parent[j])
-            ends = zip(network.begin, network.end, network.closed, strict=True)
-            k, down = next(
-                (k, e == j) for k, (b, e, c) in enumerate(ends) if c and {b, e} == {i, j}
-            )
+            ends = zip(network.begin, network.end, strict=True)
+            k, down = next((k, e == j) for k, (b, e) in enumerate(ends) if {b, e} == {i, j})
             ampacity = float(network.ampacity[k, 1 if down else 0])
             current = ampacity / float(network.base_current[j]) / float(abs(tree.factor[j]))
             z = tree.impedance[j]

@@ -40,6 +40,8 @@ class Terminal:
         The largest power [kW] in period ``t``, as an expression; None when there is none.
     floor
         The smallest power [kW], where it is not 0.
+    scenarios
+        Names and sets of the scenarios in which the power differs.
     """
 
     bus: str
@@ -47,11 +49,15 @@ class Terminal:
     supplies: bool
     limit: str | None
     floor: str | None = None
+    scenarios: tuple[tuple[str, str], ...] = ()
+
+
+Part = SetDef | ParameterDef | VariableDef | ExpressionDef | ConstraintDef | Terminal
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """What a component adds to a blueprint."""
+    """What components add to a blueprint."""
 
     sets: tuple[SetDef, ...] = ()
     parameters: tuple[ParameterDef, ...] = ()
@@ -59,6 +65,19 @@ class Fragment:
     expressions: tuple[ExpressionDef, ...] = ()
     constraints: tuple[ConstraintDef, ...] = ()
     terminals: tuple[Terminal, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> "Fragment":
+        """Return a fragment of parts, each kind in its own order."""
+        parts = tuple(parts)
+        return cls(
+            tuple(p for p in parts if isinstance(p, SetDef)),
+            tuple(p for p in parts if isinstance(p, ParameterDef)),
+            tuple(p for p in parts if isinstance(p, VariableDef)),
+            tuple(p for p in parts if isinstance(p, ExpressionDef)),
+            tuple(p for p in parts if isinstance(p, ConstraintDef)),
+            tuple(p for p in parts if isinstance(p, Terminal)),
+        )
 
     def __add__(self, other: "Fragment") -> "Fragment":
         return Fragment(
@@ -83,11 +102,14 @@ class Surroundings:
         The instants of every time set that a component uses.
     terminals
         The terminals of the components built so far, for those that bound themselves by them.
+    over
+        By component the names and sets over which it is repeated.
     """
 
     core: Core
     instants: Mapping[str, str] = field(default_factory=dict)
     terminals: tuple[Terminal, ...] = ()
+    over: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     @property
     def currency(self) -> str:

@@ -6,29 +6,26 @@ r"""A source that weather drives, as PV or wind.
 With the option ``curtailable: false`` all that is available has to be taken.
 """
 
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 
 _YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a weather-driven source."""
-    return delivered(reader, reader.text("available_power"))
+def declare(reader: Reader) -> None:
+    """Add the algebra of a weather-driven source."""
+    delivered(reader, reader.text("available_power"))
 
 
-def delivered(reader: Reader, available: str) -> Fragment:
-    """Return the power that is used of what is available [kW] in period ``t``."""
+def delivered(reader: Reader, available: str) -> None:
+    """Add the power that is used of what is available [kW] in period ``t``."""
     power = f"{reader.name}_power[t]"
     if not _curtailable(reader):
-        return reader.expression("power", available, "power") + reader.terminal(
-            power, available, supplies=True, floor=available
-        )
-    return (
-        reader.variable("power", "power that is used", upper=available, of="available_power")
-        + reader.expression("curtailed", f"{available} - {power}", "curtailed")
-        + reader.terminal(power, available, supplies=True)
-    )
+        reader.expression("power", available, "power")
+        reader.terminal(power, available, supplies=True, floor=available)
+        return
+    reader.variable("power", "power that is used", upper=available, of="available_power")
+    reader.expression("curtailed", f"{available} - {power}", "curtailed")
+    reader.terminal(power, available, supplies=True)
 
 
 def _curtailable(reader: Reader) -> bool:

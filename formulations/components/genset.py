@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.formulations.components.commitment import Running, running
-from engiagent.formulations.components.fragment import CAPACITY, OPERATION, Fragment
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION
 from engiagent.formulations.components.known import known_units
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import tables
@@ -28,8 +28,8 @@ FUELS = ("l", "kg", "kWh")
 NEEDS_STATE = ("minimum_load", "fuel_no_load", "start_fuel", "fuel_power")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of generating sets."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of generating sets."""
     fuel = _fuel(reader)
     reader = replace(
         reader, own={name: slot.counted(FUELS.index(fuel)) for name, slot in reader.slots.items()}
@@ -41,21 +41,18 @@ def fragment(reader: Reader) -> Fragment:
     run = running(reader, NEEDS_STATE)
     rated, name = reader.text("rated_power"), reader.name
     power = f"{name}_power[t]"
-    result = (
-        reader.variable("power", "electric power", upper=run.all(rated), of="rated_power")
-        + run.fragment
-        + _limits(reader, run)
-        + _ramps(reader, run)
-        + _fuel_of(reader, run, fuel)
-    )
-    terminals = reader.terminal(power, run.all(rated), supplies=True)
+    reader.variable("power", "electric power", upper=run.all(rated), of="rated_power")
+    run.declare()
+    _limits(reader, run)
+    _ramps(reader, run)
+    _fuel_of(reader, run, fuel)
+    reader.terminal(power, run.all(rated), supplies=True)
     if reader.connection("fuel_bus") is not None:
         if fuel != "kWh" and not reader.given("heating_value"):
             raise reader.missing("heating_value", "the fuel bus")
         heat = f"{name}_fuel[t]"
         heat = f"{reader.text('heating_value')}*{heat}" if reader.given("heating_value") else heat
-        terminals += reader.terminal(heat, None, supplies=False, port="fuel_bus")
-    return result + terminals
+        reader.terminal(heat, None, supplies=False, port="fuel_bus")
 
 
 def _fuel(reader: Reader) -> str:
@@ -68,24 +65,24 @@ def _fuel(reader: Reader) -> str:
     return "l"
 
 
-def _limits(reader: Reader, run: Running) -> Fragment:
+def _limits(reader: Reader, run: Running) -> None:
     rated, name = reader.text("rated_power"), reader.name
-    result, reserve = Fragment(), ""
+    reserve = ""
     if reader.given("reserve_max"):
         most = reader.text("reserve_max")
-        result += reader.variable(
+        reader.variable(
             "reserve", "power that can be added at once", upper=run.all(most), of="reserve_max"
         )
         reserve = f" + {name}_reserve[t]"
         if run.on:
-            result += reader.row(
+            reader.row(
                 "reserve_runs",
                 f"{name}_reserve[t] <= {run.times(most)}",
                 "reserve of what runs",
                 CAPACITY,
             )
     if run.on or reserve:
-        result += reader.row(
+        reader.row(
             "power_max",
             f"{name}_power[t]{reserve} <= {run.times(rated)}",
             "power of what runs",
@@ -94,30 +91,29 @@ def _limits(reader: Reader, run: Running) -> Fragment:
         )
     if reader.given("minimum_load"):
         least = f"{reader.text('minimum_load')}*{rated}"
-        result += reader.row(
+        reader.row(
             "power_min",
             f"{name}_power[t] >= {run.times(least)}",
             "least power of what runs",
             OPERATION,
             of="minimum_load",
         )
-    return result
 
 
-def _ramps(reader: Reader, run: Running) -> Fragment:
-    """Return the limits of change between periods that both run."""
-    power, result = f"{reader.name}_power", Fragment()
+def _ramps(reader: Reader, run: Running) -> None:
+    """Add the limits of change between periods that both run."""
+    power = f"{reader.name}_power"
     rated = reader.text("rated_power")
     first = f"t == first({reader.time})"
     before = reader.optional("initial_power")
     span = "dt(t)"
     ways = [way for way in ("up", "down") if reader.given(f"ramp_{way}")]
     if not ways:
-        return result
+        return
     hours = reader.hours()
     if not np.all(hours == hours[0]):
         middles = 0.5 * (hours + np.concatenate((hours[:1], hours[:-1])))
-        result += reader.derived(
+        reader.derived(
             "between", "h", middles, "time between the middles of a period and the one before"
         )
         span = f"{reader.name}_between[t]"
@@ -132,7 +128,7 @@ def _ramps(reader: Reader, run: Running) -> Fragment:
         for earlier, where, suffix in pairs:
             change = f"{power}[t] - {earlier}" if not sign else f"{earlier} - {power}[t]"
             allowed = run.all(f"{ramp}*{span}")
-            result += reader.row(
+            reader.row(
                 f"ramp_{way}{suffix}",
                 f"{change} <= {allowed}{free}",
                 f"ramp {way}",
@@ -140,15 +136,14 @@ def _ramps(reader: Reader, run: Running) -> Fragment:
                 where=where,
                 of=(f"ramp_{way}",),
             )
-    return result
 
 
-def _fuel_of(reader: Reader, run: Running, fuel: str) -> Fragment:
+def _fuel_of(reader: Reader, run: Running, fuel: str) -> None:
     power = f"{reader.name}_power[t]"
-    helper, terms = Fragment(), []
+    terms = []
     if reader.given("fuel_power"):
         found = tables(reader, "fuel", ("fuel_power", "fuel_rate"))
-        helper, (xs, ys) = found.fragment, found.names
+        xs, ys = found.names
         off = f"(1 - {run.on})"
         terms.append(f"piecewise({power} + {found.first(0)}*{off}, {xs}, {ys})")
         terms.append(f"-{found.first(1)}*{off}")
@@ -167,8 +162,7 @@ def _fuel_of(reader: Reader, run: Running, fuel: str) -> Fragment:
             expected="fuel_slope and fuel_no_load, or one component for each",
         )
     text = " + ".join(terms).replace("+ -", "- ")
-    helper += reader.expression("fuel", text, "fuel")
+    reader.expression("fuel", text, "fuel")
     if reader.given("emission_factor"):
         emitted = f"{reader.text('emission_factor')}*{reader.name}_fuel[t]"
-        helper += reader.expression("emissions", emitted, "carbon dioxide")
-    return helper
+        reader.expression("emissions", emitted, "carbon dioxide")

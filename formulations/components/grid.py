@@ -10,12 +10,12 @@ at zero, and the other one then no longer counts in these limits. With prices th
 declares what import costs and what export earns, the latter as a negative cost.
 """
 
-from engiagent.formulations.components.fragment import Fragment, balance
+from engiagent.formulations.components.fragment import balance
 from engiagent.formulations.components.reader import Reader
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a grid connection."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a grid connection."""
     over = reader.exclusive_set()
     stated = {way: reader.optional(f"{way}_power_max") for way in ("import", "export")}
     alone = over is not None and over == reader.time
@@ -23,26 +23,22 @@ def fragment(reader: Reader) -> Fragment:
         "import": stated["import"] or _implied(reader, stated["export"], alone, supplies=False),
         "export": stated["export"] or _implied(reader, stated["import"], alone, supplies=True),
     }
-    result = Fragment()
     for way, words in (("import", "power drawn from {}"), ("export", "power fed into {}")):
-        result += reader.variable(way, words, upper=limits[way], of=f"{way}_power_max")
-        power = f"{reader.name}_{way}[t]"
-        result += reader.terminal(power, limits[way], supplies=way == "import")
+        power = reader.variable(way, words, upper=limits[way], of=f"{way}_power_max")
+        reader.terminal(power, limits[way], supplies=way == "import")
     for way, sign, meaning in (("import", "", "cost"), ("export", "-", "revenue, negative,")):
         if reader.given(f"{way}_price"):
             text = f"{sign}{reader.text(f'{way}_price')}*{reader.name}_{way}[t]*dt(t)"
-            result += reader.expression(f"{way}_cost", text, meaning)
+            reader.expression(f"{way}_cost", text, meaning)
     if over is None:
-        return result
+        return
     big = {
         "import": stated["import"] or _implied(reader, None, True, supplies=False),
         "export": stated["export"] or _implied(reader, None, True, supplies=True),
     }
     if big["import"] is None or big["export"] is None:
         raise reader.wrong("exclusive_on needs import_power_max and export_power_max")
-    return result + reader.exclusive(
-        over, "importing", ("import", big["import"]), ("export", big["export"])
-    )
+    reader.exclusive(over, "importing", ("import", big["import"]), ("export", big["export"]))
 
 
 def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bool) -> str | None:
@@ -56,11 +52,13 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
         return None
     feeding = [t for t in reader.around.terminals if t.bus == bus and t.supplies == supplies]
     against = [t for t in reader.around.terminals if t.bus == bus and t.supplies != supplies]
-    limits = [t.limit for t in feeding if t.limit is not None]
+    seen = reader.around.over.get(reader.name, ())
+    limits = [t.limit for t in feeding if t.limit is not None and {*t.scenarios} <= {*seen}]
     if len(limits) < len(feeding):
         return None
     if not alone and other_way is not None:
         limits.append(other_way)
-    total = balance(limits, [t.floor for t in against if t.floor is not None])
+    floors = [t.floor for t in against if t.floor is not None and {*t.scenarios} <= {*seen}]
+    total = balance(limits, floors)
     # Never below 0: where the balance cannot be met at all, the balance is what should say so.
     return f"max({total}, 0[kW])"

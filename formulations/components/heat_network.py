@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import FrozenMap, Json, ParameterDef, SetDef
-from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.blueprint.document import FrozenMap, Json, SetDef
+from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.ranges import ParameterError
@@ -45,8 +45,8 @@ class Inputs:
     initial: Mapping[str, str]
 
 
-def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment:
-    """Return states, their exact step and means of all nodes.
+def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> None:
+    """Add states, their exact step and means of all nodes.
 
     The series are ``temperature`` at instants over the nodes with mass and ``mean_temperature``
     over all nodes.
@@ -63,13 +63,9 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
         raise reader.wrong(f"the node {missing[0]} has no initial_temperature")
     name, hours = reader.name, reader.hours()
     lengths, kind = np.unique(hours, return_inverse=True)
-    result = _declared(reader, nodes, heavy, inputs)
+    _declared(reader, nodes, heavy, inputs)
     if len(lengths) > 1:
-        result += Fragment(
-            parameters=(
-                _parameter(reader, "step_kind", "1", (reader.time,), tuple(map(float, kind))),
-            )
-        )
+        _table(reader, "step_kind", "1", (reader.time,), tuple(map(float, kind)))
     means: list[tuple[str, str]] = []
     for number, length in enumerate(lengths):
         tail = "" if len(lengths) == 1 else f"_{number}"
@@ -78,7 +74,7 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
             exact = network.discretise(float(length))
         except ParameterError as error:
             raise reader.wrong(f"its network has no step: {error}") from None
-        parts, step = _linear(
+        step = _linear(
             reader,
             f"after{tail}",
             f"{name}_masses",
@@ -88,7 +84,7 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
             network,
             inputs,
         )
-        result += parts + reader.row(
+        reader.row(
             f"dynamics{tail}",
             f"{name}_temperature[k, t+1] == {ZERO} + {step}",
             "heat balance",
@@ -100,24 +96,19 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment
             exact.spread @ exact.mean_transition,
             exact.spread @ exact.mean_drive + exact.direct,
         )
-        parts, mean = _linear(
+        mean = _linear(
             reader, f"mean{tail}", f"{name}_nodes", nodes, heavy, all_nodes, network, inputs
         )
-        result += parts
         means.append((where, mean))
-    return result + _mean(reader, means)
+    _mean(reader, means)
 
 
-def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs) -> Fragment:
-    """Return sets, the temperatures of the nodes with mass and their start."""
+def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs) -> None:
+    """Add sets, the temperatures of the nodes with mass and their start."""
     name = reader.name
-    result = Fragment(
-        sets=(
-            SetDef(name=f"{name}_nodes", kind="labels", elements=tuple(nodes)),
-            SetDef(name=f"{name}_masses", kind="labels", elements=tuple(heavy)),
-        )
-    )
-    result += reader.variable(
+    for group, members in (("nodes", nodes), ("masses", heavy)):
+        reader.added.append(SetDef(name=f"{name}_{group}", kind="labels", elements=tuple(members)))
+    reader.variable(
         "temperature",
         "temperature of the nodes of {} with mass",
         lower=None,
@@ -128,8 +119,7 @@ def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs
         state = f"{name}_temperature['{node}', first({reader.instants})]"
         words = f"temperature of {node} of {{}} at the start"
         text = f"{state} == {inputs.initial[node]}"
-        result += reader.row(f"initial_{k}", text, words, index=())
-    return result
+        reader.row(f"initial_{k}", text, words, index=())
 
 
 def _linear(
@@ -141,7 +131,7 @@ def _linear(
     matrices: tuple[Floats, Floats],
     network: HeatNetwork,
     inputs: Inputs,
-) -> tuple[Fragment, str]:
+) -> str:
     """Return the parameters of one linear map, and what it gives above 0 degC for a row ``k``."""
     name = reader.name
     transition, drive = (_without_rounding(matrix) for matrix in matrices)
@@ -150,20 +140,20 @@ def _linear(
         row: {col: float(transition[i, j]) for j, col in enumerate(heavy)}
         for i, row in enumerate(rows)
     }
-    parameters = [_parameter(reader, f"{what}_by_mass", "1", (over, f"{name}_masses"), table)]
+    _table(reader, f"{what}_by_mass", "1", (over, f"{name}_masses"), FrozenMap(table))
     terms = [f"sum({by_mass}[k, j]*({name}_temperature[j, t] - {ZERO}) for j in {name}_masses)"]
     for number, boundary in enumerate(network.boundaries):
         column = {row: float(drive[i, number]) for i, row in enumerate(rows)}
-        parameters.append(_parameter(reader, f"{what}_by_{boundary}", "1", (over,), column))
+        _table(reader, f"{what}_by_{boundary}", "1", (over,), FrozenMap(column))
         terms.append(f"{name}_{what}_by_{boundary}[k]*({inputs.boundary[boundary]} - {ZERO})")
     index = network.index
     for number, (node, heat) in enumerate(inputs.heat.items()):
         place = len(network.boundaries) + index[node]
         column = {row: float(drive[i, place]) for i, row in enumerate(rows)}
         own = f"{what}_by_heat_{number}"
-        parameters.append(_parameter(reader, own, "K/kW", (over,), column))
+        _table(reader, own, "K/kW", (over,), FrozenMap(column))
         terms.append(f"{name}_{own}[k]*({heat})")
-    return Fragment(parameters=tuple(parameters)), " + ".join(terms)
+    return " + ".join(terms)
 
 
 def _without_rounding(matrix: Floats) -> Floats:
@@ -174,43 +164,32 @@ def _without_rounding(matrix: Floats) -> Floats:
     return np.where(np.abs(matrix) < NOTHING * np.abs(matrix).max(), 0.0, matrix)
 
 
-def _parameter(
-    reader: Reader, suffix: str, unit: str, index: tuple[str, ...], value: Json
-) -> ParameterDef:
-    frozen = FrozenMap(value) if isinstance(value, dict) else value
-    return ParameterDef(
-        name=f"{reader.name}_{suffix}",
-        index=index,
-        value=frozen,
-        unit=unit,
-        description=f"of the exact step of {reader.name}",
-        source_reference=reader.derived_from("matrix exponential of capacities and conductances"),
-    )
+def _table(reader: Reader, suffix: str, unit: str, index: tuple[str, ...], value: Json) -> None:
+    note = "matrix exponential of capacities and conductances"
+    reader.derived(suffix, unit, value, "of the exact step of {}", note=note, index=index)
 
 
-def _mean(reader: Reader, means: list[tuple[str, str]]) -> Fragment:
-    """Return the means, told apart by the length of the step."""
+def _mean(reader: Reader, means: list[tuple[str, str]]) -> None:
+    """Add the means, told apart by the length of the step."""
     texts = [f"({ZERO} + {terms})" for _, terms in means]
     text = texts[-1]
     for (where, _), other in zip(means[-2::-1], texts[-2::-1], strict=True):
         text = f"({other} if {where} else {text})"
     index = (f"k in {reader.name}_nodes", f"t in {reader.time}")
     words = "mean temperature over a period of all nodes"
-    return reader.expression("mean_temperature", text, words, index=index)
+    reader.expression("mean_temperature", text, words, index=index)
 
 
-def comfort(
-    reader: Reader, mean: str, low: str | None, high: str | None, suffix: str = ""
-) -> Fragment:
-    """Return a band for a mean temperature: hard, or broken by ``discomfort`` when ``soft``."""
+def comfort(reader: Reader, mean: str, low: str | None, high: str | None, suffix: str = "") -> None:
+    """Add a band for a mean temperature: hard, or broken by ``discomfort`` when ``soft``."""
     soft = reader.flag("soft")
     if low is None and high is None:
-        return Fragment()
-    result, slack = Fragment(), ""
+        return
+    slack = ""
     if soft:
         series, quantity = f"discomfort{suffix}", f"discomfort{suffix.replace('_', '.', 1)}"
         slack = f"{reader.name}_{series}[t]"
-        result = reader.variable(
+        reader.variable(
             series,
             "kelvin outside the band",
             unit="K",
@@ -221,5 +200,4 @@ def comfort(
         if limit is not None:
             text = f"{mean} {op} {limit}" + (f" {sign} {slack}" if soft else "")
             own, words = f"comfort_{side}{suffix}", f"comfort of {{}}, {side} side"
-            result += reader.row(own, text, words, REQUIREMENT)
-    return result
+            reader.row(own, text, words, REQUIREMENT)

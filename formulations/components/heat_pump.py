@@ -9,15 +9,14 @@ with a coefficient of performance that is a series, a share of Carnot's, or a cu
 alike stands by. With a least part load it switches.
 """
 
-from engiagent.formulations.components.fragment import CAPACITY, Fragment
 from engiagent.formulations.components.partload import (
     Machine,
     Shape,
     by_performance,
-    by_table,
+    limited,
     machine,
     polynomial,
-    straight,
+    shaped,
 )
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients
@@ -27,45 +26,24 @@ TEMPERATURES = ("source_temperature", "sink_temperature")
 PERFORMANCES = ("cop", "carnot_fraction", "cop_curve")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of heat pumps."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of heat pumps."""
     name = reader.name
-    helper, capacity, cop = _ratings(reader)
+    capacity, cop = _ratings(reader)
     standby = reader.optional("standby_power") or ""
     kind = Machine("heat", "electric_power", capacity, f"{capacity}/{cop}", "heat")
-    built = machine(reader, kind, _shape(reader), standby)
+    shape = shaped(reader, "modulation_curve", lambda: _curve(reader))
+    built = machine(reader, kind, shape, standby)
     power = f"{name}_electric_power[t]"
     less = f"({power} - {built.run.all(standby)})" if standby else power
-    result = (
-        helper
-        + built.fragment
-        + reader.expression("source_heat", f"{name}_heat[t] - {less}", "heat from the source")
-    )
-    most = reader.optional("electric_power_max")
-    if most:
-        result += reader.row(
-            "electric_power_max",
-            f"{name}_electric_power[t] <= {built.run.all(most)}",
-            "electric power",
-            CAPACITY,
-            of="electric_power_max",
-        )
-    terminals = (
-        reader.terminal(f"{name}_electric_power[t]", built.input_limit, supplies=False)
-        + reader.terminal(f"{name}_heat[t]", built.output_limit, supplies=True, port="heat_bus")
-        + reader.terminal(
-            f"{name}_source_heat[t]", built.output_limit, supplies=True, port="cooling_bus"
-        )
-    )
-    return result + terminals
+    reader.expression("source_heat", f"{name}_heat[t] - {less}", "heat from the source")
+    limited(reader, built.run.all)
+    reader.terminal(f"{name}_electric_power[t]", built.input_limit, supplies=False)
+    reader.terminal(f"{name}_heat[t]", built.output_limit, supplies=True, port="heat_bus")
+    reader.terminal(f"{name}_source_heat[t]", built.output_limit, supplies=True, port="cooling_bus")
 
 
-def _shape(reader: Reader) -> Shape:
-    table = by_table(reader)
-    if not reader.given("modulation_curve"):
-        return table or straight(reader)
-    if table:
-        raise reader.wrong("part load is given by a table and by a curve; give one")
+def _curve(reader: Reader) -> Shape:
     terms = coefficients(reader, "modulation_curve", 1, 6)
     factor = terms[0] if len(terms) == 1 else ""
     return by_performance(
@@ -73,7 +51,7 @@ def _shape(reader: Reader) -> Shape:
     )
 
 
-def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
+def _ratings(reader: Reader) -> tuple[str, str]:
     """Return capacity and COP in period ``t``, and the parameters they come from."""
     given = [slot for slot in PERFORMANCES if reader.given(slot)]
     if len(given) != 1:
@@ -84,7 +62,7 @@ def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
         )
     capacity, temperatures = reader.text("rated_capacity"), TEMPERATURES
     if given == ["cop"] and not reader.given("capacity_curve"):
-        return Fragment(), capacity, reader.text("cop")
+        return capacity, reader.text("cop")
     for slot in temperatures:
         if not reader.given(slot):
             raise reader.wrong(
@@ -92,7 +70,7 @@ def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
                 expected="a value in degC, for Carnot and for curves",
             )
     source, sink = (reader.text(slot) for slot in temperatures)
-    helper, cop = Fragment(), f"{reader.name}_full_load_cop[t]"
+    cop = f"{reader.name}_full_load_cop[t]"
     if given == ["cop"]:
         cop = reader.text("cop")
     else:
@@ -101,13 +79,9 @@ def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
         else:
             text = surface(reader, "cop_curve", plain(source), plain(sink))
             text = f"{reader.text('rated_cop')}*{text}" if reader.given("rated_cop") else text
-        helper += reader.derived(
-            "full_load_cop", "1", text, "COP at full load", of=(*given, *temperatures)
-        )
+        reader.derived("full_load_cop", "1", text, "COP at full load", of=(*given, *temperatures))
     if reader.given("capacity_curve"):
         text = f"{capacity}*{surface(reader, 'capacity_curve', plain(source), plain(sink))}"
-        helper += reader.derived(
-            "capacity", "kW", text, "largest heat", of=("rated_capacity", *temperatures)
-        )
+        reader.derived("capacity", "kW", text, "largest heat", of=("rated_capacity", *temperatures))
         capacity = f"{reader.name}_capacity[t]"
-    return helper, capacity, cop
+    return capacity, cop

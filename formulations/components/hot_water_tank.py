@@ -15,14 +15,14 @@ With the option ``soft`` the water may be too cold. What is missing is then the 
 whose price belongs into the objective.
 """
 
-from engiagent.formulations.components.fragment import REQUIREMENT, Fragment
+from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tank import mixed
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a tank of hot water."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a tank of hot water."""
     name, use = reader.name, reader.text("use")
     wanted = reader.text("use_temperature")
     cold = reader.text("cold_temperature")
@@ -30,28 +30,26 @@ def fragment(reader: Reader) -> Fragment:
     soft = reader.flag("soft")
     heat = f"{use}*{SPECIFIC_HEAT}[kJ/(kg*K)]*({wanted} - {cold})"
     taken = f"{name}_draw[t] - {name}_unmet[t]" if soft else f"{name}_draw[t]"
-    result = (
-        reader.derived(
-            "draw_heat",
-            "kW",
-            heat,
-            "heat of the warm water that is wanted",
-            of="use use_temperature cold_temperature",
-        )
-        + reader.variable("charge", "heat into", upper=limit, of="charge_power_max")
-        + reader.expression("draw", f"{name}_draw_heat[t]", "heat of the warm water")
-        + mixed(reader, f"({name}_charge[t] - ({taken}))")
-        + reader.terminal(f"{name}_charge[t]", limit, supplies=False, port="heat_bus")
+    reader.derived(
+        "draw_heat",
+        "kW",
+        heat,
+        "heat of the warm water that is wanted",
+        of="use use_temperature cold_temperature",
     )
+    reader.variable("charge", "heat into", upper=limit, of="charge_power_max")
+    reader.expression("draw", f"{name}_draw_heat[t]", "heat of the warm water")
+    mixed(reader, f"({name}_charge[t] - ({taken}))")
+    reader.terminal(f"{name}_charge[t]", limit, supplies=False, port="heat_bus")
     if soft:
         most = f"{name}_draw_heat[t]"
-        result += reader.variable("unmet", "heat that is missing", upper=most, role="decision")
+        reader.variable("unmet", "heat that is missing", upper=most, role="decision")
     flow = f"{use}*{SPECIFIC_HEAT}[kJ/(kg*K)]"
     for end, suffix in (("t", "before"), ("t+1", "after")):
         text = f"{name}_temperature[{end}] >= {wanted}"
         if soft:
             text = f"{name}_unmet[t] >= {flow}*({wanted} - {name}_temperature[{end}])"
-        result += reader.row(
+        reader.row(
             f"warm_{suffix}",
             text,
             "water warm enough",
@@ -59,4 +57,3 @@ def fragment(reader: Reader) -> Fragment:
             where=f"{use} > 0",
             of="use_temperature",
         )
-    return result

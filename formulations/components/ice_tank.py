@@ -21,7 +21,7 @@ from typing import Final
 
 from engiagent.blueprint.document import SetDef
 from engiagent.formulations.components import battery
-from engiagent.formulations.components.fragment import CAPACITY, Fragment
+from engiagent.formulations.components.fragment import CAPACITY
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients, tables
 
@@ -29,9 +29,9 @@ WAYS: Final = ("charge", "discharge")
 SEGMENTS: Final = 8
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a store of ice."""
-    result = battery.storage(reader, "cooling_bus", "energy")
+def declare(reader: Reader) -> None:
+    """Add the algebra of a store of ice."""
+    battery.storage(reader, "cooling_bus", "energy")
     for way in WAYS:
         groups = ((f"{way}_limit_share", f"{way}_limit"), (f"{way}_curve", f"{way}_difference"))
         for pair in groups:
@@ -42,16 +42,15 @@ def fragment(reader: Reader) -> Fragment:
             raise reader.wrong(f"the {way} limit is given by a table and by a curve")
         if by_table:
             found = tables(reader, f"{way}_limit", groups[0])
-            result += found.fragment + _limited(reader, way, *found.names)
+            _limited(reader, way, *found.names)
         elif by_curve:
-            result += _by_curve(reader, way)
-    return result
+            _by_curve(reader, way)
 
 
-def _limited(reader: Reader, way: str, shares: str, limits: str) -> Fragment:
+def _limited(reader: Reader, way: str, shares: str, limits: str) -> None:
     share = f"{reader.name}_energy[t]/{reader.text('energy_capacity')}"
     text = f"{reader.name}_{way}[t] <= piecewise({share}, {shares}, {limits})"
-    return reader.row(
+    reader.row(
         f"{way}_limit",
         text,
         f"{way} by the ice there is",
@@ -60,8 +59,8 @@ def _limited(reader: Reader, way: str, shares: str, limits: str) -> Fragment:
     )
 
 
-def _by_curve(reader: Reader, way: str) -> Fragment:
-    """Return the limit by chords of a curve; its values are parameters by period and breakpoint."""
+def _by_curve(reader: Reader, way: str) -> None:
+    """Add the limit by chords of a curve; its values are parameters by period and breakpoint."""
     name, slot = reader.name, f"{way}_curve"
     segments = reader.segments(SEGMENTS)
     c = coefficients(reader, slot, 6, 6)
@@ -74,18 +73,16 @@ def _by_curve(reader: Reader, way: str) -> Fragment:
         f"{c[0]} + {c[1]}*{x} + {c[2]}*{x}**2 + ({c[3]} + {c[4]}*{x} + {c[5]}*{x}**2)*{difference}"
     )
     whole = f"{reader.text('energy_capacity')}/{reader.optional('curve_hours') or '1[h]'}"
-    return (
-        Fragment(sets=(SetDef(name=points, kind="range", start=0, stop=segments),))
-        + reader.derived(
-            f"{way}_limit_share", "1", f"k/{segments}", "shares of ice", index=(f"k in {points}",)
-        )
-        + reader.derived(
-            f"{way}_limit_power",
-            "kW",
-            f"max(0, {curve})*{whole}",
-            f"largest {way} by the curve",
-            index=(*reader.periods, f"k in {points}"),
-            of=(slot, f"{way}_difference"),
-        )
-        + _limited(reader, way, f"{name}_{way}_limit_share", f"{name}_{way}_limit_power[t]")
+    reader.added.append(SetDef(name=points, kind="range", start=0, stop=segments))
+    reader.derived(
+        f"{way}_limit_share", "1", f"k/{segments}", "shares of ice", index=(f"k in {points}",)
     )
+    reader.derived(
+        f"{way}_limit_power",
+        "kW",
+        f"max(0, {curve})*{whole}",
+        f"largest {way} by the curve",
+        index=(*reader.periods, f"k in {points}"),
+        of=(slot, f"{way}_difference"),
+    )
+    _limited(reader, way, f"{name}_{way}_limit_share", f"{name}_{way}_limit_power[t]")

@@ -8,12 +8,12 @@ more than once do not overlap.
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import OPERATION, REQUIREMENT, Fragment
+from engiagent.formulations.components.fragment import OPERATION, REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a job."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a job."""
     hours = reader.hours()
     length = reader.number("duration") / hours[0]
     count = round(length)
@@ -34,19 +34,17 @@ def fragment(reader: Reader) -> Fragment:
     on = f"sum({name}_begin[s] for s in {reader.time} if pos(t) - {count} < pos(s) <= pos(t))"
     runs = reader.text("runs")
     total = f"sum({name}_begin[t] for t in {reader.time})"
-    result = (
-        reader.variable("begin", "1 where it begins,", upper=1, kind="binary")
-        + reader.row(
-            "window",
-            f"{name}_begin[t] == 0",
-            "its window",
-            REQUIREMENT,
-            where=f"pos(t) < {first} or pos(t) > {min(last, len(hours) - count)}",
-            of="earliest latest",
-        )
-        + reader.row("done", f"{total} == {runs}", "it is done", REQUIREMENT, index=(), of="runs")
-        + reader.expression("power", f"{power}*({on})", "power")
+    reader.variable("begin", "1 where it begins,", upper=1, kind="binary")
+    reader.row(
+        "window",
+        f"{name}_begin[t] == 0",
+        "its window",
+        REQUIREMENT,
+        where=f"pos(t) < {first} or pos(t) > {min(last, len(hours) - count)}",
+        of="earliest latest",
     )
+    reader.row("done", f"{total} == {runs}", "it is done", REQUIREMENT, index=(), of="runs")
+    reader.expression("power", f"{power}*({on})", "power")
     if reader.given("runs"):
-        result += reader.row("one_at_a_time", f"{on} <= 1", "one run at a time", OPERATION)
-    return result + reader.terminal(f"{name}_power[t]", power, supplies=False)
+        reader.row("one_at_a_time", f"{on} <= 1", "one run at a time", OPERATION)
+    reader.terminal(f"{name}_power[t]", power, supplies=False)

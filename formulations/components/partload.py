@@ -19,12 +19,12 @@ so that machines that run are counted and never told apart.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from engiagent.blueprint.document import SetDef
 from engiagent.formulations.components.commitment import Running, running
-from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS, Fragment
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients, tables
 
@@ -41,8 +41,6 @@ class Shape:
         For a ratio and a state (1 while it runs), as expressions.
     bends
         Whether it is no straight line.
-    fragment
-        What it declares.
     top
         Its largest value as an expression, None when that is not known.
     idle
@@ -51,7 +49,6 @@ class Shape:
 
     at: Callable[[str, str], str]
     bends: bool = False
-    fragment: Fragment = field(default_factory=Fragment)
     top: str | None = None
     idle: bool = False
 
@@ -83,48 +80,43 @@ class Machine:
 
 @dataclass(frozen=True)
 class Built:
-    """The algebra of a machine, how it switches, and the largest input of all of its kind."""
+    """How a machine switches, and the largest input and output of all of its kind."""
 
-    fragment: Fragment
     run: Running
     input_limit: str | None
     output_limit: str
 
 
 def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> Built:
-    """Return the algebra of a machine; ``standing`` is an input [kW] of each that never stops."""
+    """Add the algebra of a machine; ``standing`` is an input [kW] of each that never stops."""
     run = running(reader, (kind.least_slot,), always=shape.idle)
     standing = run.all(standing) if standing else ""
     name, most = f"{reader.name}_{kind.output}", reader.optional("maximum_part_load")
     largest = kind.capacity if most is None else f"{most}*{kind.capacity}"
     limit = run.all(largest)
-    result = (
-        shape.fragment
-        + reader.variable(
-            kind.output, kind.words, upper=limit, of=(kind.capacity_slot, "maximum_part_load")
-        )
-        + run.fragment
+    reader.variable(
+        kind.output, kind.words, upper=limit, of=(kind.capacity_slot, "maximum_part_load")
     )
+    run.declare()
     if run.on:
-        result += _within(reader, kind, run, largest)
+        _within(reader, kind, run, largest)
     if run.count and shape.bends:
-        parts, total = _alike(reader, kind, run, shape, largest)
-        result += parts
+        total = _alike(reader, kind, run, shape, largest)
     else:
         # Straight curves add up: the ratio is then that of all together, over one capacity.
         total = f"{kind.full_input}*({shape.at(f'{name}[t]/({kind.capacity})', run.on or '1')})"
     text = f"{total} + {standing}" if standing else total
-    result += reader.expression(kind.input, text, kind.input.replace("_", " "))
+    reader.expression(kind.input, text, kind.input.replace("_", " "))
     input_limit = None if shape.top is None else run.all(f"{kind.full_input}*{shape.top}")
     if input_limit is not None and standing:
         input_limit = f"{input_limit} + {standing}"
-    return Built(result, run, input_limit, limit)
+    return Built(run, input_limit, limit)
 
 
-def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> Fragment:
-    """Return the rows that keep the output of what runs between its limits."""
+def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> None:
+    """Add the rows that keep the output of what runs between its limits."""
     name, slot = f"{reader.name}_{kind.output}", kind.least_slot
-    result = reader.row(
+    reader.row(
         f"{kind.output}_max",
         f"{name}[t] <= {run.times(largest)}",
         "output of what runs",
@@ -133,14 +125,13 @@ def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> Fragme
     )
     if reader.given(slot):
         least = f"{reader.text(slot)}*{kind.capacity}"
-        result += reader.row(
+        reader.row(
             f"{kind.output}_min",
             f"{name}[t] >= {run.times(least)}",
             "least output of what runs",
             OPERATION,
             of=slot,
         )
-    return result
 
 
 def most_load(reader: Reader) -> str:
@@ -162,7 +153,25 @@ def by_table(reader: Reader) -> Shape | None:
     at = _interpolated(xs, ys, found.first(0), found.first(1))
     starts = [reader.values(slot)[:1] for slot in ("part_load", "part_load_power")]
     idle = starts != [(0.0,), (0.0,)]
-    return Shape(at, True, found.fragment, f"({found.greatest(1)})", idle)
+    return Shape(at, True, f"({found.greatest(1)})", idle)
+
+
+def shaped(reader: Reader, slot: str, curve: Callable[[], Shape | None]) -> Shape:
+    """Return the input by a table, by the curve in a slot, or straight when neither is given."""
+    table = by_table(reader)
+    if table and reader.given(slot):
+        raise reader.wrong("part load is given by a table and by a curve; give one")
+    return table or (curve() if reader.given(slot) else None) or straight(reader)
+
+
+def limited(reader: Reader, times: Callable[[str], str]) -> None:
+    """Add the row that limits the electric power, ``times`` for those that count; or nothing."""
+    most = reader.optional("electric_power_max")
+    if most is None:
+        return
+    text = f"{reader.name}_electric_power[t] <= {times(most)}"
+    slot = "electric_power_max"
+    reader.row(slot, text, "electric power", CAPACITY, of=slot)
 
 
 def by_polynomial(reader: Reader, slot: str, least: str = "minimum_part_load") -> Shape | None:
@@ -238,34 +247,25 @@ def chords(
     most = most_load(reader)
     index = (*reader.periods, f"k in {over}") if by_period else (f"k in {over}",)
     here = "t, " if by_period else ""
-    helper = (
-        Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
-        + reader.derived(
-            "part_load_ratio",
-            "1",
-            f"{low} + ({most} - {low})*k/{segments}",
-            "ratios of the chords",
-            index=(f"k in {over}",),
-            of=slots,
-        )
-        + reader.derived(
-            "part_load_input",
-            "1",
-            value(f"{xs}[k]"),
-            "curve at these ratios",
-            index=index,
-            of=slots,
-        )
+    reader.added.append(SetDef(name=over, kind="range", start=0, stop=segments))
+    reader.derived(
+        "part_load_ratio",
+        "1",
+        f"{low} + ({most} - {low})*k/{segments}",
+        "ratios of the chords",
+        index=(f"k in {over}",),
+        of=slots,
+    )
+    reader.derived(
+        "part_load_input", "1", value(f"{xs}[k]"), "curve at these ratios", index=index, of=slots
     )
     at = _interpolated(
         xs, f"{ys}[t]" if by_period else ys, f"{xs}[first({over})]", f"{ys}[{here}first({over})]"
     )
-    return Shape(at, True, helper, f"(max({ys}[{here}k] for k in {over}))", idle)
+    return Shape(at, True, f"(max({ys}[{here}k] for k in {over}))", idle)
 
 
-def _alike(
-    reader: Reader, kind: Machine, run: Running, shape: Shape, largest: str
-) -> tuple[Fragment, str]:
+def _alike(reader: Reader, kind: Machine, run: Running, shape: Shape, largest: str) -> str:
     """Return machines alike of a curve that bends, by how many of them run."""
     name, output = reader.name, f"{reader.name}_{kind.output}"
     count = reader.evaluated(run.count, "1")
@@ -280,29 +280,26 @@ def _alike(
     over = f"{name}_numbers"
     index = (f"k in {over}", *reader.periods)
     which, share = f"{name}_this_many", f"{name}_{kind.output}_of"
-    columns = reader.variable(
+    reader.variable(
         "this_many", "1 when k of {} run", upper=1, kind="binary", index=index, of="count"
-    ) + reader.variable(
+    )
+    reader.variable(
         f"{kind.output}_of", "output of k", upper=f"k*{largest}", index=index, of="count"
     )
     chosen, given = f"{which}[k, t]", f"{share}[k, t]"
-    rows = (
-        reader.row(
-            "number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run", OPERATION
-        )
-        + reader.row("one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
-        + reader.row("shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
-        + reader.row(
-            "share_max",
-            f"{given} <= k*{largest}*{chosen}",
-            "output of the number",
-            CAPACITY,
-            index=index,
-        )
+    reader.row("number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run", OPERATION)
+    reader.row("one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
+    reader.row("shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
+    reader.row(
+        "share_max",
+        f"{given} <= k*{largest}*{chosen}",
+        "output of the number",
+        CAPACITY,
+        index=index,
     )
     if reader.given(kind.least_slot):
         least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
-        rows += reader.row(
+        reader.row(
             "share_min",
             f"{given} >= k*{least}*{chosen}",
             "least output of the number",
@@ -310,6 +307,5 @@ def _alike(
             index=index,
         )
     each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
-    numbers = SetDef(name=over, kind="range", start=1, stop=int(count))
-    total = f"{kind.full_input}*sum(k*({each}) for k in {over})"
-    return Fragment(sets=(numbers,)) + columns + rows, total
+    reader.added.append(SetDef(name=over, kind="range", start=1, stop=int(count)))
+    return f"{kind.full_input}*sum(k*({each}) for k in {over})"

@@ -11,33 +11,31 @@ rating.
 """
 
 from engiagent.formulations.components import generator_profile
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.temperatures import plain
 from engiagent.models.pv import PVWATTS_LOSS
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a photovoltaic array."""
-    available = reader.derived(
-        "available_power",
-        "kW",
-        _ac_power(reader),
-        "power by irradiance and temperature",
-        of="irradiance air_temperature wind_speed",
-    )
-    cells = reader.derived(
+def declare(reader: Reader) -> None:
+    """Add the algebra of a photovoltaic array."""
+    reader.derived(
         "cell_temperature",
         "degC",
         _cell_temperature(reader),
         "temperature of the cells",
         of="irradiance air_temperature",
     )
-    direct = reader.derived(
+    reader.derived(
         "dc_power", "kW", _dc_power(reader), "power of the cells", of="irradiance dc_capacity"
     )
-    made = f"{reader.name}_available_power[t]"
-    return cells + direct + available + generator_profile.delivered(reader, made)
+    made = reader.derived(
+        "available_power",
+        "kW",
+        _ac_power(reader),
+        "power by irradiance and temperature",
+        of="irradiance air_temperature wind_speed",
+    )
+    generator_profile.delivered(reader, made)
 
 
 def _cell_temperature(reader: Reader) -> str:

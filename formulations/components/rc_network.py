@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engiagent.blueprint.document import Json
-from engiagent.formulations.components.fragment import Fragment, balance
+from engiagent.formulations.components.fragment import balance
 from engiagent.formulations.components.heat_network import Inputs, comfort, network_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
@@ -23,19 +23,17 @@ from engiagent.slots import Slot
 WAYS = (("heating", "heated", "heat_bus"), ("cooling", "cooled", "cooling_bus"))
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a network of rooms and walls."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a network of rooms and walls."""
     network, initial = _network(reader)
     names = tuple(network.index)
     heats: dict[str, list[str]] = {}
     minus: dict[str, list[str]] = {}
     for node, written in _mapping(reader, "heat", names).items():
         heats.setdefault(node, []).append(_text(reader, f"heat into {node}", written, "kW"))
-    result = Fragment()
     for series, group, port in WAYS:
         into = heats if series == "heating" else minus
-        parts = _power(reader, series, _mapping(reader, group, names), port, into)
-        result += parts
+        _power(reader, series, _mapping(reader, group, names), port, into)
     heat = {
         node: balance(heats.get(node, []), minus.get(node, []))
         for node in names
@@ -45,7 +43,7 @@ def fragment(reader: Reader) -> Fragment:
         name: _text(reader, f"temperature of {name}", written, "degC")
         for name, written in _mapping(reader, "boundaries").items()
     }
-    result += network_of(reader, network, Inputs(boundary, heat, initial))
+    network_of(reader, network, Inputs(boundary, heat, initial))
     for node, band in _mapping(reader, "comfort", names).items():
         if not isinstance(band, Mapping) or not set(band) <= {"low", "high"}:
             raise reader.wrong(
@@ -53,28 +51,25 @@ def fragment(reader: Reader) -> Fragment:
             )
         limits = {side: _text(reader, f"{side} of {node}", band[side], "degC") for side in band}
         mean = f"{reader.name}_mean_temperature['{node}', t]"
-        result += comfort(reader, mean, limits.get("low"), limits.get("high"), f"_{node}")
-    return result
+        comfort(reader, mean, limits.get("low"), limits.get("high"), f"_{node}")
 
 
 def _power(
     reader: Reader, series: str, limits: Mapping[str, Json], port: str, into: dict[str, list[str]]
-) -> Fragment:
-    """Return the heating or cooling of every node that has one, and their sum on the bus."""
-    result, names, tops = Fragment(), [], []
+) -> None:
+    """Add the heating or cooling of every node that has one, and their sum on the bus."""
+    names, tops = [], []
     for node, written in limits.items():
         most = None if written is None else _text(reader, f"{series} of {node}", written, "kW")
-        own = f"{series}_{node}"
-        result += reader.variable(own, f"{series} into {node}", unit="kW", upper=most)
-        names.append(f"{reader.name}_{own}[t]")
+        words = f"{series} into {node}"
+        names.append(reader.variable(f"{series}_{node}", words, unit="kW", upper=most))
         tops.append(most)
         into.setdefault(node, []).append(names[-1])
     if not names:
-        return result
-    result += reader.expression(series, balance(names), series)
+        return
+    total = reader.expression(series, balance(names), series)
     limit = None if any(top is None for top in tops) else balance(t for t in tops if t is not None)
-    total = f"{reader.name}_{series}[t]"
-    return result + reader.terminal(total, limit, supplies=False, port=port)
+    reader.terminal(total, limit, supplies=False, port=port)
 
 
 def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:

@@ -9,7 +9,7 @@ that the slot file gives it.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -33,7 +33,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components.fragment import (
     OPERATION,
     PHYSICS,
-    Fragment,
+    Part,
     Surroundings,
     Terminal,
     connection_of,
@@ -56,6 +56,8 @@ class Reader:
     ----------
     own
         Slots in place of those of its model, for a part of a component that is read alike.
+    added
+        What the component has added to the blueprint so far.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class Reader:
     component: ComponentDef
     around: Surroundings
     own: Mapping[str, Slot] | None = None
+    added: list[Part] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         part, known = self.component, self.known
@@ -173,19 +176,21 @@ class Reader:
         parameter = self.around.parameter(name)
         if parameter is None:
             return name
-        if len(parameter.index) > 1:
+        own = {member: name for name, member in self.around.over.get(self.name, ())}
+        sets = [parse_binder(b).set if " in " in b else b for b in parameter.index]
+        rest = [member for member in sets if member not in own]
+        if len(rest) > 1:
             raise self.wrong(
                 f"{slot} is the parameter {name} with {len(parameter.index)} indices",
                 expected=f"one element of it, as {name}['A', t]",
             )
-        if parameter.index and not self.slots[slot].series:
-            over = parameter.index[0]
-            over = parse_binder(over).set if " in " in over else over
-            found = f"{name}, which varies over {over}"
+        if rest and not self.slots[slot].series:
+            found = f"{name}, which varies over {rest[0]}"
             raise self.wrong(f"{slot} has to be a single number", found)
         if isinstance(parameter.unit, str):
             self._refuse_dimension(slot, parameter.unit)
-        return f"{name}[t]" if parameter.index else name
+        indices = ", ".join(own.get(member, "t") for member in sets)
+        return f"{name}[{indices}]" if indices else name
 
     def _refuse_dimension(self, slot: str, unit: str) -> None:
         """Refuse a value of another dimension here, where the slot still has its name."""
@@ -381,13 +386,13 @@ class Reader:
         of: str | Sequence[str] = "",
         lower: float | str | None = 0,
         upper: float | str | None = None,
-        unit: str = "",
+        unit: str | None = "",
         quantity: str = "",
         kind: Literal["continuous", "binary", "integer"] = "continuous",
         role: Role | None = None,
         index: tuple[str, ...] | None = None,
-    ) -> Fragment:
-        """Return a series as a variable over the periods, or a state at the instants.
+    ) -> str:
+        """Add a series as a variable over the periods, or a state at the instants.
 
         Parameters
         ----------
@@ -405,13 +410,14 @@ class Reader:
             type=kind,
             lower=lower,
             upper=upper,
-            unit=unit or self._unit(series),
+            unit=self._unit(series) if unit == "" else unit,
             quantity=quantity or self._quantity(series),
             role=role,
             description=self._named(description),
             source_reference=self.source(*_words(of)),
         )
-        return Fragment(variables=(variable,))
+        self.added.append(variable)
+        return _at(variable.name, variable.index)
 
     def expression(
         self,
@@ -422,8 +428,8 @@ class Reader:
         unit: str = "",
         quantity: str = "",
         index: tuple[str, ...] | None = None,
-    ) -> Fragment:
-        """Return a series as a named expression, over the periods unless an index is given."""
+    ) -> str:
+        """Add a series as a named expression, over the periods unless an index is given."""
         expression = ExpressionDef(
             name=f"{self.name}_{series}",
             index=self.periods if index is None else index,
@@ -432,7 +438,8 @@ class Reader:
             quantity=quantity or self._quantity(series),
             description=self._named(description),
         )
-        return Fragment(expressions=(expression,))
+        self.added.append(expression)
+        return _at(expression.name, expression.index)
 
     def row(
         self,
@@ -444,8 +451,8 @@ class Reader:
         of: str | Sequence[str] = "",
         where: str | None = None,
         index: tuple[str, ...] | None = None,
-    ) -> Fragment:
-        """Return a constraint, for the periods unless an index is given."""
+    ) -> None:
+        """Add a constraint, for the periods unless an index is given."""
         constraint = ConstraintDef(
             constraint_id=f"{self.name}_{suffix}",
             name=self._named(name),
@@ -456,7 +463,7 @@ class Reader:
             hard=True,
             source_reference=self.source(*_words(of)),
         )
-        return Fragment(constraints=(constraint,))
+        self.added.append(constraint)
 
     def derived(
         self,
@@ -468,8 +475,8 @@ class Reader:
         of: str | Sequence[str] = "",
         note: str = "",
         index: tuple[str, ...] | None = None,
-    ) -> Fragment:
-        """Return a parameter computed from others, over the periods unless an index is given.
+    ) -> str:
+        """Add a parameter computed from others, over the periods unless an index is given.
 
         ``note`` says how it was computed, by default what it is.
         """
@@ -483,12 +490,13 @@ class Reader:
             description=self._named(description),
             source_reference=self.derived_from(note or description, *_words(of)),
         )
-        return Fragment(parameters=(parameter,))
+        self.added.append(parameter)
+        return _at(parameter.name, parameter.index)
 
-    def initial(self, series: str, slot: str, name: str = "state at the start") -> Fragment:
-        """Return the row that fixes a state at the first instant."""
+    def initial(self, series: str, slot: str, name: str = "state at the start") -> None:
+        """Add the row that fixes a state at the first instant."""
         state = f"{self.name}_{series}[first({self.instants})]"
-        return self.row("initial", f"{state} == {self.text(slot)}", name, of=slot, index=())
+        self.row("initial", f"{state} == {self.text(slot)}", name, of=slot, index=())
 
     def terminal(
         self,
@@ -498,59 +506,50 @@ class Reader:
         supplies: bool,
         floor: str | None = None,
         port: str = "bus",
-    ) -> Fragment:
-        """Return the terminal on the component's bus of a port; nothing when it is on none."""
+    ) -> None:
+        """Add the terminal on the component's bus of a port; nothing when it is on none."""
         bus = self.connection(port)
-        if bus is None:
-            return Fragment()
-        return Fragment(terminals=(Terminal(str(bus), power, supplies, limit, floor),))
+        if bus is not None:
+            self.added.append(Terminal(str(bus), power, supplies, limit, floor))
 
     def exchange(
         self, series: str, description: str, slot: str, *, supplies: bool, port: str = "bus"
-    ) -> Fragment:
-        """Return a power up to the limit in a slot as a variable, and its terminal."""
+    ) -> str:
+        """Add a power up to the limit in a slot as a variable, and its terminal."""
         limit = self.optional(slot)
-        power = f"{self.name}_{series}[t]"
-        return self.variable(series, description, upper=limit, of=slot) + self.terminal(
-            power, limit, supplies=supplies, port=port
-        )
+        power = self.variable(series, description, upper=limit, of=slot)
+        self.terminal(power, limit, supplies=supplies, port=port)
+        return power
 
     def exclusive(
         self, over: str, switch: str, first: tuple[str, str], second: tuple[str, str]
-    ) -> Fragment:
-        r"""Return a binary and two rows that let only one of two powers be positive.
+    ) -> None:
+        r"""Add a binary and two rows that let only one of two powers be positive.
 
         .. math:: x_t \le M^x_t z_t, \qquad y_t \le M^y_t (1 - z_t)
 
         ``first`` and ``second`` are a series and its limit, the smallest valid big-M.
         """
-        name, binder = f"{self.name}_{switch}", (f"t in {over}",)
-        (one, _), (other, _) = ((f"{self.name}_{series}", most) for series, most in (first, second))
-        words = f"1 when {one} may be positive, 0 when {other} may be"
-        variable = VariableDef(
-            name=name,
-            index=binder,
-            type="binary",
-            lower=0,
+        index = (f"t in {over}",)
+        on = self.variable(
+            switch,
+            f"1 when {{}}_{first[0]} may be positive, 0 when {{}}_{second[0]} may be",
             upper=1,
-            quantity=f"{self.name}.{switch}",
+            unit=None,
+            kind="binary",
             role="auxiliary",
-            description=words,
+            index=index,
         )
-        result = Fragment(variables=(variable,))
-        for (series, limit), on in ((first, f"{name}[t]"), (second, f"(1 - {name}[t])")):
-            own = f"{self.name}_{series}"
-            constraint = ConstraintDef(
-                constraint_id=f"{own}_exclusive",
-                name=f"{own} only in its direction",
-                forall=binder,
-                expression=f"{own}[t] <= {limit}*{on}",
-                category=OPERATION,
-                hard=True,
-                source_reference=self.component.source_reference,
-            )
-            result += Fragment(constraints=(constraint,))
-        return result
+        for (series, limit), state in ((first, on), (second, f"(1 - {on})")):
+            text = f"{self.name}_{series}[t] <= {limit}*{state}"
+            words = f"{{}}_{series} only in its direction"
+            self.row(f"{series}_exclusive", text, words, OPERATION, index=index)
+
+
+def _at(name: str, index: Sequence[str]) -> str:
+    """Return a series at its own indices, as an expression; a set's periods are ``t``."""
+    names = [binder.partition(" in ")[0] if " in " in binder else "t" for binder in index]
+    return f"{name}[{', '.join(names)}]" if names else name
 
 
 def _words(slots: str | Sequence[str]) -> Sequence[str]:

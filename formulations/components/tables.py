@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engiagent.blueprint.document import ParameterDef, SetDef
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.known import bracketed, known_values
 from engiagent.formulations.components.reader import Reader
 
@@ -15,15 +14,12 @@ class Tables:
 
     Attributes
     ----------
-    fragment
-        The set and the parameters of those that are written in brackets.
     over
         The set of the rows.
     names
         The columns, as parameters over that set.
     """
 
-    fragment: Fragment
     over: str
     names: tuple[str, ...]
 
@@ -38,6 +34,8 @@ class Tables:
 
 def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) -> Tables:
     """Return the columns of a table, the first of which has to rise.
+
+    Those that are written in brackets are added as parameters over a set of their own.
 
     Raises
     ------
@@ -63,7 +61,7 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
                 f"{' and '.join(slots)} are over two sets", ", ".join(sorted(sets)), "one"
             )
         names = tuple(c.name for c in given if isinstance(c, ParameterDef))
-        return Tables(Fragment(), sets.pop(), names)
+        return Tables(sets.pop(), names)
     counts = {len(column) for column in given if isinstance(column, tuple)}
     if len(counts) > 1:
         found = ", ".join(
@@ -101,7 +99,8 @@ def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> 
                 f"{slot} holds more than numbers", found=str(reader.component.parameters[slot])
             )
     points = SetDef(name=over, kind="range", start=0, stop=count - 1)
-    return Tables(Fragment(sets=(points,), parameters=parameters), over, names)
+    reader.added.extend((points, *parameters))
+    return Tables(over, names)
 
 
 def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:

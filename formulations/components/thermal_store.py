@@ -9,13 +9,12 @@ the surroundings; ``tank`` and ``two_zone_tank`` lose by their temperatures.
 """
 
 from engiagent.formulations.components import battery
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a store of heat or cold."""
-    return battery.storage(reader, port(reader), "energy")
+def declare(reader: Reader) -> None:
+    """Add the algebra of a store of heat or cold."""
+    battery.storage(reader, port(reader), "energy")
 
 
 def port(reader: Reader) -> str:

@@ -24,7 +24,7 @@ any zone, the heating is a decision of its own; a zone that nothing heats has no
 
 from engiagent.blueprint.document import ComponentDef, FrozenMap
 from engiagent.formulations.components import thermal_store
-from engiagent.formulations.components.fragment import Fragment, balance, connection_of
+from engiagent.formulations.components.fragment import balance, connection_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.thermal_bounds import bounds
 from engiagent.formulations.components.thermal_coupling import Room, exact_step
@@ -35,20 +35,18 @@ AIR = ("air_handler", "vav_box")
 """Models that cool a zone by air, and heat it where the cooling is negative."""
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a zone."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a zone."""
     if reader.given("resistance") != reader.given("ambient_temperature"):
         raise reader.wrong(
             "resistance and ambient_temperature belong together; give both or neither"
         )
     rooms = _network(reader)
-    return (
-        _temperature(reader, rooms)
-        + reader.initial("temperature", "initial_temperature", "temperature of {} at the start")
-        + _flow(reader, "heating")
-        + _flow(reader, "cooling")
-        + _dynamics(reader, rooms)
-    )
+    _temperature(reader, rooms)
+    reader.initial("temperature", "initial_temperature", "temperature of {} at the start")
+    _flow(reader, "heating")
+    _flow(reader, "cooling")
+    _dynamics(reader, rooms)
 
 
 def neighbours(reader: Reader) -> dict[str, str]:
@@ -85,15 +83,15 @@ def _own_walls(reader: Reader) -> dict[str, str]:
     return {name: slot.text(name) for name in given}
 
 
-def _temperature(reader: Reader, rooms: dict[str, Room]) -> Fragment:
-    """Return the temperature with its bounds; as parameters they are evaluated only once."""
+def _temperature(reader: Reader, rooms: dict[str, Room]) -> None:
+    """Add the temperature with its bounds; as parameters they are evaluated only once."""
     found = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
     words = (("coldest", "never falls to"), ("warmest", "never reaches"))
-    result, limits = Fragment(), []
+    limits = []
     for (word, never), expression in zip(words, found, strict=True):
         limits.append(None if expression is None else f"{reader.name}_{word}")
         if expression is not None:
-            result += reader.derived(
+            reader.derived(
                 word,
                 "degC",
                 expression,
@@ -103,7 +101,7 @@ def _temperature(reader: Reader, rooms: dict[str, Room]) -> Fragment:
                 index=(),
             )
     lower, upper = limits
-    return result + reader.variable("temperature", "temperature", lower=lower, upper=upper)
+    reader.variable("temperature", "temperature", lower=lower, upper=upper)
 
 
 def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[ComponentDef, str]]:
@@ -143,14 +141,16 @@ def _is_free(reader: Reader, series: str) -> bool:
     return series == "heating" and not served and not limited
 
 
-def _flow(reader: Reader, series: str) -> Fragment:
-    """Return the thermal power that heats or cools the zone; nothing when there is none."""
+def _flow(reader: Reader, series: str) -> None:
+    """Add the thermal power that heats or cools the zone; nothing when there is none."""
     units, slot = _units(reader, series), f"{series}_power_max"
-    if not _is_free(reader, series):
-        return reader.expression(series, balance(units), series) if units else Fragment()
-    if units:
+    free = _is_free(reader, series)
+    if free and units:
         raise reader.wrong(f"{slot} is given although units serve the zone")
-    return reader.variable(series, series, upper=reader.optional(slot), of=slot)
+    if units:
+        reader.expression(series, balance(units), series)
+    elif free:
+        reader.variable(series, series, upper=reader.optional(slot), of=slot)
 
 
 def heat(reader: Reader) -> str:
@@ -197,17 +197,17 @@ def _heat_limits(reader: Reader) -> tuple[str | None, str | None]:
     return lower, upper
 
 
-def _dynamics(reader: Reader, rooms: dict[str, Room]) -> Fragment:
-    scheme, result = reader.scheme(SCHEMES), Fragment()
+def _dynamics(reader: Reader, rooms: dict[str, Room]) -> None:
+    scheme = reader.scheme(SCHEMES)
     walls = dict(rooms[reader.name].walls)
     if scheme == "exact" and walls:
         parameters, text = exact_step(rooms, reader.name)
-        result = Fragment(parameters=parameters)
+        reader.added.extend(parameters)
     elif scheme == "exact" and reader.given("resistance"):
-        result, text = _exact(reader)
+        text = _exact(reader)
     else:
         text = _step(reader, walls, "t+1" if scheme == "implicit" else "t")
-    return result + reader.row("dynamics", text, "heat balance", of="capacitance resistance")
+    reader.row("dynamics", text, "heat balance", of="capacitance resistance")
 
 
 def _network(reader: Reader) -> dict[str, Room]:
@@ -225,11 +225,11 @@ def _network(reader: Reader) -> dict[str, Room]:
     return {c.name: rooms[c.name] for c in reader.around.core.components if c.name in rooms}
 
 
-def _exact(reader: Reader) -> tuple[Fragment, str]:
+def _exact(reader: Reader) -> str:
     """Return the exact step of a zone alone and what is left of a difference after it."""
     name, ambient = f"{reader.name}_temperature", reader.text("ambient_temperature")
     resistance = reader.text("resistance")
-    keep = reader.derived(
+    reader.derived(
         "decay",
         "1",
         f"exp(-dt(t)/({resistance}*{reader.text('capacitance')}))",
@@ -239,7 +239,7 @@ def _exact(reader: Reader) -> tuple[Fragment, str]:
     )
     factor, flow = f"{reader.name}_decay[t]", heat(reader)
     driven = f" + {resistance}*(1 - {factor})*({flow})" if flow else ""
-    return keep, f"{name}[t+1] - {ambient} == {factor}*({name}[t] - {ambient}){driven}"
+    return f"{name}[t+1] - {ambient} == {factor}*({name}[t] - {ambient}){driven}"
 
 
 def _step(reader: Reader, walls: dict[str, str], at: str) -> str:

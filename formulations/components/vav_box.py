@@ -11,13 +11,13 @@ that is controlled by one signal (dual maximum) does some of what is possible he
 
 from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components import converters
-from engiagent.formulations.components.fragment import CAPACITY, Fragment, connection_of
+from engiagent.formulations.components.fragment import CAPACITY, connection_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a box."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a box."""
     converters.check_zone(reader)
     for port, model in (("air_handler", "air_handler"), ("zone", "thermal_zone")):
         message = f"its connection {port} names no {model} of its time set"
@@ -27,20 +27,18 @@ def fragment(reader: Reader) -> Fragment:
     flow, reheat = f"{name}_flow[t]", f"{name}_reheat[t]"
     stream = f"{flow}*{DRY_AIR_HEAT}[kJ/(kg*K)]"
     most = reader.optional("reheat_max") or 0
-    result = (
-        reader.variable(
-            "flow",
-            "air into the zone",
-            lower=reader.optional("flow_min") or 0,
-            upper=reader.text("flow_max"),
-            of="flow_min flow_max",
-        )
-        + reader.variable("reheat", "heat of its coil", upper=most, of="reheat_max")
-        + reader.expression("cooling", f"{stream}*({zone} - {supply}) - {reheat}", "use")
+    reader.variable(
+        "flow",
+        "air into the zone",
+        lower=reader.optional("flow_min") or 0,
+        upper=reader.text("flow_max"),
+        of="flow_min flow_max",
     )
+    reader.variable("reheat", "heat of its coil", upper=most, of="reheat_max")
+    reader.expression("cooling", f"{stream}*({zone} - {supply}) - {reheat}", "use")
     warmest = reader.optional("discharge_temperature_max")
     if warmest:
-        result += reader.row(
+        reader.row(
             "discharge_temperature_max",
             f"{reheat} <= {stream}*({warmest} - {supply})",
             "discharge temperature",
@@ -48,7 +46,7 @@ def fragment(reader: Reader) -> Fragment:
             of="discharge_temperature_max",
         )
     limit = str(most) if most else "0[kW]"
-    return result + reader.terminal(reheat, limit, supplies=False, port="heat_bus")
+    reader.terminal(reheat, limit, supplies=False, port="heat_bus")
 
 
 def boxes_of(reader: Reader) -> list[ComponentDef]:

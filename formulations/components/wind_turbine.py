@@ -7,13 +7,12 @@ with the power curve straight between its points, and the speed corrected by the
 """
 
 from engiagent.formulations.components import generator_profile
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import tables
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a wind turbine."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a wind turbine."""
     found = tables(reader, "curve", ("speeds", "powers"))
     speeds, powers = found.names
     wind = reader.text("wind_speed")
@@ -34,5 +33,4 @@ def fragment(reader: Reader) -> Fragment:
         "power by the wind",
         of="wind_speed speeds powers",
     )
-    power = f"{reader.name}_available_power[t]"
-    return found.fragment + available + generator_profile.delivered(reader, power)
+    generator_profile.delivered(reader, available)

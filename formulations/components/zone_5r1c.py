@@ -8,7 +8,6 @@ may be left by the quantity ``discomfort``.
 
 from typing import Any
 
-from engiagent.formulations.components.fragment import Fragment
 from engiagent.formulations.components.heat_network import Inputs, comfort, network_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
@@ -17,20 +16,20 @@ from engiagent.models.ranges import ParameterError
 SIZES = ("mass_capacity", "mass_area", "surface_area", "window_conductance", "opaque_conductance")
 
 
-def fragment(reader: Reader) -> Fragment:
-    """Return the algebra of a zone of ISO 13790."""
+def declare(reader: Reader) -> None:
+    """Add the algebra of a zone of ISO 13790."""
     sizes: dict[str, Any] = {slot: reader.number(slot) for slot in SIZES}
     try:
         zone = Zone5R1C(**sizes)
         network = zone.network(reader.number("ventilation"))
     except ParameterError as error:
         raise reader.wrong(f"its sizes do not fit: {error}") from None
-    name, result, load = reader.name, Fragment(), []
+    load = []
     for way, port in (("heating", "heat_bus"), ("cooling", "cooling_bus")):
         if way == "cooling" and not reader.given("cooling_power_max"):
             continue
-        result += reader.exchange(way, way, f"{way}_power_max", supplies=False, port=port)
-        load.append(f"{name}_{way}[t]")
+        slot = f"{way}_power_max"
+        load.append(reader.exchange(way, way, slot, supplies=False, port=port))
     ratio = sizes["mass_area"] / sizes["surface_area"]
     lost = sizes["window_conductance"] / (H_MS * sizes["surface_area"] / 1000.0)
     internal = reader.text("internal_gains")
@@ -44,8 +43,5 @@ def fragment(reader: Reader) -> Fragment:
     boundary = {"ambient": outside, "supply": reader.optional("supply_temperature") or outside}
     inputs = Inputs(boundary, heat, {"mass": reader.text("initial_temperature")})
     band = (reader.optional("temperature_min"), reader.optional("temperature_max"))
-    return (
-        result
-        + network_of(reader, network, inputs)
-        + comfort(reader, f"{name}_mean_temperature['air', t]", *band)
-    )
+    network_of(reader, network, inputs)
+    comfort(reader, f"{reader.name}_mean_temperature['air', t]", *band)

@@ -1,17 +1,20 @@
 """Families of names: ``x[3]``, ``flow(a,b)`` and ``c_1_2`` are members of x, flow and c.
 
-What makes a family is its spelling alone; whether its rows are alike is for others to see.
+What makes a family is its spelling alone; whether its rows are alike is for others to see. Labels
+are places in domains from here on: indices that share any label run over the same domain.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import numpy as np
+
+from engiagent.formulations.values import Ints
+
 Labels = tuple[str, ...]
-Root = tuple[object, int]
-"""What stands for a domain: one of the indices that run over it."""
 
 MAX_SCALARS: Final = 40
 """How many names without an index may stand alone before they become one family."""
@@ -19,29 +22,57 @@ MAX_SCALARS: Final = 40
 MAX_FAMILIES: Final = 80
 MAX_INDICES: Final = 6
 POOL: Final = "column"
+BAD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 _BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?")
 _NUMBERED = re.compile(r"(?P<base>.*?[^\d_#.\s])[_#.\s]?(?P<digits>\d+(?:_\d+)*)")
 _PLAIN = re.compile(r"0|[1-9]\d{0,8}")
+_PLAIN_LABEL = re.compile(r"[ !#-\[\]-~]+")
 
 
-@dataclass(frozen=True)
-class Family:
-    """Members of one name: their numbers in the file and the labels of each, distinct."""
+class Domain:
+    """Labels in their order, as a blueprint has them."""
 
-    base: str
-    members: tuple[int, ...]
-    labels: tuple[Labels, ...]
-
-    @property
-    def arity(self) -> int:
-        """How many indices a member has; 0 for a name that stands alone."""
-        return len(self.labels[0])
+    def __init__(self, labels: Sequence[str]) -> None:
+        whole = all(_PLAIN.fullmatch(label) for label in labels)
+        self.labels: list[str | int] = [int(x) for x in labels] if whole else _safe(labels)
 
     @cached_property
-    def number_of(self) -> dict[Labels, int]:
-        """The number in the file of every member."""
-        return dict(zip(self.labels, self.members, strict=True))
+    def is_range(self) -> bool:
+        """Whether the labels are whole numbers without a gap."""
+        first, last = self.labels[0], self.labels[-1]
+        numbers = isinstance(first, int) and isinstance(last, int)
+        return numbers and int(last) - int(first) + 1 == len(self.labels)
+
+    def literal(self, place: int) -> str:
+        """Return a label as an index of an expression."""
+        label = self.labels[place]
+        return str(label) if isinstance(label, int) else f'"{label}"'
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Members of one name in the order of their labels.
+
+    Attributes
+    ----------
+    members
+        Their numbers in the file, (m,).
+    domains
+        The domain of each index; none for a name that stands alone.
+    places
+        Where the labels of each member stand in these domains, (m, arity).
+    """
+
+    base: str
+    members: Ints
+    domains: tuple[Domain, ...]
+    places: Ints
+
+    @classmethod
+    def single(cls, base: str, member: int) -> "Family":
+        """Return a name that stands alone."""
+        return cls(base, np.array([member]), (), np.zeros((1, 0), dtype=np.int64))
 
 
 def split_name(name: str) -> tuple[str, tuple[str, ...]]:
@@ -63,88 +94,90 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
     return name, ()
 
 
-def families(names: Sequence[str], kinds: Sequence[object]) -> list[Family]:
-    """Return the families among names, in the order of their first members.
+def families(
+    columns: Sequence[str], kinds: Sequence[object], rows: Sequence[str]
+) -> tuple[list[Family], list[Family]]:
+    """Return the families of columns and of rows, each in the order of their first members.
 
     Parameters
     ----------
     kinds
-        What the members of a family must have in common besides their name, one for each name.
+        What the members of a family of columns must have in common besides their name.
     """
+    spelled = [_spelled(columns, kinds), _spelled(rows, [None] * len(rows))]
+    found = _placed([group for groups in spelled for group in groups])
+    return found[: len(spelled[0])], found[len(spelled[0]) :]
+
+
+_Group = tuple[str, list[tuple[int, Labels]]]
+"""A name with the numbers of its members and the labels of each."""
+
+
+def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
     groups: dict[tuple[str, int, object], list[tuple[int, Labels]]] = {}
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         base, labels = split_name(name)
         groups.setdefault((base, len(labels), kind), []).append((number, labels))
-    found: list[Family] = []
+    found: list[_Group] = []
     alone: list[int] = []
     for (base, arity, _), members in groups.items():
-        numbers = tuple(number for number, _ in members)
-        spelled = tuple(labels for _, labels in members)
-        indexed = 1 <= arity <= MAX_INDICES
-        if len(members) == 1 or not indexed or len(set(spelled)) < len(spelled):
-            alone += numbers
+        distinct = len({labels for _, labels in members})
+        if len(members) > 1 and 1 <= arity <= MAX_INDICES and distinct == len(members):
+            found.append((base, members))
         else:
-            found.append(Family(base, numbers, spelled))
-    found.sort(key=lambda family: -len(family.members))
-    alone += [number for family in found[MAX_FAMILIES:] for number in family.members]
-    found = found[:MAX_FAMILIES]
-    singles = [Family(names[number], (number,), ((),)) for number in sorted(alone)]
-    if len(singles) > MAX_SCALARS:
-        singles = _pooled(singles, names, kinds)
-    return sorted([*found, *singles], key=lambda family: family.members[0])
+            alone += [number for number, _ in members]
+    found.sort(key=lambda group: -len(group[1]))
+    alone += [number for _, members in found[MAX_FAMILIES:] for number, _ in members]
+    singles: list[_Group] = [(names[number], [(number, ())]) for number in sorted(alone)]
+    if len(alone) > MAX_SCALARS:
+        pools: dict[object, list[tuple[int, Labels]]] = {}
+        for number in sorted(alone):
+            pools.setdefault(kinds[number], []).append((number, (names[number],)))
+        singles = [(POOL, members) for members in pools.values()]
+    return sorted([*found[:MAX_FAMILIES], *singles], key=lambda group: group[1][0][0])
 
 
-def _pooled(singles: list[Family], names: Sequence[str], kinds: Sequence[object]) -> list[Family]:
-    """Return names without an index as families whose labels are the names themselves."""
-    groups: dict[object, list[int]] = {}
-    for family in singles:
-        groups.setdefault(kinds[family.members[0]], []).append(family.members[0])
-    return [
-        Family(POOL, tuple(numbers), tuple((names[k],) for k in numbers))
-        for numbers in groups.values()
-    ]
+def _placed(groups: Sequence[_Group]) -> list[Family]:
+    """Return groups of names as families over domains."""
+    indices = {
+        (k, q): [labels[q] for _, labels in members]
+        for k, (_, members) in enumerate(groups)
+        for q in range(len(members[0][1]))
+    }
+    order = sorted(indices, key=lambda key: -len(set(indices[key])))
+    flat = [label for key in order for label in indices[key]]
+    node = {label: len(order) + k for k, label in enumerate(dict.fromkeys(flat))}
+    size = len(order) + len(node)
+    ends = np.repeat(np.arange(len(order)), [len(indices[key]) for key in order])
+    links = (np.ones(len(flat)), (ends, np.array([node[label] for label in flat], dtype=np.int64)))
+    from scipy.sparse import coo_array  # a third of a second, for every command
+    from scipy.sparse.csgraph import connected_components
 
-
-class Domains:
-    """Which indices run over the same labels: those that share any.
-
-    An index is a family (any hashable key) and a position. Each domain has its labels in order:
-    whole numbers by size, others as they first stand in the largest index, the rest behind.
-    """
-
-    def __init__(self, indices: dict[Root, list[str]]) -> None:
-        self._root: dict[Root, Root] = {}
-        owner: dict[str, Root] = {}
-        for key in sorted(indices, key=lambda k: -len(indices[k])):
-            self._root.setdefault(key, key)
-            for label in indices[key]:
-                before = owner.setdefault(label, key)
-                self._join(before, key)
-        members: dict[Root, dict[str, None]] = {}
-        for key in sorted(indices, key=lambda k: -len(set(indices[k]))):
-            members.setdefault(self.find(key), {}).update(dict.fromkeys(indices[key]))
-        self.labels = {root: _ordered(list(labels)) for root, labels in members.items()}
-        self.place = {
-            root: {label: k for k, label in enumerate(labels)}
-            for root, labels in self.labels.items()
-        }
-
-    def find(self, key: Root) -> Root:
-        """Return what stands for the domain of an index."""
-        root = key
-        while self._root[root] != root:
-            root = self._root[root]
-        while self._root[key] != root:
-            self._root[key], key = root, self._root[key]
-        return root
-
-    def _join(self, first: Root, second: Root) -> None:
-        a, b = self.find(first), self.find(second)
-        if a != b:
-            self._root[b] = a
+    _, component = connected_components(coo_array(links, shape=(size, size)), directed=False)
+    labels_of: dict[int, dict[str, None]] = {}
+    for key, number in zip(order, component.tolist(), strict=False):
+        labels_of.setdefault(number, {}).update(dict.fromkeys(indices[key]))
+    ordered = {number: _ordered(list(labels)) for number, labels in labels_of.items()}
+    domains = {number: Domain(labels) for number, labels in ordered.items()}
+    place = {label: k for labels in ordered.values() for k, label in enumerate(labels)}
+    number_of = dict(zip(order, component.tolist(), strict=False))
+    found = []
+    for k, (base, members) in enumerate(groups):
+        arity = len(members[0][1])
+        places = np.array([[place[x] for x in labels] for _, labels in members], dtype=np.int64)
+        places = places.reshape(len(members), arity)
+        sort = np.lexsort(places.T[::-1]) if arity else np.zeros(1, dtype=np.int64)
+        numbers = np.array([number for number, _ in members])[sort]
+        found.append(
+            Family(
+                base, numbers, tuple(domains[number_of[k, q]] for q in range(arity)), places[sort]
+            )
+        )
+    return found
 
 
 def _ordered(labels: list[str]) -> list[str]:
+    """Return whole numbers by size, and others in the order of the largest index."""
     if all(_PLAIN.fullmatch(label) for label in labels):
         return sorted(labels, key=int)
     if len({len(label) for label in labels}) == 1 and all(label[0].isdigit() for label in labels):
@@ -152,6 +185,13 @@ def _ordered(labels: list[str]) -> list[str]:
     return labels
 
 
-def whole(labels: Sequence[str]) -> bool:
-    """Whether all labels are whole numbers as people write them."""
-    return all(_PLAIN.fullmatch(label) for label in labels)
+def _safe(labels: Iterable[str]) -> list[str | int]:
+    """Return labels that can stand in quotes in an expression, unique as the given ones are."""
+    result: dict[str | int, None] = {}
+    for label in labels:
+        plain = label if _PLAIN_LABEL.fullmatch(label) else BAD.sub("_", label) or "_"
+        chosen, count = plain, 2
+        while chosen in result:
+            chosen, count = f"{plain}~{count}", count + 1
+        result[chosen] = None
+    return list(result)

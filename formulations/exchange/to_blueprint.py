@@ -5,22 +5,23 @@ same become one constraint over a set; what has no structure goes into tables, e
 The files know no units, so everything is a pure number.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from engiagent.blueprint.document import SCHEMA, Blueprint
 from engiagent.errors import InputError
-from engiagent.formulations.exchange.families import Labels
+from engiagent.formulations.exchange.draft import Json, scaled
 from engiagent.formulations.exchange.lp_reader import parse_lp
 from engiagent.formulations.exchange.model import LinearModel, number, read_source
 from engiagent.formulations.exchange.mps_reader import parse_mps
-from engiagent.formulations.exchange.parts import Index, Json
-from engiagent.formulations.exchange.translation import Translation, compared, scaled
-from engiagent.formulations.exchange.uniform_rows import uniform_rows
+from engiagent.formulations.exchange.rows import add_rows
+from engiagent.formulations.exchange.translation import Translation, Variable
 from engiagent.formulations.program import OBJECTIVE
 
-FEW = 4
+FEW: Final = 4
 
 
 def read_model(path: Path) -> LinearModel:
@@ -64,103 +65,76 @@ def to_blueprint(model: LinearModel) -> Blueprint:
     if not model.column_names:
         raise InputError("the model has no variables", model.file)
     t = Translation(model)
-    variables = [_variable(t, k) for k in range(len(t.columns))]
+    variables = [_variable(t, variable) for variable in t.variables]
     objective = _objective(t)
-    for position in range(len(t.rows)):
-        for row in uniform_rows(t, position):
-            _single_row(t, row)
-    return Blueprint.from_dict(_document(t, variables, objective), model.file)
-
-
-def _single_row(t: Translation, row: int) -> None:
-    """Add a row that is like no other as a constraint of its own."""
-    name, kind = t.model.row_names[row], t.kind(row)
-    if kind:
-        # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
-        terms = t.terms(row) or [(0, 0.0)]
-        body = t.total([scaled(v, t.reference(column)) for column, v in terms], name, [], [])
-        lower, upper = (number(float(s[row])) for s in (t.model.row_lower, t.model.row_upper))
-        t.add(name, name, [], compared(body, kind, lower, upper), t.line(row))
-
-
-def _document(t: Translation, variables: list[Json], objective: Json) -> Json:
-    model, file = t.model, t.model.file
+    add_rows(t)
     size = f"{len(model.column_names)} columns and {len(model.row_names)} rows"
     core: Json = {
-        "description": f"imported from {file}: {size}",
-        "sets": t.parts.sets,
-        "parameters": t.parts.parameters,
+        "description": f"imported from {model.file}: {size}",
+        "sets": t.draft.sets,
+        "parameters": t.draft.parameters,
         "decision_variables": variables,
-        "expressions": t.expressions,
+        "expressions": t.draft.expressions,
         "objective_function": objective,
-        "constraints": t.constraints,
+        "constraints": list(t.draft.constraints.values()),
     }
+    assumptions = ["the file has no units; every number is taken as a pure one", *model.assumptions]
     document: Json = {
         "schema": SCHEMA,
         "kind": "programme",
-        "modeling_context": {"problem_essence": f"the model {model.name} of {file}"},
+        "modeling_context": {"problem_essence": f"the model {model.name} of {model.file}"},
         "core_model_elements": {k: v for k, v in core.items() if k != "expressions" or v},
+        "extended_analysis_and_robustness": {
+            "key_assumptions": [
+                {"assumption_id": f"A{k}", "content": text} for k, text in enumerate(assumptions, 1)
+            ]
+        },
     }
-    assumptions = ["the file has no units; every number is taken as a pure one", *model.assumptions]
-    document["extended_analysis_and_robustness"] = {
-        "key_assumptions": [
-            {"assumption_id": f"A{k}", "content": text} for k, text in enumerate(assumptions, 1)
-        ]
-    }
-    return document
+    return Blueprint.from_dict(document, model.file)
 
 
 # --- variables ---------------------------------------------------------------------------------
 
 
-def _variable(t: Translation, position: int) -> Json:
-    family, index, name = t.columns[position], t.indices[position], t.variables[position]
-    line, kind = t.model.column_lines[family.members[0]], t.kinds[family.members[0]]
-    entry: Json = {"name": name}
-    if family.base != name:
-        entry["symbol"] = family.base
-    if index is not None:
-        entry["index"] = index.binders(t.parts.letters[: family.arity])
-    entry["type"] = kind
-    # Said outright, since without a unit a name such as charge would be taken for a power.
-    entry["unit"] = "1"
-    if kind != "binary":
-        for side in ("lower", "upper"):
-            text = _bound(t, position, side, line)
-            if text is not None:
-                entry[side] = text
-    entry["source_reference"] = t.parts.source(line)
-    return entry
+def _variable(t: Translation, variable: Variable) -> Json:
+    first = int(variable.family.members.min())
+    line, kind = t.model.column_lines[first], t.types[first]
+    entry: Json = {"name": variable.name}
+    if variable.family.base != variable.name:
+        entry["symbol"] = variable.family.base
+    if variable.index is not None:
+        entry["index"] = variable.index.binders(_letters(t, variable))
+    # The unit is stated, since without one a name such as charge would be taken for a power.
+    entry |= {"type": kind, "unit": "1"}
+    for side in ("lower", "upper") if kind != "binary" else ():
+        bound = _bound(t, variable, side, line)
+        if bound is not None:
+            entry[side] = bound
+    return entry | {"source_reference": t.draft.source(line)}
 
 
-def _bound(t: Translation, position: int, side: str, line: int) -> float | str | None:
+def _letters(t: Translation, variable: Variable) -> tuple[str, ...]:
+    return t.draft.letters[: len(variable.family.domains)]
+
+
+def _bound(t: Translation, variable: Variable, side: str, line: int) -> float | str | None:
     """Return a side of a variable's bounds; where it is partly infinite, constraints say it."""
-    family, index, name = t.columns[position], t.indices[position], t.variables[position]
-    values = getattr(t.model, f"column_{side}")[np.array(family.members)]
+    family, index, wanted = variable.family, variable.index, f"{variable.name}_{side}"
+    values = getattr(t.model, f"column_{side}")[family.members]
     finite = np.isfinite(values)
     if not finite.any():
         return None
-    table = dict(zip(family.labels, values.tolist(), strict=True))
-    if index is None or len(set(table.values())) == 1:
+    if index is None or np.all(values == values[0]):
         return float(values[0])
-    names = t.parts.letters[: family.arity]
+    letters = _letters(t, variable)
     if finite.all():
-        return t.parts.values(f"{name}_{side}", index, names, table, line)
-    bounded = {labels: value for labels, value in table.items() if np.isfinite(value)}
-    _bound_rows(t, (name, side), index, bounded, line)
-    return None
-
-
-def _bound_rows(
-    t: Translation, what: tuple[str, str], index: Index, bounded: dict[Labels, float], line: int
-) -> None:
-    name, side = what
-    names = t.parts.letters[: len(index.roots)]
-    subset = t.parts.index(index.roots, list(bounded), f"{name}_{side}")
-    value = t.parts.values(f"{name}_{side}", subset, names, bounded, line)
+        return t.draft.factor(wanted, index, letters, values, line)
+    some = t.draft.index(family.domains, family.places[finite], wanted)
+    value = t.draft.factor(wanted, some, letters, values[finite], line)
     relation = ">=" if side == "lower" else "<="
-    expression = f"{name}[{', '.join(names)}] {relation} {value}"
-    t.add(f"{name}_{side}", f"{side} bound of {name}", subset.binders(names), expression, line)
+    text = f"{variable.name}[{', '.join(letters)}] {relation} {value}"
+    t.draft.add(wanted, f"{side} bound of {variable.name}", some.binders(letters), text, line)
+    return None
 
 
 # --- objective ---------------------------------------------------------------------------------
@@ -168,7 +142,7 @@ def _bound_rows(
 
 def _objective(t: Translation) -> Json:
     model, line = t.model, t.line(OBJECTIVE)
-    pieces = [piece for k in range(len(t.columns)) for piece in _costs(t, k, line)]
+    pieces = [piece for variable in t.variables for piece in _costs(t, variable, line)]
     for (i, j), value in model.products.items():
         square = f"{t.reference(i)}**2"
         pieces.append(scaled(value, square if i == j else f"{t.reference(j)}*{t.reference(i)}"))
@@ -177,28 +151,27 @@ def _objective(t: Translation) -> Json:
     return {
         "name": model.objective_name,
         "sense": model.sense,
-        "expression": t.total(pieces, "objective", [], []),
+        "expression": t.draft.total(pieces, "objective", [], []),
         "unit": "1",
-        "source_reference": t.parts.source(line),
+        "source_reference": t.draft.source(line),
     }
 
 
-def _costs(t: Translation, position: int, line: int) -> list[str]:
-    """Return the objective's terms of one family of columns."""
-    family, index, name = t.columns[position], t.indices[position], t.variables[position]
-    costs = t.model.cost[np.array(family.members)]
-    priced = np.flatnonzero(costs).tolist()
-    same = len(set(costs.tolist())) == 1
-    if index is None or (len(priced) <= FEW and not (same and len(costs) > 1)):
-        return [scaled(float(costs[k]), t.reference(family.members[k])) for k in priced]
-    if not priced:
-        return []
-    names = t.parts.letters[: family.arity]
-    reference = f"{name}[{', '.join(names)}]"
-    binders = " for ".join(index.binders(names))
-    if same:
-        return [scaled(float(costs[0]), f"sum({reference} for {binders})")]
-    table = dict(zip(family.labels, costs.tolist(), strict=True))
-    parameter = t.parts.parameter(f"{name}_cost", [index], table, line)
-    inside = f"{parameter}[{', '.join(names)}]"
-    return [f"sum({inside}*{reference} for {binders})"]
+def _costs(t: Translation, variable: Variable, line: int) -> Iterator[str]:
+    """Yield the objective's terms of one family of columns."""
+    members, index = variable.family.members, variable.index
+    costs = t.model.cost[members]
+    priced = np.flatnonzero(costs)
+    same = len(costs) > 1 and bool(np.all(costs == costs[0]))
+    if index is None or (len(priced) <= FEW and not same):
+        for k in priced.tolist():
+            yield scaled(float(costs[k]), t.reference(int(members[k])))
+    elif len(priced):
+        letters = _letters(t, variable)
+        text = f"{variable.name}[{', '.join(letters)}]"
+        binders = " for ".join(index.binders(letters))
+        if same:
+            yield scaled(float(costs[0]), f"sum({text} for {binders})")
+        else:
+            factor = t.draft.factor(f"{variable.name}_cost", index, letters, costs, line)
+            yield f"sum({scaled(factor, text)} for {binders})"

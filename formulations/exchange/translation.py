@@ -1,18 +1,31 @@
-"""A flat model on its way to a blueprint: its families, their indices, and sums of their terms."""
+"""A flat model on its way to a blueprint: its families, their indices, and its terms."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.formulations.exchange.families import Domains, Family, families
-from engiagent.formulations.exchange.model import LinearModel, number
-from engiagent.formulations.exchange.parts import Index, Json, Parts, identifier
+from engiagent.formulations.exchange.draft import Draft, Index, identifier, unused
+from engiagent.formulations.exchange.families import Family, families
+from engiagent.formulations.exchange.model import LinearModel
+from engiagent.formulations.values import Floats, Ints
 
-MAX_PIECES: Final = 40
-MAX_TEXT: Final = 3000
 
-Term = tuple[int, float]
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A family of columns with its name in the blueprint; ``index`` is None for a scalar."""
+
+    name: str
+    family: Family
+    index: Index | None
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Coefficients of some rows: of which of them, the columns and the values."""
+
+    at: Ints
+    columns: Ints
+    values: Floats
 
 
 class Translation:
@@ -20,115 +33,60 @@ class Translation:
 
     Attributes
     ----------
-    columns, rows
-        The families of columns and of rows.
-    variables, indices
-        For each family of columns its name in the blueprint and its index; None for a scalar.
-    family_of, labels_of
-        For each column its family and its labels.
+    variables, rows
+        The families of columns, named, and those of rows.
+    owner, member
+        For each column its variable, and which member of that it is.
+    types, kinds
+        The type of each column; of each row ``==``, ``<=``, ``>=`` or ``range``, and nothing for
+        one that limits nothing.
     """
 
     def __init__(self, model: LinearModel) -> None:
         self.model = model
-        self.kinds = _kinds(model)
-        self.columns = families(model.column_names, self.kinds)
-        self.rows = families(model.row_names, [None] * len(model.row_names))
-        owners: list[tuple[object, Family]] = [
-            *((("column", k), f) for k, f in enumerate(self.columns)),
-            *((("row", k), f) for k, f in enumerate(self.rows)),
+        self.types, self.kinds = _types(model), _kinds(model)
+        columns, self.rows = families(model.column_names, self.types, model.row_names)
+        names: dict[str, None] = {}
+        for family in columns:
+            names[unused(identifier(family.base), names)] = None
+        self.draft = Draft(model.file, names)
+        self.variables = [
+            Variable(
+                name,
+                family,
+                self.draft.index(family.domains, family.places, name) if family.domains else None,
+            )
+            for name, family in zip(names, columns, strict=True)
         ]
-        self.domains = Domains(
-            {
-                (key, q): [labels[q] for labels in family.labels]
-                for key, family in owners
-                for q in range(family.arity)
-            }
-        )
-        used: dict[str, None] = {}
-        self.variables = [_unused(identifier(f.base), used) for f in self.columns]
-        self.parts = Parts(self.domains, model.file, used)
-        self.indices: list[Index | None] = [
-            self.parts.index(self.roots("column", k), f.labels, self.variables[k])
-            if f.arity
-            else None
-            for k, f in enumerate(self.columns)
-        ]
-        self.family_of = np.zeros(len(model.column_names), dtype=np.int64)
-        self.labels_of: list[tuple[str, ...]] = [()] * len(model.column_names)
-        for k, family in enumerate(self.columns):
-            for member, labels in zip(family.members, family.labels, strict=True):
-                self.family_of[member] = k
-                self.labels_of[member] = labels
-        self.constraints: list[Json] = []
-        self.expressions: list[Json] = []
-        self._ids: set[str] = set()
-
-    def roots(self, kind: str, position: int) -> tuple[Any, ...]:
-        """Return the domains of the indices of a family of columns or rows."""
-        family = (self.columns if kind == "column" else self.rows)[position]
-        return tuple(self.domains.find(((kind, position), q)) for q in range(family.arity))
+        self.owner = np.zeros(len(model.column_names), dtype=np.int64)
+        self.member = np.zeros_like(self.owner)
+        for k, family in enumerate(columns):
+            self.owner[family.members] = k
+            self.member[family.members] = np.arange(len(family.members))
 
     def line(self, row: int) -> int:
         """Return the line on which a row stands; -1 is the objective."""
         return self.model.row_lines[row] if row >= 0 else self.model.objective_line
 
-    def terms(self, row: int) -> list[Term]:
-        """Return the columns and coefficients of a row."""
-        span = slice(int(self.model.row_starts[row]), int(self.model.row_starts[row + 1]))
-        columns, values = self.model.row_columns[span], self.model.row_values[span]
-        return list(zip(columns.tolist(), values.tolist(), strict=True))
+    def terms(self, rows: Ints) -> Terms:
+        """Return the coefficients of some rows, one row after the other."""
+        starts, stops = self.model.row_starts[rows], self.model.row_starts[rows + 1]
+        counts = stops - starts
+        at = np.repeat(np.arange(len(rows)), counts)
+        entries = np.arange(len(at)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return Terms(at, self.model.row_columns[entries], self.model.row_values[entries])
 
     def reference(self, column: int) -> str:
         """Return a column as it is named in expressions."""
-        family = int(self.family_of[column])
-        index = self.indices[family]
-        if index is None:
-            return self.variables[family]
-        labels = zip(index.roots, self.labels_of[column], strict=True)
-        inside = ", ".join(self.parts.literal(root, label) for root, label in labels)
-        return f"{self.variables[family]}[{inside}]"
-
-    def kind(self, row: int) -> str:
-        """Return ``==``, ``<=``, ``>=`` or ``range``; empty for a row that limits nothing."""
-        lower, upper = float(self.model.row_lower[row]), float(self.model.row_upper[row])
-        if lower == upper:
-            return "=="
-        if np.isinf(lower):
-            return "" if np.isinf(upper) else "<="
-        return ">=" if np.isinf(upper) else "range"
-
-    def total(
-        self, pieces: Sequence[str], wanted: str, binders: Sequence[str], names: Sequence[str]
-    ) -> str:
-        """Return a sum of pieces; one too long for an expression is cut into named parts."""
-        text = joined(pieces)
-        if len(pieces) <= MAX_PIECES and len(text) <= MAX_TEXT:
-            return text
-        references: list[str] = []
-        for chunk in _chunks(pieces):
-            name = self.parts.name(f"{wanted}_part_{len(references) + 1}")
-            entry: Json = {"name": name, "index": list(binders), "expression": joined(chunk)}
-            self.expressions.append({k: v for k, v in entry.items() if v != []})
-            references.append(f"{name}[{', '.join(names)}]" if names else name)
-        return self.total(references, wanted, binders, names)
-
-    def add(
-        self, wanted: str, name: str, binders: Sequence[str], expression: str, line: int
-    ) -> None:
-        """Add a constraint under an id that no other has."""
-        base = identifier(wanted, 100)
-        chosen, count = base, 2
-        while chosen in self._ids:
-            chosen, count = f"{base}_{count}", count + 1
-        self._ids.add(chosen)
-        entry: Json = {"constraint_id": chosen, "name": name}
-        if binders:
-            entry["forall"] = list(binders)
-        entry |= {"expression": expression, "source_reference": self.parts.source(line)}
-        self.constraints.append(entry)
+        variable = self.variables[int(self.owner[column])]
+        if variable.index is None:
+            return variable.name
+        places = variable.family.places[self.member[column]].tolist()
+        pairs = zip(variable.family.domains, places, strict=True)
+        return f"{variable.name}[{', '.join(domain.literal(k) for domain, k in pairs)}]"
 
 
-def _kinds(model: LinearModel) -> list[str]:
+def _types(model: LinearModel) -> list[str]:
     """Return the type of each column, as a blueprint says it."""
     binary = (model.column_lower == 0.0) & (model.column_upper == 1.0)
     flags = zip(model.integrality, binary, model.semicontinuous, strict=True)
@@ -138,49 +96,9 @@ def _kinds(model: LinearModel) -> list[str]:
     ]
 
 
-def compared(body: str, kind: str, lower: str, upper: str) -> str:
-    """Return a body between its sides."""
-    if kind == "range":
-        return f"{lower} <= {body} <= {upper}"
-    return f"{body} {kind} {upper if kind == '<=' else lower}"
-
-
-def scaled(value: float | str, text: str) -> str:
-    """Return a factor and what it multiplies.
-
-    >>> scaled(1.0, "x"), scaled(-1.0, "x"), scaled(2.5, "x"), scaled("a[i]", "x[i]")
-    ('x', '-x', '2.5*x', 'a[i]*x[i]')
-    """
-    factor = value if isinstance(value, str) else number(value)
-    if factor in ("1", "-1"):
-        return f"{factor[:-1]}{text}"
-    return f"{factor}*{text}"
-
-
-def joined(pieces: Iterable[str]) -> str:
-    """Return a sum, with a minus in place of plus minus."""
-    text = ""
-    for piece in pieces:
-        if not text:
-            text = piece
-        else:
-            text += f" - {piece[1:]}" if piece.startswith("-") else f" + {piece}"
-    return text or "0"
-
-
-def _chunks(pieces: Sequence[str]) -> Iterable[list[str]]:
-    chunk: list[str] = []
-    for piece in pieces:
-        if chunk and (len(chunk) >= MAX_PIECES or len(joined([*chunk, piece])) > MAX_TEXT):
-            yield chunk
-            chunk = []
-        chunk.append(piece)
-    yield chunk
-
-
-def _unused(wanted: str, used: dict[str, None]) -> str:
-    chosen, count = wanted, 2
-    while chosen in used:
-        chosen, count = f"{wanted}_{count}", count + 1
-    used[chosen] = None
-    return chosen
+def _kinds(model: LinearModel) -> list[str]:
+    free_below, free_above = np.isinf(model.row_lower), np.isinf(model.row_upper)
+    open_ends = np.where(free_below, np.where(free_above, "", "<="), ">=")
+    two = np.where(model.row_lower == model.row_upper, "==", "range")
+    kinds: list[str] = np.where(free_below | free_above, open_ends, two).tolist()
+    return kinds

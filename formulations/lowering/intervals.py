@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engiagent.blueprint.functions import ELEMENTARY
-from engiagent.blueprint.interpolation import interpolated
+from engiagent.blueprint.functions import ELEMENTARY, interpolated
 from engiagent.formulations.values import Atom, Floats, Form, Rows
 
 Interval = tuple[Floats, Floats]

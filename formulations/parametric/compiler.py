@@ -5,19 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.blueprint.checked import Constraint
-from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.diagnostics import BlueprintError, located
 from engiagent.blueprint.document import Blueprint, VariableDef
 from engiagent.blueprint.elaborate import PATH
-from engiagent.blueprint.grammar import Compare, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Compare, Node, names_in, parse
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
-from engiagent.blueprint.values import unit_of
 from engiagent.formulations.compile import Compiler
-from engiagent.formulations.parametric.evaluator import DataColumns, Definition, ParametricEvaluator
-from engiagent.formulations.parametric.guard import (
+from engiagent.formulations.parametric.evaluator import (
+    DataColumns,
     GivenElaboration,
+    ParametricEvaluator,
+    closure,
     dependents,
-    names_in,
+    refusal,
     refuse_in_variables,
 )
 from engiagent.formulations.values import Floats, Form, as_form
@@ -42,10 +43,8 @@ class ParametricCompiler(Compiler):
     ----------
     data
         The extra columns.
-    parameters
-        First column, size and name of each parameter that changes, those computed included.
-    recursive
-        Names of computed parameters that only their own recursion tells.
+    starts_of_data, values
+        First column and current values of each parameter that changes.
     limits
         Bounds of columns and rows that follow from parameters.
     """
@@ -54,35 +53,35 @@ class ParametricCompiler(Compiler):
         self, blueprint: Blueprint, elaboration: GivenElaboration, names: tuple[str, ...]
     ) -> None:
         core = blueprint.core
-        computed = dependents(core, frozenset(names))
+        computed = dependents(core, names)
         every = (*names, *computed)
-        reached = _reached(elaboration, every)
+        reached = closure({e.name: names_in(e.expression) for e in core.expressions}, every)
         refuse_in_variables(core, reached)
         with elaboration.open():
             super().__init__(blueprint, elaboration)
-        self._given = elaboration
         self.data = DataColumns(self.builder)
         self.limits: list[Limit] = []
-        self.recursive: list[str] = []
         self._reached = reached
-        with elaboration.open():
-            sets = {name: elaboration.table(name).sets for name in every}
-            self.values = {name: elaboration.table(name).values for name in every}
-        self.parametric = ParametricEvaluator(
-            elaboration, self.variables, self.starts, self.data, sets, reached
+        self.evaluator = ParametricEvaluator(
+            elaboration, self.variables, self.starts, self.data, reached
         )
-        self.evaluator = self.parametric
         self._ends_as_numbers = False
-        for name in every:
-            self.parametric.starts_of_data[name] = self.data.declare(name, self.values[name].size)
+        with elaboration.open():
+            tables = {name: elaboration.table(name) for name in every}
+        self.values = {name: tables[name].values for name in names}
+        self.starts_of_data: dict[str, int] = {}
+        for name in names:
+            self.starts_of_data[name] = self.builder.column_count
+            form = self.data.declare(name, self.values[name].size)
+            self.evaluator.forms[name] = tables[name].sets, form
+        positions = {p.name: k for k, p in enumerate(core.parameters)}
         for name in computed:
-            self._define(name)
+            if name in names_in(core.parameters[positions[name]].value):
+                path = f"{PATH}.parameters[{positions[name]}].value"
+                raise BlueprintError([refusal(name, path, name)])
+            form = self.evaluator.computed(name)
+            self.evaluator.forms[name] = tables[name].sets, form
         self._bounds(core.decision_variables)
-
-    @property
-    def starts_of_data(self) -> dict[str, int]:
-        """The first column of every parameter that changes."""
-        return self.parametric.starts_of_data
 
     def point(self) -> Floats:
         """Return the values of all parameter columns as they are now, zero for variables."""
@@ -94,24 +93,6 @@ class ParametricCompiler(Compiler):
             value = definition.form.at(z)
             z[definition.start : definition.start + len(value)] = value
         return z
-
-    # -- parameters computed from others --------------------------------------------------------
-
-    def _define(self, name: str) -> None:
-        position, definition = next(
-            (k, p) for k, p in enumerate(self.elaboration.core.parameters) if p.name == name
-        )
-        if name in names_in(definition.value):
-            self.recursive.append(name)
-            return
-        with located(f"{PATH}.parameters[{position}]", name):
-            binders = self.elaboration.binders(definition.index)
-            checker = self.elaboration.checker()
-            tree = parse(str(definition.value))
-            typed = checker.number(tree, checker.scope_of(binders), unit_of(definition))
-            grid = self.elaboration.grid(binders)
-            form = as_form(self.parametric.number(typed.node, grid), grid.size)
-        self.data.definitions.append(Definition(self.starts_of_data[name], form))
 
     # -- bounds of variables --------------------------------------------------------------------
 
@@ -128,7 +109,7 @@ class ParametricCompiler(Compiler):
                     checker = self.elaboration.checker()
                     unit = parse_unit(definition.unit or "1")
                     typed = checker.number(parse(text), checker.scope_of(binders), unit)
-                    value = self.parametric.number(typed.node, variable.grid)
+                    value = self.evaluator.number(typed.node, variable.grid)
                 start = self.starts[definition.name]
                 form = as_form(value, variable.size)
                 baked = np.full(variable.size, 0.0)
@@ -174,20 +155,3 @@ class ParametricCompiler(Compiler):
 
 def _is_range(relation: Compare) -> bool:
     return len(relation.operands) == 3 and set(relation.ops) in ({"<="}, {">="})
-
-
-def _reached(elaboration: GivenElaboration, names: tuple[str, ...]) -> frozenset[str]:
-    """Return some parameters and every named expression that depends on one of them."""
-    reached = set(names)
-    expressions = elaboration.core.expressions
-    while True:
-        more = {
-            e.name for e in expressions if e.name not in reached and _names(e.expression) & reached
-        }
-        if not more:
-            return frozenset(reached)
-        reached |= more
-
-
-def _names(text: str) -> set[str]:
-    return {node.name for node in walk(parse(text)) if isinstance(node, Ref)}

@@ -1,28 +1,172 @@
-"""Evaluation in which some parameters are columns too.
+"""Compilation in which parameters that change are columns, to be taken out again afterwards.
 
 A parameter that changes is a column like a variable, so that a coefficient that follows from it is
 a product of two columns. Whatever depends on parameters alone in another way than linearly
 becomes a column of its own, whose value is worked out at every update.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.checked import Variable
-from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Binary, Call, Node, Reduce, Ref
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+from engiagent.blueprint.document import Core, ParameterDef, VariableDef
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import (
+    Binary,
+    Call,
+    ExpressionError,
+    Node,
+    Reduce,
+    Ref,
+    names_in,
+    walk,
+)
 from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.indexing import Rows, Value
+from engiagent.blueprint.indexing import Rows, Table, Value
 from engiagent.blueprint.sets import IndexSet
+from engiagent.errors import EngiagentError
 from engiagent.formulations.evaluator import FormEvaluator
 from engiagent.formulations.lowering.builder import Builder
-from engiagent.formulations.parametric.guard import refuse, shapes
-from engiagent.formulations.values import Atom, Form, Ints, Part, applied, as_form, variables
+from engiagent.formulations.values import Floats, Form, Ints, variables
 
-Bools = npt.NDArray[np.bool_]
+STRUCTURE = "structure"
+"""The code of diagnostics about parameters that shape the program."""
+
+
+class StructureError(EngiagentError):
+    """A parameter shapes the program, so that new numbers in old places are not enough."""
+
+
+# --- where parameters that change may not stand ------------------------------------------------
+
+
+def shapes(name: str, column: int = 1) -> ExpressionError:
+    """Return the error of a parameter that stands where it decides on structure."""
+    return ExpressionError(
+        f"{name} decides here which rows and columns there are",
+        column,
+        "ask for structure='recompile', or leave it out of the parameters that change",
+        STRUCTURE,
+    )
+
+
+def refusal(name: str, path: str, owner: str) -> Diagnostic:
+    """Return the diagnostic of a parameter that stands where it decides on structure."""
+    error = shapes(name)
+    return Diagnostic(STRUCTURE, "error", path, error.message, None, error.suggestion, owner)
+
+
+def structural(error: BlueprintError) -> StructureError:
+    """Return the error for what compiles with numbers but not with parameters in their place."""
+    own = [d for d in error.diagnostics if d.code == STRUCTURE] or error.diagnostics
+    return StructureError("\n".join(str(d).removeprefix(f"{STRUCTURE} ") for d in own))
+
+
+def dependents(core: Core, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parameters computed from some others, in an order in which they can be."""
+    uses = {
+        p.name: names_in(p.value)
+        for p in core.parameters
+        if isinstance(p.value, str) and (p.type or "number") == "number"
+    }
+    reached = closure(uses, names)
+    found, left = list[str](), [name for name in uses if name in reached]
+    while left:
+        ready = [name for name in left if not (uses[name] - {name}) & set(left)] or left
+        found += ready
+        left = [name for name in left if name not in ready]
+    return tuple(found)
+
+
+def closure(uses: Mapping[str, set[str]], names: tuple[str, ...]) -> frozenset[str]:
+    """Return some names and all that use one of them, directly or not."""
+    reached = set(names)
+    while more := {name for name, used in uses.items() if used & reached} - reached:
+        reached |= more
+    return frozenset(reached)
+
+
+def refuse_in_variables(core: Core, reached: frozenset[str]) -> None:
+    """Refuse parameters in what decides which elements a variable has.
+
+    Raises
+    ------
+    BlueprintError
+        With the structural places found.
+    """
+    found = []
+    for position, variable in enumerate(core.decision_variables):
+        for part, text in _shaping_parts(variable):
+            for name in sorted(names_in(text) & reached):
+                path = f"{PATH}.decision_variables[{position}].{part}"
+                found.append(refusal(name, path, variable.name))
+    if found:
+        raise BlueprintError(found)
+
+
+def _shaping_parts(variable: VariableDef) -> Iterator[tuple[str, object]]:
+    yield "where", variable.where
+    initial = variable.initial
+    for item in initial if isinstance(initial, tuple) else (initial,):
+        yield "initial", item
+    if variable.type in ("binary", "semicontinuous"):
+        yield "lower", variable.lower
+        yield "upper", variable.upper
+
+
+class GivenElaboration(Elaboration):
+    """An elaboration in which some parameters have given values.
+
+    Parameters
+    ----------
+    given
+        Values in the parameters' own units, each of the shape of its sets.
+    guarded
+        Names of parameters that only forms may use, until the elaboration is opened.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        folder: Path | None,
+        given: Mapping[str, Floats],
+        guarded: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(core, folder)
+        self._given = given
+        self._guarded = guarded
+        self._is_open = False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Let the current values of guarded parameters be used."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+
+    def table(self, name: str) -> Table:
+        """Return the values of a parameter; refuse a guarded one."""
+        if name in self._guarded and not self._is_open:
+            raise shapes(name)
+        return super().table(name)
+
+    def _build_table(self, d: ParameterDef) -> Table:
+        if d.name not in self._given:
+            return super()._build_table(d)
+        sets = tuple(self.index_set(b.set) for b in self.binders(d.index))
+        return Table(np.array(self._given[d.name], dtype=np.float64), sets)
+
+
+# --- columns of parameters ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +185,22 @@ class DataColumns:
     definitions: list[Definition] = field(default_factory=list)
     blocks: set[str] = field(default_factory=set)
     _ranges: list[tuple[int, int]] = field(default_factory=list)
-    _mask: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    _mask: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
-    def declare(self, name: str, size: int) -> int:
-        """Add free columns and return the first."""
+    def declare(self, name: str, size: int) -> Form:
+        """Add free columns and return them."""
         start = self.builder.column_count
         self.builder.add_columns(f"{name}__data", size, -np.inf, np.inf)
         self.blocks.add(self.builder.columns[-1].name)
         self._ranges.append((start, start + size))
-        return start
+        return variables(np.arange(start, start + size, dtype=np.int64))
 
     def define(self, name: str, form: Form) -> Form:
         """Add columns that have the values of a form, and return them."""
-        start = self.declare(name, form.size)
-        self.definitions.append(Definition(start, form))
-        return variables(np.arange(start, start + form.size, dtype=np.int64))
+        self.definitions.append(Definition(self.builder.column_count, form))
+        return self.declare(name, form.size)
 
-    def mask(self) -> Bools:
+    def mask(self) -> npt.NDArray[np.bool_]:
         """Return which columns so far stand for parameters, shape (n,)."""
         if len(self._mask) != self.builder.column_count:
             self._mask = np.zeros(self.builder.column_count, dtype=bool)
@@ -75,8 +218,6 @@ class ParametricEvaluator(FormEvaluator):
 
     Parameters
     ----------
-    starts_of_data
-        The first column of each parameter that changes, grown while parameters are declared.
     reached
         Names of parameters and expressions that depend on one of them.
     """
@@ -87,108 +228,40 @@ class ParametricEvaluator(FormEvaluator):
         variables: dict[str, Variable],
         starts: dict[str, int],
         data: DataColumns,
-        sets_of_data: dict[str, tuple[IndexSet, ...]],
         reached: frozenset[str],
     ) -> None:
         super().__init__(elaboration, variables, starts)
         self.data = data
-        self.starts_of_data: dict[str, int] = {}
-        self._sets_of_data = sets_of_data
         self._reached = reached
-
-    # -- names ----------------------------------------------------------------------------------
-
-    def is_variable(self, name: str) -> bool:
-        """Whether a name stands for columns."""
-        return name in self._sets_of_data or super().is_variable(name)
-
-    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
-        """Return the sets by which a name is indexed."""
-        return self._sets_of_data[name] if name in self._sets_of_data else super().sets_of(name)
-
-    def variable(self, ref: Ref, grid: Grid) -> Value:
-        """Return the columns of a variable or of a parameter that changes."""
-        if ref.name not in self._sets_of_data:
-            return super().variable(ref, grid)
-        place = self.place(ref, self._sets_of_data[ref.name], grid)
-        self.refuse_outside(ref, place, grid)
-        return variables(self.starts_of_data[ref.name] + place.flat)
 
     def condition(self, node: Node, grid: Grid) -> Any:
         """Evaluate a condition, in which no parameter that changes may stand."""
-        refuse(node, self._reached)
+        self._refuse(node)
         return super().condition(node, grid)
 
     def index(self, node: Node, grid: Grid, target: IndexSet | None = None) -> Any:
         """Evaluate an index, in which no parameter that changes may stand."""
-        refuse(node, self._reached)
+        self._refuse(node)
         return super().index(node, grid, target)
 
+    def _refuse(self, node: Node) -> None:
+        for part in walk(node):
+            if isinstance(part, Ref) and part.name in self._reached:
+                raise shapes(part.name, part.span[0] + 1)
+
     # -- functions ------------------------------------------------------------------------------
-
-    def product(self, left: Value, right: Value, node: Node) -> Value:
-        """Multiply; a parameter goes to each part of a form that is not linear."""
-        if isinstance(left, Form) and isinstance(right, Form):
-            for factor, other in ((left, right), (right, left)):
-                if self.data.holds(factor) and not factor.is_constant:
-                    if other.parts:
-                        return self._spread(factor, other, node)
-                    return super().product(factor, other, node)
-            for one, other in ((left, right), (right, left)):
-                if any(self._is_weighted(part.atom) for part in one.parts):
-                    return self._distributed(one, other, node)
-        return super().product(left, right, node)
-
-    def _is_weighted(self, atom: Atom) -> bool:
-        """Whether an atom is a parameter times something that depends on variables."""
-        return atom.function == "product" and self.data.holds(atom.args[0])
-
-    def _distributed(self, one: Form, other: Form, node: Node) -> Form:
-        """Multiply each part of a form by another one, so that weights stay in front."""
-        affine = Form(one.size, one.constant, one.terms)
-        result = as_form(self.product(affine, other, node), one.size)
-        for part in one.parts:
-            rows, atom = part.row_numbers(), part.atom
-            near = other.take(rows)
-            if self._is_weighted(atom):
-                inner = self.product(atom.args[1], near, node)
-                value = as_form(self.product(atom.args[0], inner, node), atom.size)
-            else:
-                value = as_form(super().product(applied(atom), near, node), atom.size)
-            result = result + (value * part.coefficients).group_sum(rows, one.size)
-        return result
-
-    def _spread(self, factor: Form, other: Form, node: Node) -> Form:
-        result = as_form(
-            super().product(factor, Form(other.size, other.constant, other.terms), node), other.size
-        )
-        for part in other.parts:
-            rows = part.row_numbers()
-            weight = factor.take(rows) * part.coefficients
-            atom, inner = part.atom, applied(part.atom)
-            if self._is_weighted(atom):
-                weight = as_form(super().product(weight, atom.args[0], node), atom.size)
-                inner = atom.args[1]
-            both = Atom("product", atom.size, (weight, inner), origin=self.origin)
-            ones = np.ones(atom.size)
-            result = result + Form(other.size, np.zeros(()), (), (Part(part.rows, ones, both),))
-        return result
 
     def quotient(self, left: Value, right: Value, node: Node) -> Value:
         """Divide; by a parameter that changes, it is a product with its reciprocal."""
         divides = isinstance(right, Form) and not right.is_constant
         if divides and isinstance(left, Form) and self.data.holds(right):
-            inverse = super().quotient(1.0, right, node)
-            return self.product(left, inverse, node)
+            return self.product(left, super().quotient(1.0, right, node), node)
         return super().quotient(left, right, node)
 
     def power(self, node: Binary, base: Value, exponent: Any) -> Value:
         """Return a power; the exponent is a number of its own."""
         if isinstance(exponent, Form):
             raise shapes("a parameter in an exponent", node.right.span[0] + 1)
-        squared = isinstance(base, Form) and np.all(np.asarray(exponent) == 2.0)
-        if squared and any(self._is_weighted(part.atom) for part in base.parts):
-            return self.product(base, base, node)
         return super().power(node, base, exponent)
 
     def largest(self, function: str, parts: list[Value], size: int, column: int) -> Form:

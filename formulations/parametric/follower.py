@@ -1,34 +1,103 @@
-"""The arrays of a projected program after new values of parameters."""
+"""The arrays of a projected program after new values of parameters, and how values are read."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from engiagent.blueprint.document import FrozenMap, ParameterDef, freeze
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.values import inline_values, unit_of
 from engiagent.errors import InputError
 from engiagent.formulations.parametric.evaluator import Definition, columns_of
-from engiagent.formulations.parametric.maps import Target
-from engiagent.formulations.parametric.projection import Projection
+from engiagent.formulations.parametric.projection import Projection, Target
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats, Ints
+from engiagent.units.unit import UnitError, conversion, parse_unit
 
-Bools = npt.NDArray[np.bool_]
-Recompute = Callable[[Mapping[str, Floats]], Floats]
+AGREEMENT: Final = 1e-9
+"""Largest difference, relative to the larger of 1 and the number."""
 
 
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """Columns of a parameter that only its own recursion tells.
+# --- reading values ----------------------------------------------------------------------------
 
-    ``sources`` are the parameters on which it depends.
+
+class ParameterInput:
+    """How values of one parameter are read: numbers, arrays, objects by label, with units.
+
+    Attributes
+    ----------
+    shape
+        Sizes of its sets.
+    unit
+        The unit in which its values are held.
     """
 
-    name: str
-    start: int
-    size: int
-    sources: frozenset[str]
-    values: Recompute
+    def __init__(self, definition: ParameterDef, sets: tuple[IndexSet, ...]) -> None:
+        self.name = definition.name
+        self.shape = tuple(s.size for s in sets)
+        self.unit = unit_of(definition)
+        self._definition = definition
+        self._sets = sets
+        self._by_label = isinstance(definition.unit, FrozenMap) and not definition.unit_override
+
+    def read(self, given: Any) -> Floats:
+        """Return new values in :attr:`unit`, of this parameter's shape.
+
+        Raises
+        ------
+        InputError
+            When shape, label or unit is wrong or a value is not finite.
+        """
+        unit: str | None = None
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
+            given, unit = given
+        try:
+            values = self._values(given, unit)
+        except (UnitError, TypeError, ValueError) as error:
+            raise InputError(f"{self.name}: {error}") from None
+        if not np.isfinite(values).all():
+            raise InputError(f"{self.name}: a value is not a finite number")
+        return values
+
+    def _values(self, given: Any, unit: str | None) -> Floats:
+        if isinstance(given, Mapping):
+            values = self._inline(_frozen(given), unit)
+        else:
+            values = np.array(given, dtype=np.float64)
+            if values.shape not in ((), self.shape):
+                raise InputError(
+                    f"{self.name}: the shape of the values is wrong",
+                    found=str(values.shape),
+                    expected=f"a number or {self.shape}",
+                )
+            if values.shape != self.shape:
+                values = np.full(self.shape, values)
+            if self._by_label and unit is None:
+                zero, one = self._inline(0.0, None), self._inline(1.0, None)
+                values = zero + (one - zero) * values
+        if unit is None:
+            return values
+        factor, shift = conversion(parse_unit(unit), self.unit)
+        return values * factor + shift
+
+    def _inline(self, value: Any, unit: str | None) -> Floats:
+        definition = replace(self._definition, value=value)
+        if unit is not None:
+            # In one given unit the numbers stay as they are until they are converted together.
+            definition = replace(definition, unit=unit, unit_override=None)
+        return np.asarray(inline_values(definition, self._sets), dtype=np.float64)
+
+
+def _frozen(given: Any) -> Any:
+    if isinstance(given, Mapping):
+        return FrozenMap({str(key): _frozen(item) for key, item in given.items()})
+    return freeze(given.tolist() if isinstance(given, np.ndarray) else given)
+
+
+# --- following them ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +118,8 @@ class _Write:
         self.array[self.at] = self.base + terms
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """What an update of some parameters does."""
-
-    computed: tuple[Computed, ...]
-    definitions: tuple[Definition, ...]
-    writes: tuple[_Write, ...]
-    offsets: bool
-    """Whether the objective's constants are among what is written."""
+_Plan = tuple[list[Definition], list[_Write]]
+"""What an update of some parameters computes and writes."""
 
 
 class Follower:
@@ -72,59 +134,16 @@ class Follower:
     """
 
     def __init__(
-        self,
-        projection: Projection,
-        starts: Mapping[str, int],
-        values: Mapping[str, Floats],
-        computed: tuple[Computed, ...] = (),
+        self, projection: Projection, starts: Mapping[str, int], values: Mapping[str, Floats]
     ) -> None:
         self.program: Program = projection.program
-        self._offsets = projection.offsets
-        self._definitions = projection.definitions
-        self._computed = computed
-        self._targets = projection.targets
+        self._projection = projection
         self._starts = dict(starts)
-        self._values = {name: values[name].copy() for name in starts}
-        self._sizes = {name: self._values[name].size for name in starts}
         self._plans: dict[tuple[str, ...], _Plan] = {}
-        width = max([self.program.column_count, *self._ends()], default=0)
-        self._z = np.zeros(width)
-        self._sources = self._source_sets()
-        self._write_all()
-
-    def _ends(self) -> Iterator[int]:
-        for target in self._targets:
-            yield int(target.columns.max(initial=-1)) + 1
-        for definition in self._definitions:
-            yield definition.start + definition.form.size
-            yield int(columns_of(definition.form).max(initial=-1)) + 1
-        for name, start in self._starts.items():
-            yield start + self._sizes[name]
-        for item in self._computed:
-            yield item.start + item.size
-
-    def _source_sets(self) -> list[frozenset[str]]:
-        """Return, for each definition, the parameters on which it depends."""
-        owners: list[tuple[int, int, frozenset[str]]] = [
-            (start, start + self._sizes[name], frozenset([name]))
-            for name, start in self._starts.items()
-        ]
-        owners += [(c.start, c.start + c.size, c.sources) for c in self._computed]
-        found = []
-        for definition in self._definitions:
-            columns = columns_of(definition.form)
-            sources: frozenset[str] = frozenset()
-            for start, stop, names in owners:
-                if ((columns >= start) & (columns < stop)).any():
-                    sources |= names
-            found.append(sources)
-            owners.append((definition.start, definition.start + definition.form.size, sources))
-        return found
-
-    def _write_all(self) -> None:
-        writes = [_write(target, np.ones(len(target.at), dtype=bool)) for target in self._targets]
-        everything = _Plan(self._computed, self._definitions, tuple(writes), True)
-        self._run(everything, self._values)
+        self._z = np.zeros(projection.width)
+        everything = np.ones(projection.width, dtype=np.bool_)
+        writes = [_write(target, everything) for target in projection.targets]
+        self._run((list(projection.definitions), writes), values)
 
     def follow(self, new: Mapping[str, Floats]) -> None:
         """Write new values into the arrays; nothing changes when one of them does not go.
@@ -142,66 +161,103 @@ class Follower:
         key = tuple(new)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._plan(frozenset(new))
+            plan = self._plans[key] = self._plan(new)
         self._run(plan, new)
 
+    def _plan(self, new: Mapping[str, Floats]) -> _Plan:
+        touched = np.zeros(len(self._z), dtype=np.bool_)
+        for name, values in new.items():
+            touched[self._starts[name] : self._starts[name] + values.size] = True
+        definitions = []
+        for definition in self._projection.definitions:
+            if touched[columns_of(definition.form)].any():
+                definitions.append(definition)
+                touched[definition.start : definition.start + definition.form.size] = True
+        targets = [t for t in self._projection.targets if touched[t.columns].any()]
+        return definitions, [_write(target, touched) for target in targets]
+
     def _run(self, plan: _Plan, new: Mapping[str, Floats]) -> None:
+        definitions, writes = plan
         z = self._z.copy()
         for name, values in new.items():
-            start = self._starts[name]
-            z[start : start + values.size] = values.reshape(-1)
-        if plan.computed or plan.definitions:
-            self._compute(plan, new, z)
-        for write in plan.writes:
-            write.run(z)
-        self._z = z
-        self._values.update(new)
-        if plan.offsets:
-            # The only numbers among the arrays; the program stays one object for its sessions.
-            program, offsets = self.program, self._offsets
-            object.__setattr__(program, "offset", float(offsets[0]))
-            for goal, value in zip(program.goals, offsets[1:], strict=True):
-                object.__setattr__(goal, "offset", float(value))
-
-    def _compute(self, plan: _Plan, new: Mapping[str, Floats], z: Floats) -> None:
-        merged = {**self._values, **new} if plan.computed else {}
-        for item in plan.computed:
-            z[item.start : item.start + item.size] = item.values(merged).reshape(-1)
-        for definition in plan.definitions:
-            values = definition.form.at(z)
-            if not np.isfinite(values).all():
+            z[self._starts[name] : self._starts[name] + values.size] = values.reshape(-1)
+        for definition in definitions:
+            computed = definition.form.at(z)
+            if not np.isfinite(computed).all():
                 raise InputError(
                     "with these values something computed from them is not a finite number",
                     found=", ".join(sorted(new)),
                 )
-            z[definition.start : definition.start + len(values)] = values
-
-    def _plan(self, names: frozenset[str]) -> _Plan:
-        touched = np.zeros(len(self._z), dtype=bool)
-        for name in names:
-            touched[self._starts[name] : self._starts[name] + self._sizes[name]] = True
-        computed = tuple(c for c in self._computed if c.sources & names)
-        for item in computed:
-            touched[item.start : item.start + item.size] = True
-        definitions = []
-        for definition, sources in zip(self._definitions, self._sources, strict=True):
-            if sources & names:
-                definitions.append(definition)
-                touched[definition.start : definition.start + definition.form.size] = True
-        writes = []
-        for target in self._targets:
-            places = np.unique(target.at[touched[target.columns]])
-            if len(places):
-                writes.append(_write(target, np.isin(target.at, places)))
-        constants = any(write.array is self._offsets for write in writes)
-        return _Plan(computed, tuple(definitions), tuple(writes), constants)
+            z[definition.start : definition.start + len(computed)] = computed
+        for write in writes:
+            write.run(z)
+        self._z = z
+        # The only numbers among the arrays; the program stays one object for its sessions.
+        offset, *offsets = self._projection.offsets.tolist()
+        object.__setattr__(self.program, "offset", offset)
+        for goal, value in zip(self.program.goals, offsets, strict=True):
+            object.__setattr__(goal, "offset", value)
 
 
-def _write(target: Target, chosen: Bools) -> _Write:
+def _write(target: Target, touched: Any) -> _Write:
+    """Return the assignment of all places of a target that follow a touched column."""
+    chosen = np.isin(target.at, target.at[touched[target.columns]])
     at = np.asarray(target.at[chosen], dtype=np.int64)
-    columns = np.asarray(target.columns[chosen], dtype=np.int64)
-    coefficients = target.coefficients[chosen]
     places, groups = np.unique(at, return_inverse=True)
+    columns, coefficients = target.columns[chosen], target.coefficients[chosen]
     base = target.base[places]
-    single = len(places) == len(at)
-    return _Write(target.array, places, base, columns, coefficients, None if single else groups)
+    if len(places) < len(groups):
+        return _Write(target.array, places, base, columns, coefficients, groups)
+    order = np.argsort(groups)
+    return _Write(target.array, places, base, columns[order], coefficients[order], None)
+
+
+# --- whether it is the same program ------------------------------------------------------------
+
+
+def difference(live: Program, plain: Program) -> str | None:
+    """Return the name of the first block in which two programs differ, None when they agree.
+
+    Bounds of columns that the compiler put in may be wider in ``live``: they cannot rest on
+    numbers that change.
+    """
+    for ours, theirs in ((live.columns, plain.columns), (live.rows, plain.rows)):
+        for one, other in zip_longest(map(_named, ours), map(_named, theirs)):
+            if one != other:
+                return str((other or one or ("",))[0])
+    return next(_differences(live, plain), None)
+
+
+def _named(block: Any) -> tuple[str, int]:
+    return getattr(block, "constraint_id", block.name), block.size
+
+
+def _differences(live: Program, plain: Program) -> Iterator[str]:
+    if len(live.indicators.rows) != len(plain.indicators.rows) or len(live.sos1) != len(plain.sos1):
+        yield "a conditional row"
+    if bool(live.nonlinear) != bool(plain.nonlinear):
+        yield "a function that is not linear"
+    if bool(len(live.products.rows)) != bool(len(plain.products.rows)):
+        yield "a product"
+    for name in ("cost", "row_lower", "row_upper"):
+        if not _close(getattr(live, name), getattr(plain, name)):
+            yield name.replace("_", " ")
+    for block in plain.columns:
+        part = slice(block.start, block.stop)
+        for side, sign in (("column_lower", 1.0), ("column_upper", -1.0)):
+            ours, theirs = getattr(live, side)[part], getattr(plain, side)[part]
+            wider = block.generated and bool(np.all(sign * ours <= sign * theirs))
+            if not wider and not _close(ours, theirs):
+                yield block.name
+    # Equal linear maps agree everywhere else too.
+    random = np.random.default_rng(20260101)
+    for size in (1.0, 1e-3, 1e3):
+        x = random.uniform(0.5, 1.5, plain.column_count) * size
+        with np.errstate(all="ignore"):
+            ours, theirs = (np.append(p.activity_at(x), p.objective_at(x)) for p in (live, plain))
+        if not _close(ours, theirs, size):
+            yield "a coefficient"
+
+
+def _close(a: Floats, b: Floats, scale: float = 1.0) -> bool:
+    return bool(np.allclose(a, b, rtol=AGREEMENT, atol=AGREEMENT * scale, equal_nan=True))

@@ -6,7 +6,6 @@ same arrays, and these are what a fresh compilation would have given.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,17 +16,14 @@ from engiagent.blueprint.uncertainty import uncertain_names
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compiler_of
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.parametric.agreement import difference
 from engiagent.formulations.parametric.compiler import ParametricCompiler
-from engiagent.formulations.parametric.follower import Computed, Follower
-from engiagent.formulations.parametric.guard import (
+from engiagent.formulations.parametric.evaluator import (
     GivenElaboration,
     StructureError,
     dependents,
-    names_in,
     structural,
 )
-from engiagent.formulations.parametric.inputs import ParameterInput
+from engiagent.formulations.parametric.follower import Follower, ParameterInput, difference
 from engiagent.formulations.parametric.projection import project
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
@@ -54,8 +50,8 @@ def compile_parametric(
         Names of numeric parameters that will change. What is computed from them follows.
     structure
         What to do when a parameter decides on structure (filters, sets, conditions, indices, the
-        way a function becomes rows): ``refuse``, or ``recompile`` at every update, which is slower
-        and gives a new program each time.
+        way a function becomes rows) or stands inside a function or a product of variables:
+        ``refuse``, or ``recompile`` at every update, which is slower and gives a new program.
 
     Raises
     ------
@@ -242,7 +238,7 @@ class _Source:
         if uncertain_names(core):
             text = "robust counterparts have rows of their own for uncertain parameters"
             raise StructureError(f"{text}; ask for structure='recompile'")
-        guarded = frozenset((*names, *dependents(core, frozenset(names))))
+        guarded = (*names, *dependents(core, names))
         elaboration = GivenElaboration(core, self.folder, values, guarded)
         try:
             for definition in core.sets:
@@ -253,19 +249,8 @@ class _Source:
             wide = compiler.run()
         except BlueprintError as error:
             raise structural(error) from None
-        starts = compiler.starts_of_data
-        computed = tuple(
-            Computed(
-                name,
-                starts[name],
-                compiler.values[name].size,
-                self._sources(name, frozenset(names)),
-                partial(self._table, name),
-            )
-            for name in compiler.recursive
-        )
-        given = {name: starts[name] for name in names}
-        follower = Follower(project(compiler, wide), given, values, computed)
+        given = {name: compiler.starts_of_data[name] for name in names}
+        follower = Follower(project(compiler, wide), given, values)
         place = difference(follower.program, plain)
         if place is not None:
             raise StructureError(
@@ -273,19 +258,3 @@ class _Source:
                 "structure='recompile', or leave the parameter in question out"
             )
         return follower
-
-    def _sources(self, name: str, names: frozenset[str]) -> frozenset[str]:
-        values = {p.name: p.value for p in self.blueprint.core.parameters}
-        found, waiting = set(), [name]
-        while waiting:
-            for used in names_in(values.get(waiting.pop())):
-                if used not in found:
-                    found.add(used)
-                    waiting.append(used)
-        return frozenset(found) & names
-
-    def _table(self, name: str, given: Mapping[str, Floats]) -> Floats:
-        values: Floats = (
-            GivenElaboration(self.blueprint.core, self.folder, given).table(name).values
-        )
-        return values

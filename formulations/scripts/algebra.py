@@ -4,6 +4,7 @@ A block of rows is a sum over blocks of columns. Where the coefficients follow t
 as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
 """
 
+import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,6 @@ from scipy.sparse import csr_array
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
-from engiagent.formulations.scripts.naming import Names
 from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
 WIDTH = 96
@@ -52,6 +52,28 @@ class Dialect:
     total: str
     extreme: Mapping[str, str]
     quadratic: str = ""
+
+
+@dataclass
+class Names:
+    """Python names for what a script speaks of.
+
+    Attributes
+    ----------
+    taken
+        Names in use, those of the script's own imports and functions from the start.
+    """
+
+    taken: set[str]
+
+    def fresh(self, name: str) -> str:
+        """Return an identifier like ``name`` that nothing else uses."""
+        plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+        plain = plain if plain[:1].isalpha() else f"v_{plain}"
+        while plain in self.taken or keyword.iskeyword(plain):
+            plain += "_"
+        self.taken.add(plain)
+        return plain
 
 
 def number(value: float) -> str:

@@ -17,31 +17,16 @@ Source: ISO 13790:2008, 7.2.2, 12.2.2, 12.3.1 and Annex C.
 """
 
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
 
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.ranges import Floats, ParameterError, within
+from engiagent.models.ranges import ParameterError, within
 
-MassClass = Literal["very light", "light", "medium", "heavy", "very heavy"]
-
-#: Mass area [m2] and capacity [J/K] for each m2 of floor (ISO 13790, table 12).
-MASS_CLASSES: dict[str, tuple[float, float]] = {
-    "very light": (2.5, 80_000.0),
-    "light": (2.5, 110_000.0),
-    "medium": (2.5, 165_000.0),
-    "heavy": (3.0, 260_000.0),
-    "very heavy": (3.5, 370_000.0),
-}
-SURFACE_RATIO = 4.5  # area of all surfaces of a zone for each m2 of floor
 H_MS, H_IS = 9.1, 3.45  # W/(m2 K), mass to surface and surface to air
 
 
 @dataclass(frozen=True, kw_only=True)
 class Zone5R1C:
-    """A zone of ISO 13790, or several side by side when parameters have the shape (zones,).
+    """A zone of ISO 13790.
 
     Attributes
     ----------
@@ -57,19 +42,19 @@ class Zone5R1C:
 
     Examples
     --------
-    >>> zone = Zone5R1C.from_building(floor_area=100.0, mass_class="medium", window_area=15.0,
-    ...     window_u=1.1, opaque_area=200.0, opaque_u=0.2)
+    >>> zone = Zone5R1C(mass_capacity=4.583, mass_area=250.0, surface_area=450.0,
+    ...     window_conductance=0.0165, opaque_conductance=0.04)
     >>> run = zone.network(0.05).simulate({"ambient": [0.0] * 500, "supply": 0.0}, 1.0,
     ...     {"air": 2.09}, initial={"mass": 20.0})
     >>> round(float(run.mean_temperature[-1, 0]), 2)
     20.0
     """
 
-    mass_capacity: npt.ArrayLike
-    mass_area: npt.ArrayLike
-    surface_area: npt.ArrayLike
-    window_conductance: npt.ArrayLike
-    opaque_conductance: npt.ArrayLike
+    mass_capacity: float
+    mass_area: float
+    surface_area: float
+    window_conductance: float
+    opaque_conductance: float
 
     def __post_init__(self) -> None:
         within(self.mass_capacity, "the mass capacity", "kWh/K", low=0.0, above=True)
@@ -77,92 +62,43 @@ class Zone5R1C:
         within(self.surface_area, "the surface area", "m2", low=0.0, above=True)
         within(self.window_conductance, "the window conductance", "kW/K", low=0.0)
         within(self.opaque_conductance, "the opaque conductance", "kW/K", low=0.0)
-        if not (np.asarray(self.opaque_conductance) < self.mass_conductance).all():
+        if not self.opaque_conductance < self.mass_conductance:
             raise ParameterError(
                 f"the opaque conductance {self.opaque_conductance!r} kW/K is not below the "
                 f"{self.mass_conductance} kW/K between mass and surfaces; check areas and U-values"
             )
 
-    @classmethod
-    def from_building(
-        cls,
-        *,
-        floor_area: npt.ArrayLike,
-        mass_class: MassClass,
-        window_area: npt.ArrayLike,
-        window_u: npt.ArrayLike,
-        opaque_area: npt.ArrayLike,
-        opaque_u: npt.ArrayLike,
-        thermal_bridges: npt.ArrayLike = 0.0,
-    ) -> "Zone5R1C":
-        """Return the zone with mass and areas by the classes of table 12 of the standard.
-
-        Parameters
-        ----------
-        floor_area, window_area, opaque_area
-            Conditioned floor; windows and opaque parts against the outside. [m2]
-        mass_class
-            ``very light``, ``light``, ``medium``, ``heavy`` or ``very heavy``.
-        window_u, opaque_u
-            Thermal transmittances. [W/(m2 K)]
-        thermal_bridges
-            Added to the opaque conductance. [W/K]
-        """
-        if mass_class not in MASS_CLASSES:
-            raise ParameterError(
-                f"the mass class is {mass_class!r}; the standard knows {', '.join(MASS_CLASSES)}"
-            )
-        floor = within(floor_area, "the floor area", "m2", low=0.0, above=True)
-        window = within(window_area, "the window area", "m2", low=0.0) * within(
-            window_u, "the U-value of windows", "W/(m2 K)", low=0.0
-        )
-        opaque = within(opaque_area, "the opaque area", "m2", low=0.0) * within(
-            opaque_u, "the U-value of opaque parts", "W/(m2 K)", low=0.0
-        ) + within(thermal_bridges, "the thermal bridges", "W/K", low=0.0)
-        area, capacity = MASS_CLASSES[mass_class]
-        return cls(
-            mass_capacity=capacity * floor / 3.6e6,
-            mass_area=area * floor,
-            surface_area=SURFACE_RATIO * floor,
-            window_conductance=window / 1000.0,
-            opaque_conductance=opaque / 1000.0,
-        )
-
     @property
-    def mass_conductance(self) -> Floats:
+    def mass_conductance(self) -> float:
         """:math:`H_{ms}`. [kW/K]."""
-        return H_MS * np.asarray(self.mass_area, dtype=np.float64) / 1000.0
+        return H_MS * self.mass_area / 1000.0
 
     @property
-    def outer_conductance(self) -> Floats:
+    def outer_conductance(self) -> float:
         """:math:`H_{em}`, from the mass to the outside. [kW/K]."""
-        opaque = np.asarray(self.opaque_conductance, dtype=np.float64)
-        return opaque / (1.0 - opaque / self.mass_conductance)
+        return self.opaque_conductance / (1.0 - self.opaque_conductance / self.mass_conductance)
 
     def network(self, ventilation: float) -> HeatNetwork:
-        """Return one zone as a network of ``air``, ``surface`` and ``mass``.
+        """Return the zone as a network of ``air``, ``surface`` and ``mass``.
 
         Parameters
         ----------
         ventilation
             From the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
         """
-        if np.broadcast(self.mass_capacity, self.opaque_conductance, self.surface_area).size != 1:
-            raise ParameterError("a network is of one zone; give each its own Zone5R1C")
-        area, capacity = np.asarray(self.surface_area), np.asarray(self.mass_capacity)
         links = (
             ("supply", "air", ventilation),
-            ("air", "surface", H_IS * area.item() / 1000.0),
-            ("ambient", "surface", np.asarray(self.window_conductance).item()),
-            ("surface", "mass", self.mass_conductance.item()),
-            ("ambient", "mass", self.outer_conductance.item()),
+            ("air", "surface", H_IS * self.surface_area / 1000.0),
+            ("ambient", "surface", self.window_conductance),
+            ("surface", "mass", self.mass_conductance),
+            ("ambient", "mass", self.outer_conductance),
         )
         return HeatNetwork(
             nodes=(
                 Node(name="air"),
                 Node(name="surface"),
-                Node(name="mass", capacity=capacity.item()),
+                Node(name="mass", capacity=self.mass_capacity),
             ),
-            links=tuple(Link(one=a, other=b, conductance=float(g)) for a, b, g in links),
+            links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in links),
             boundaries=("ambient", "supply"),
         )

@@ -7,8 +7,8 @@ A node without capacity has :math:`C_i = 0`; its temperature follows from the ot
 eliminated (Schur complement). With boundary temperatures :math:`T_b` and heat :math:`\dot Q` held
 over a step, state and mean of the step are exact by the matrix exponential.
 
-Sources: lumped-capacity networks as in EN ISO 52016-1; exponential of a symmetric system by its
-eigenvectors and of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978.1101743.
+Sources: lumped-capacity networks as in EN ISO 52016-1; exponential of the augmented system, C. F.
+Van Loan, doi:10.1109/TAC.1978.1101743.
 
 With :math:`L` the matrix of conductances (:math:`L T = G_b T_b + \dot Q` at rest), nodes with mass
 ``m`` and without ``z``:
@@ -16,26 +16,17 @@ With :math:`L` the matrix of conductances (:math:`L T = G_b T_b + \dot Q` at res
 .. math::
    C \dot T_m = -(L_{mm} - L_{mz} L_{zz}^{-1} L_{zm}) T_m + \dots, \qquad
    T_z = L_{zz}^{-1} (G_{b,z} T_b + \dot Q_z - L_{zm} T_m).
-
-A network without streams is symmetric in :math:`y = C^{1/2} T_m`, so that its eigenvectors separate
-it into single lags.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, numbers, series, steps, within
-from engiagent.models.recursion import linear_recursion, phi1, phi2, switched_recursion
-
-Method = Literal["auto", "eigen", "dense"]
-Ints = npt.NDArray[np.int64]
-
-_STIFF = 1e6  # step over the fastest lag, beyond which eigenvectors lose the tenth digit
+from engiagent.models.ranges import Floats, ParameterError, numbers, positive, series, steps, within
+from engiagent.models.recursion import switched_recursion
 
 
 @dataclass(frozen=True)
@@ -54,217 +45,6 @@ class Discretised:
     mean_drive: Floats
     spread: Floats
     direct: Floats
-
-
-@dataclass(frozen=True)
-class _Reduced:
-    """The network without its massless nodes: ``C dT/dt = -matrix T + feed u``."""
-
-    heavy: Ints
-    capacity: Floats
-    matrix: Any
-    feed: Any
-    light: Ints
-    light_from_heavy: Any
-    light_from_input: Any
-
-
-def _conductance_matrix(network: "HeatNetwork") -> tuple[Any, Any]:
-    """Return ``L`` (n, n) and the coupling to the boundaries (n, b), sparse. [kW/K]."""
-    from scipy import sparse
-
-    count, wide = len(network.nodes), len(network.nodes) + len(network.boundaries)
-    one, other = network.ends
-    size = network.conductances
-    both = np.array([not link.one_way for link in network.links], dtype=bool)
-    rows = np.concatenate((other, one[both]))
-    columns = np.concatenate((one, other[both]))
-    values = np.concatenate((size, size[both]))
-    inside = rows < count
-    rows, columns, values = rows[inside], columns[inside], values[inside]
-    taken = sparse.csr_array((values, (rows, columns)), shape=(count, wide))
-    total = np.bincount(rows, weights=values, minlength=count)
-    return sparse.diags_array(total) - taken[:, :count], taken[:, count:]
-
-
-def _reduced(network: "HeatNetwork", active: Ints) -> _Reduced:
-    """Eliminate the nodes without mass; inputs are boundaries and heat into ``active`` nodes."""
-    from scipy import sparse
-
-    matrix, coupling = _conductance_matrix(network)
-    count = len(network.nodes)
-    places = (np.ones(len(active)), (active, np.arange(len(active))))
-    feed = sparse.hstack((coupling, sparse.csr_array(places, shape=(count, len(active)))))
-    matrix, feed = sparse.csr_array(matrix), sparse.csr_array(feed)
-    heavy, light = (np.flatnonzero(m) for m in (network.capacities > 0, network.capacities == 0))
-    capacity = network.capacities[heavy]
-    from_heavy = sparse.csr_array((0, len(heavy)))
-    from_input = sparse.csr_array((0, feed.shape[1]))
-    inner, inner_feed = matrix[heavy][:, heavy], feed[heavy]
-    if light.size:
-        _hold_on(network, matrix, coupling, light)
-        right = sparse.hstack((-matrix[light][:, heavy], feed[light]))
-        solved = _sparse_solve(matrix[light][:, light], right)
-        from_heavy = sparse.csr_array(solved[:, : len(heavy)])
-        from_input = sparse.csr_array(solved[:, len(heavy) :])
-        inner = inner + matrix[heavy][:, light] @ from_heavy
-        inner_feed = inner_feed - matrix[heavy][:, light] @ from_input
-    return _Reduced(heavy, capacity, inner, inner_feed, light, from_heavy, from_input)
-
-
-def _sparse_solve(matrix: Any, right: Any) -> Any:
-    """Solve for all columns that hold anything; the answer is as sparse as it comes out."""
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
-    right = sparse.csc_array(right)
-    used = np.flatnonzero(np.diff(right.indptr))
-    answer = splu(sparse.csc_array(matrix)).solve(right[:, used].toarray())
-    dense = sparse.csc_array(answer)
-    place = (np.ones(len(used)), (np.arange(len(used)), used))
-    return sparse.csc_array(dense @ sparse.csr_array(place, shape=(len(used), right.shape[1])))
-
-
-def _hold_on(network: "HeatNetwork", matrix: Any, coupling: Any, light: Ints) -> None:
-    """Refuse massless nodes from which no path leads to a mass or a boundary."""
-    from scipy import sparse
-    from scipy.sparse.csgraph import breadth_first_order
-
-    count = len(network.nodes)
-    anchored = (network.capacities > 0) | (np.asarray(coupling.sum(axis=1)).ravel() > 0)
-    # Heat comes to a row from its columns; a root that all anchors hang on reaches the rest.
-    off = sparse.coo_array(matrix)
-    rows = np.concatenate((off.col, np.full(int(anchored.sum()), count)))
-    columns = np.concatenate((off.row, np.flatnonzero(anchored)))
-    used = np.concatenate((off.data != 0, np.ones(int(anchored.sum()), dtype=bool)))
-    graph = sparse.csr_array(
-        (np.ones(int(used.sum())), (rows[used], columns[used])), shape=(count + 1, count + 1)
-    )
-    reached = np.zeros(count + 1, dtype=bool)
-    reached[breadth_first_order(graph, count, return_predecessors=False)] = True
-    lost = [network.nodes[i].name for i in light if not reached[i]]
-    if lost:
-        raise ParameterError(
-            f"nodes without mass hang on no mass and no boundary: {', '.join(lost[:10])}; link "
-            "them or give them a capacity"
-        )
-
-
-def run(
-    network: "HeatNetwork",
-    initial: Floats,
-    inputs: Floats,
-    active: Ints,
-    hours: Floats,
-    method: Method,
-) -> tuple[Floats, Floats]:
-    """Return temperatures of all nodes at the instants (N+1, n) and their means (N, n)."""
-    reduced = _reduced(network, active)
-    route = _route(network, method, reduced, float(hours.max(initial=0.0)))
-    if route == "eigen":
-        states, means = _by_eigenvectors(reduced, initial, inputs, hours)
-    else:
-        states, means = _by_exponential(reduced, initial, inputs, hours)
-    ends = inputs[np.r_[0, : len(inputs)]]
-    return _spread(reduced, states, ends), _spread(reduced, means, inputs)
-
-
-def _route(network: "HeatNetwork", method: str, reduced: _Reduced, longest: float) -> str:
-    known = ("auto", "eigen", "dense")
-    if method not in known:
-        raise ParameterError(f"the method is {method!r}; a network knows {', '.join(known)}")
-    if method == "eigen" and not network.symmetric:
-        raise ParameterError(
-            f"the method {method!r} needs a network without streams; use 'dense' or 'auto'"
-        )
-    # Gershgorin: the fastest lag. Eigenvalues carry its rounding, which slow masses would feel.
-    fastest = 2.0 * float((reduced.matrix.diagonal() / reduced.capacity).max())
-    stiff = fastest * longest > _STIFF
-    if method == "eigen" and stiff:
-        raise ParameterError(
-            f"the fastest node settles within {3600.0 / fastest:.2g} s, so that eigenvectors lose "
-            f"digits over a step of {longest:g} h; use 'auto', or make that node one without mass"
-        )
-    if method != "auto":
-        return method
-    return "dense" if stiff or not network.symmetric else "eigen"
-
-
-def _spread(reduced: _Reduced, states: Floats, inputs: Floats) -> Floats:
-    """Put the temperatures of the nodes with and without mass in order."""
-    result = np.empty((len(states), len(reduced.heavy) + len(reduced.light)))
-    result[:, reduced.heavy] = states
-    if reduced.light.size:
-        light = reduced.light_from_heavy @ states.T + reduced.light_from_input @ inputs.T
-        result[:, reduced.light] = light.T
-    return result
-
-
-def _by_eigenvectors(
-    reduced: _Reduced, initial: Floats, inputs: Floats, hours: Floats
-) -> tuple[Floats, Floats]:
-    from scipy.linalg import eigh
-
-    root = np.sqrt(reduced.capacity)
-    symmetric = reduced.matrix.toarray() / root / root[:, None]
-    rates, vectors = eigh((symmetric + symmetric.T) / 2.0)
-    back = (vectors / root[:, None]).T  # modes to temperatures
-    drive = inputs @ (reduced.feed.T @ back.T)
-    exponent = rates if (hours == hours[0]).all() else hours[:, None] * rates
-    exponent = exponent * hours[0] if exponent.ndim == 1 else exponent
-    first, second = phi1(exponent), phi2(exponent)
-    driven = hours[:, None] * drive
-    modes = linear_recursion(np.exp(-exponent), first * driven, (root * initial) @ vectors)
-    means = first * modes[:-1] + second * driven
-    states = modes @ back
-    states[0] = initial
-    return states, means @ back
-
-
-def _matrices(reduced: _Reduced, step: float) -> tuple[Floats, Floats, Floats]:
-    """Return transition and the two integrals of the exponential, shape (m, m)."""
-    from scipy.linalg import expm
-
-    size = len(reduced.heavy)
-    block = np.zeros((3 * size, 3 * size))
-    block[:size, :size] = -reduced.matrix.toarray() / reduced.capacity[:, None] * step
-    block[:size, size : 2 * size] = block[size : 2 * size, 2 * size :] = np.eye(size)
-    powers = expm(block)[:size]
-    return powers[:, :size], powers[:, size : 2 * size], powers[:, 2 * size :]
-
-
-def _by_exponential(
-    reduced: _Reduced, initial: Floats, inputs: Floats, hours: Floats
-) -> tuple[Floats, Floats]:
-    different, which = np.unique(hours, return_inverse=True)
-    triples = [_matrices(reduced, float(step)) for step in different]
-    driven = hours[:, None] * (inputs @ reduced.feed.T) / reduced.capacity
-    forced, second = np.empty_like(driven), np.empty_like(driven)
-    for number, (_, one, two) in enumerate(triples):
-        chosen = which == number
-        forced[chosen], second[chosen] = driven[chosen] @ one.T, driven[chosen] @ two.T
-    states = switched_recursion(np.stack([t[0] for t in triples]), which, forced, initial)
-    means = np.empty_like(driven)
-    for number, (_, one, _) in enumerate(triples):
-        chosen = which == number
-        means[chosen] = states[:-1][chosen] @ one.T + second[chosen]
-    return states, means
-
-
-def discretise(network: "HeatNetwork", step_hours: float) -> Discretised:
-    """Return the exact step of a network as dense matrices."""
-    if not (np.isfinite(step_hours) and step_hours > 0):
-        raise ParameterError(f"the step is {step_hours} h; give a length above 0, as 0.25")
-    count = len(network.nodes)
-    reduced = _reduced(network, np.arange(count))
-    transition, one, two = _matrices(reduced, step_hours)
-    drive = step_hours * reduced.feed.toarray() / reduced.capacity[:, None]
-    spread = np.zeros((count, len(reduced.heavy)))
-    direct = np.zeros((count, drive.shape[1]))
-    spread[reduced.heavy, np.arange(len(reduced.heavy))] = 1.0
-    spread[reduced.light] = reduced.light_from_heavy.toarray()
-    direct[reduced.light] = reduced.light_from_input.toarray()
-    return Discretised(transition, one @ drive, one, two @ drive, spread, direct)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,18 +124,16 @@ class HeatRun:
 
 @dataclass(frozen=True)
 class HeatStep:
-    """What a network, or several alike, do in one period.
+    """What a network does in one period.
 
     Attributes
     ----------
     mass
-        Temperature of the nodes with mass at its end, shape (..., nodes with mass). [degC]
-    temperature
-        Of all nodes at its end, shape (..., nodes). [degC]
-    mean_temperature
-        Of all nodes, mean of the period, shape (..., nodes). [degC]
+        Temperature of the nodes with mass at its end. [degC]
+    temperature, mean_temperature
+        Of all nodes, at its end and as mean of the period, shape (nodes,). [degC]
     flow
-        Mean heat through each link as in :class:`HeatRun`, shape (..., links). [kW]
+        Mean heat through each link as in :class:`HeatRun`, shape (links,). [kW]
     """
 
     mass: Floats
@@ -427,12 +205,7 @@ class HeatNetwork:
         return np.array([node.capacity for node in self.nodes], dtype=np.float64)
 
     @cached_property
-    def symmetric(self) -> bool:
-        """Whether no stream runs between nodes, so that heat flows alike both ways."""
-        return not any(k.one_way and k.one in self.index for k in self.links)
-
-    @cached_property
-    def ends(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _ends(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Places of both ends of each link among the nodes, then the boundaries."""
         place = dict(self.index)
         for number, name in enumerate(self.boundaries, len(place)):
@@ -442,7 +215,7 @@ class HeatNetwork:
         return one, other
 
     @cached_property
-    def conductances(self) -> Floats:
+    def _conductances(self) -> Floats:
         """Shape (links,). [kW/K]."""
         return np.array([link.conductance for link in self.links], dtype=np.float64)
 
@@ -453,7 +226,6 @@ class HeatNetwork:
         heat: Mapping[str, npt.ArrayLike] | None = None,
         *,
         initial: npt.ArrayLike | Mapping[str, float] | None = None,
-        method: Method = "auto",
     ) -> HeatRun:
         """Return temperatures, flows and stored heat over the periods.
 
@@ -468,15 +240,23 @@ class HeatNetwork:
         initial
             Temperatures of the nodes with mass: by name, or in order of :attr:`nodes` (those of
             nodes without mass are not read); None for those of the nodes. [degC]
-        method
-            ``eigen`` by eigenvectors, where no node settles within a millionth of a step;
-            ``dense`` by the matrix exponential (streams need it); ``auto`` chooses.
         """
-        heat = heat or {}
-        inputs, active = self._inputs(boundary, heat, step_hours)
-        hours = steps(step_hours, len(inputs))
-        mass = self.initial_mass(initial)
-        temperature, mean = run(self, mass, inputs, active, hours, method)
+        inputs = self._inputs(boundary, heat or {}, step_hours)
+        different, which = np.unique(steps(step_hours, len(inputs)), return_inverse=True)
+        exact = [self.discretise(float(step)) for step in different]
+        driven, means = np.empty((2, len(inputs), len(exact[0].transition)))
+        for number, d in enumerate(exact):
+            driven[which == number] = inputs[which == number] @ d.drive.T
+        transitions = np.stack([d.transition for d in exact])
+        mass = switched_recursion(transitions, which, driven, self._initial_mass(initial))
+        for number, d in enumerate(exact):
+            chosen = which == number
+            means[chosen] = mass[:-1][chosen] @ d.mean_transition.T
+            means[chosen] += inputs[chosen] @ d.mean_drive.T
+        # Which nodes have mass, and how the others follow, does not depend on the step.
+        spread, direct = exact[0].spread, exact[0].direct
+        temperature = mass @ spread.T + inputs[np.r_[0, : len(inputs)]] @ direct.T
+        mean = means @ spread.T + inputs @ direct.T
         flow = self._flows(mean, inputs)
         return HeatRun(temperature, mean, flow, temperature @ self.capacities)
 
@@ -487,38 +267,35 @@ class HeatNetwork:
         step_hours: float,
         heat: Mapping[str, npt.ArrayLike] | None = None,
     ) -> HeatStep:
-        """Return one period of this network, or of several alike side by side.
+        """Return one period.
 
         Parameters
         ----------
         mass
-            Temperatures of the nodes with mass, shape (nodes with mass,) or (units, nodes with
-            mass); :meth:`initial_mass` has those at the first instant. [degC]
+            Temperatures of the nodes with mass, shape (nodes with mass,). [degC]
         boundary, heat
-            As of :meth:`simulate`; numbers, or shape (units,).
+            As of :meth:`simulate`, one number each.
         step_hours
             Length of the period. [h]
         """
         state = numbers(mass, "the temperature of the masses")
         heavy = int((self.capacities > 0).sum())
-        if state.ndim not in (1, 2) or state.shape[-1] != heavy:
+        if state.shape != (heavy,):
             raise ParameterError(
-                f"the temperature of the masses has the shape {state.shape}; give ({heavy},) or "
-                f"(units, {heavy})"
+                f"the temperature of the masses has the shape {state.shape}; give ({heavy},)"
             )
-        wide = self.inputs(boundary, heat or {}, np.full(len(np.atleast_2d(state)), step_hours))
+        inputs = self._inputs(boundary, heat or {}, [step_hours])[0]
         d = self.discretise(step_hours)
-        after = np.atleast_2d(state) @ d.transition.T + wide @ d.drive.T
-        middle = np.atleast_2d(state) @ d.mean_transition.T + wide @ d.mean_drive.T
-        ends, mean = (m @ d.spread.T + wide @ d.direct.T for m in (after, middle))
-        flow = self._flows(mean, wide)
-        parts = (after, ends, mean, flow)
-        return HeatStep(*(part[0] if state.ndim == 1 else part for part in parts))
+        after = d.transition @ state + d.drive @ inputs
+        middle = d.mean_transition @ state + d.mean_drive @ inputs
+        end, mean = (d.spread @ part + d.direct @ inputs for part in (after, middle))
+        return HeatStep(after, end, mean, self._flows(mean[None], inputs[None])[0])
 
     def discretise(self, step_hours: float) -> Discretised:
         """Return the exact step as dense matrices, for control and optimisation."""
         if step_hours not in self._discretised:
-            self._discretised[step_hours] = discretise(self, step_hours)
+            positive(step_hours, "the step", "h", "0.25")
+            self._discretised[step_hours] = self._discretise(step_hours)
         return self._discretised[step_hours]
 
     @cached_property
@@ -526,32 +303,62 @@ class HeatNetwork:
         """The steps found so far, by their length [h]."""
         return {}
 
+    def _discretise(self, step_hours: float) -> Discretised:
+        """Eliminate the nodes without mass, then take the exponential of what is left."""
+        from scipy.linalg import expm
+
+        matrix, feed = self._balance()
+        heavy, light = np.flatnonzero(self.capacities > 0), np.flatnonzero(self.capacities == 0)
+        within_light = matrix[np.ix_(light, light)]
+        by_heavy = np.linalg.solve(within_light, -matrix[np.ix_(light, heavy)])
+        by_input = np.linalg.solve(within_light, feed[light])
+        coupling, capacity = matrix[np.ix_(heavy, light)], self.capacities[heavy, None]
+        inner = matrix[np.ix_(heavy, heavy)] + coupling @ by_heavy
+        drive = step_hours * (feed[heavy] - coupling @ by_input) / capacity
+        size = len(heavy)
+        block = np.zeros((3 * size, 3 * size))
+        block[:size, :size] = -inner / capacity * step_hours
+        block[:size, size : 2 * size] = block[size : 2 * size, 2 * size :] = np.eye(size)
+        transition, one, two = np.split(np.asarray(expm(block)[:size]), 3, axis=1)
+        spread, direct = np.zeros((len(matrix), size)), np.zeros(feed.shape)
+        spread[heavy, np.arange(size)] = 1.0
+        spread[light], direct[light] = by_heavy, by_input
+        return Discretised(transition, one @ drive, one, two @ drive, spread, direct)
+
+    def _balance(self) -> tuple[Floats, Floats]:
+        """Return ``L`` (n, n) and the coupling to boundaries and heat (n, b + n). [kW/K], [-]."""
+        count = len(self.nodes)
+        taken = np.zeros((count + len(self.boundaries), count + len(self.boundaries)))
+        one, other = self._ends
+        both = np.array([not link.one_way for link in self.links], dtype=bool)
+        np.add.at(taken, (other, one), self._conductances)
+        np.add.at(taken, (one[both], other[both]), self._conductances[both])
+        taken = taken[:count]
+        # Heat comes to a row from its columns: from a mass or a boundary, or from who has some.
+        held = (self.capacities > 0) | (taken[:, count:] > 0).any(axis=1)
+        for _ in range(count):
+            held = held | (taken[:, :count][:, held] > 0).any(axis=1)
+        if not held.all():
+            loose = [self.nodes[k].name for k in np.flatnonzero(~held)]
+            raise ParameterError(
+                f"nodes without mass hang on no mass and no boundary: {', '.join(loose[:10])}; "
+                "link them or give them a capacity"
+            )
+        matrix = np.diag(taken.sum(axis=1)) - taken[:, :count]
+        return matrix, np.hstack((taken[:, count:], np.eye(count)))
+
     def _flows(self, mean: Floats, inputs: Floats) -> Floats:
         wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
-        one, other = self.ends
-        return np.asarray((wide[:, one] - wide[:, other]) * self.conductances)
-
-    def inputs(
-        self,
-        boundary: Mapping[str, npt.ArrayLike],
-        heat: Mapping[str, npt.ArrayLike],
-        step_hours: npt.ArrayLike,
-    ) -> Floats:
-        """Return boundary temperatures and heat into every node, shape (N, boundaries + nodes)."""
-        given, active = self._inputs(boundary, heat, step_hours)
-        count = len(self.boundaries)
-        wide = np.zeros((len(given), count + len(self.nodes)))
-        wide[:, :count] = given[:, :count]
-        wide[:, count + active] = given[:, count:]
-        return wide
+        one, other = self._ends
+        return np.asarray((wide[:, one] - wide[:, other]) * self._conductances)
 
     def _inputs(
         self,
         boundary: Mapping[str, npt.ArrayLike],
         heat: Mapping[str, npt.ArrayLike],
         step_hours: npt.ArrayLike,
-    ) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Return boundary temperatures and the heats given, (N, b + active), with their nodes."""
+    ) -> Floats:
+        """Return boundary temperatures and heat into every node, shape (N, b + nodes)."""
         missing = [name for name in self.boundaries if name not in boundary]
         unknown = [n for n in boundary if n not in self.boundaries]
         unknown += [n for n in heat if n not in self.index]
@@ -566,11 +373,14 @@ class HeatNetwork:
         }
         lengths = {np.size(v) for v in (*given.values(), step_hours) if np.ndim(v)}
         length = max(lengths, default=1)
-        columns = [series(values, length, what) for what, values in given.items()]
-        inputs = np.column_stack(columns) if columns else np.zeros((length, 0))
-        return inputs, np.array([self.index[n] for n in heat], dtype=np.int64)
+        count = len(self.boundaries)
+        wide = np.zeros((length, count + len(self.nodes)))
+        places = [*range(count), *(count + self.index[name] for name in heat)]
+        for place, (what, values) in zip(places, given.items(), strict=True):
+            wide[:, place] = series(values, length, what)
+        return wide
 
-    def initial_mass(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
+    def _initial_mass(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
         """Return the first temperatures of the nodes with mass. [degC]."""
         heavy = self.capacities > 0
         if initial is None or isinstance(initial, Mapping):

@@ -1,7 +1,6 @@
-"""Radial and meshed distribution feeders by AC power flow, balanced and in steady state.
+"""Radial distribution feeders by AC power flow, balanced and in steady state.
 
-:class:`Feeder` describes a feeder and solves it: by a backward/forward sweep with numpy alone when
-it is radial, by Newton's method with the library power-grid-model (extra ``grid``) otherwise.
+:class:`Feeder` describes a feeder and solves it by a backward/forward sweep;
 :func:`lindistflow` has the linear voltages that plans are often made with.
 """
 

@@ -9,27 +9,23 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy.typing as npt
 
 from engiagent.models.grids.flow import Flow, demand_of, evaluate, held_voltage
 from engiagent.models.grids.network import Bus, Line, Network, Shunt, Transformer
-from engiagent.models.grids.newton import newton
 from engiagent.models.grids.tree import sweep
 from engiagent.models.ranges import ParameterError
-
-FlowMethod = Literal["auto", "sweep", "newton"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feeder:
-    """A radial or meshed feeder behind one stiff source.
+    """A radial feeder behind one stiff source.
 
     Attributes
     ----------
     buses, lines, transformers, shunts
-        The parts; every bus must be reached from the source through closed branches.
+        The parts; every bus must be reached from the source through branches.
     source
         Name of the bus whose voltage is held.
     source_voltage
@@ -84,8 +80,8 @@ class Feeder:
 
     @property
     def radial(self) -> bool:
-        """Whether the closed branches form a tree."""
-        return sum(branch.closed for branch in self.branches) == len(self.buses) - 1
+        """Whether the branches form a tree."""
+        return len(self.branches) == len(self.buses) - 1
 
     @cached_property
     def network(self) -> Network:
@@ -98,9 +94,8 @@ class Feeder:
         q_kvar: npt.ArrayLike | None = None,
         *,
         source_voltage: npt.ArrayLike | None = None,
-        method: FlowMethod = "auto",
     ) -> Flow:
-        """Return voltages, currents and losses under constant powers at the buses.
+        """Return voltages, currents and losses under constant powers at the buses, by sweeps.
 
         Parameters
         ----------
@@ -109,9 +104,6 @@ class Feeder:
             one period; no reactive power when None. [kW], [kvar]
         source_voltage
             Voltage of the source, one number or shape (time,); the feeder's own when None. [p.u.]
-        method
-            ``sweep``, the backward/forward sweep of this package, for radial feeders; ``newton``,
-            Newton-Raphson by the library power-grid-model; ``auto`` takes the sweep where it can.
 
         Returns
         -------
@@ -122,29 +114,18 @@ class Feeder:
         held = held_voltage(
             self.source_voltage if source_voltage is None else source_voltage, len(power)
         )
-        if method == "auto":
-            method = "sweep" if self.radial else "newton"
-        if method == "sweep":
-            if not self.radial:
-                raise ParameterError(
-                    "the feeder is meshed and a sweep needs a tree; open the tie lines or use "
-                    "method='newton'"
-                )
-            voltage, iterations = sweep(self.network, power, held)
-        elif method == "newton":
-            voltage, iterations = newton(self, power, held)
-        else:
+        if not self.radial:
             raise ParameterError(
-                f"the method is {method!r}; a feeder knows 'auto', 'sweep' and 'newton'"
+                "the feeder is meshed and a sweep needs a tree; open the tie lines"
             )
+        voltage, iterations = sweep(self.network, power, held)
         return evaluate(self.network, power, voltage, iterations)
 
     def _all_fed(self) -> None:
         neighbours: dict[str, list[str]] = {bus.name: [] for bus in self.buses}
         for branch in self.branches:
-            if branch.closed:
-                neighbours[branch.from_bus].append(branch.to_bus)
-                neighbours[branch.to_bus].append(branch.from_bus)
+            neighbours[branch.from_bus].append(branch.to_bus)
+            neighbours[branch.to_bus].append(branch.from_bus)
         reached, queue = {self.source}, deque([self.source])
         while queue:
             for bus in neighbours[queue.popleft()]:
@@ -154,9 +135,9 @@ class Feeder:
         dead = [bus for bus in neighbours if bus not in reached]
         if dead:
             raise ParameterError(
-                f"no closed branch leads from {self.source} to {', '.join(dead[:6])}"
+                f"no branch leads from {self.source} to {', '.join(dead[:6])}"
                 + (f" and {len(dead) - 6} more buses" if len(dead) > 6 else "")
-                + "; close a branch or leave these buses out"
+                + "; add a branch or leave these buses out"
             )
 
 

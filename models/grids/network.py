@@ -58,8 +58,6 @@ class Line:
         Of the whole length, half of it at each end. At least 0. [uS]
     ampacity
         Highest permitted current. Above 0; infinite when there is none. [A]
-    closed
-        False for an open tie line: it carries nothing.
     """
 
     name: str
@@ -69,7 +67,6 @@ class Line:
     reactance: float
     susceptance: float = 0.0
     ampacity: float = math.inf
-    closed: bool = True
 
     def __post_init__(self) -> None:
         not_negative(self.resistance, f"the resistance of {self.name}", "ohm")
@@ -108,8 +105,6 @@ class Transformer:
         0.5 to 1.5. [-]
     clock
         Vector group number, 0 to 11: ``to`` lags ``from`` by this many times 30 degrees. [-]
-    closed
-        False when it is switched off.
     """
 
     name: str
@@ -124,7 +119,6 @@ class Transformer:
     no_load_loss: float = 0.0
     tap: float = 1.0
     clock: int = 0
-    closed: bool = True
 
     def __post_init__(self) -> None:
         positive(self.rated_power, f"the rated power of {self.name}", "kVA", "400")
@@ -198,7 +192,7 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """The closed branches and the buses of a feeder.
+    """The branches and the buses of a feeder.
 
     Attributes
     ----------
@@ -210,8 +204,6 @@ class Network:
         Places of the buses at ``from`` and ``to``, shape (branches,).
     impedance, admittance, ratio
         Of the branches, shape (branches,): series z and shunt y on the ``to`` side, and N. [p.u.]
-    closed
-        Shape (branches,); an open branch carries nothing.
     ampacity
         Rated currents at ``from`` and ``to``, shape (branches, 2), infinite without a rating. [A]
     shunt
@@ -225,7 +217,6 @@ class Network:
     impedance: Complexes
     admittance: Complexes
     ratio: Complexes
-    closed: npt.NDArray[np.bool_]
     ampacity: Floats
     shunt: Complexes
 
@@ -264,7 +255,6 @@ class Network:
             impedance=electric[:, 0],
             admittance=electric[:, 1],
             ratio=electric[:, 2],
-            closed=np.array([b.closed for b in branches], dtype=np.bool_),
             ampacity=np.array([row[3] for row in rows]).reshape(-1, 2),
             shunt=shunt,
         )
@@ -282,7 +272,7 @@ class Network:
         half = self.admittance / 2
         into = (half * behind + series) / np.conj(self.ratio)
         out = half * ahead - series
-        return into * self.closed, out * self.closed
+        return into, out
 
 
 def _line(line: Line, kilovolt: float) -> tuple[complex, complex, complex, tuple[float, float]]:

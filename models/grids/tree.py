@@ -53,12 +53,10 @@ class Tree:
 
     @classmethod
     def of(cls, network: Network) -> Self:
-        """Return the tree of a network whose closed branches form one."""
+        """Return the tree of a network whose branches form one."""
         count = len(network.nominal)
         near: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         for k, (begin, end) in enumerate(zip(network.begin, network.end, strict=True)):
-            if not network.closed[k]:
-                continue
             near[begin].append((int(end), k))
             near[end].append((int(begin), k))
         parent = np.full(count, network.source, dtype=np.intp)

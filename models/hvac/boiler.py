@@ -6,7 +6,7 @@ Below the least part-load ratio the burner cycles at that ratio, and loses its s
 off.
 
 Source: EnergyPlus Engineering Reference, Boilers (hot water), with its normalised efficiency
-curves; dew point of flue gas: ASHRAE Handbook HVAC Systems and Equipment (SI), 2016, chapter 32.
+curves.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Biquadratic, Mask, Surface
+from engiagent.models.hvac.curves import Biquadratic, Surface
 from engiagent.models.ranges import Floats, numbers, within
 
 CONDENSING_CURVE = Biquadratic(
@@ -39,10 +39,8 @@ class BoilerOperation:
         By the heating value of the rated efficiency. [kW]
     efficiency
         Heat over fuel; 0 where nothing burns. [-]
-    part_load_ratio, cycling_ratio
-        While on, and share of time on. [-]
-    condensing
-        Whether the water is below the dew point of the flue gas and the burner on.
+    part_load_ratio
+        While on. [-]
     """
 
     heat: Floats
@@ -51,8 +49,6 @@ class BoilerOperation:
     loss: Floats
     efficiency: Floats
     part_load_ratio: Floats
-    cycling_ratio: Floats
-    condensing: Mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +68,6 @@ class Boiler:
         Below it the burner cycles. 0 to 1. [-]
     standby_loss
         Fuel lost while the burner of a boiler in use pauses. At least 0. [kW]
-    flue_dew_point
-        About 55 for natural gas, 47 for oil. [degC]
 
     Examples
     --------
@@ -89,14 +83,12 @@ class Boiler:
     efficiency_curve: Surface | None = field(default=None)
     minimum_part_load: npt.ArrayLike = 0.0
     standby_loss: npt.ArrayLike = 0.0
-    flue_dew_point: npt.ArrayLike = 55.0
 
     def __post_init__(self) -> None:
         within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
         within(self.rated_efficiency, "the rated efficiency", "-", low=0.0, high=1.2, above=True)
         within(self.minimum_part_load, "the minimum part load", "-", low=0.0, high=1.0)
         within(self.standby_loss, "the standby loss", "kW", low=0.0)
-        within(self.flue_dew_point, "the dew point of the flue gas", "degC", low=0.0, high=100.0)
 
     def efficiency(self, part_load_ratio: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
         """Return the efficiency of the burning boiler. [-]."""
@@ -124,7 +116,6 @@ class Boiler:
         burning = heat / self.efficiency(running, temperature)
         idle = np.where(heat > 0, np.asarray(self.standby_loss) * (1.0 - cycling), 0.0)
         fuel = burning + idle
-        cool = numbers(temperature, "the water") < np.asarray(self.flue_dew_point)
         return BoilerOperation(
             heat=np.asarray(heat + 0.0 * fuel),
             unmet=np.asarray(wanted - heat + 0.0 * fuel),
@@ -132,6 +123,4 @@ class Boiler:
             loss=np.asarray(fuel - heat),
             efficiency=np.asarray(heat / np.where(fuel > 0, fuel, 1.0)),
             part_load_ratio=np.asarray(running + 0.0 * fuel),
-            cycling_ratio=np.asarray(cycling + 0.0 * fuel),
-            condensing=np.asarray(cool & (fuel > 0)),
         )

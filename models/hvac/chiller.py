@@ -40,8 +40,8 @@ class ChillerOperation:
         Heat of the compressor that goes elsewhere. [kW]
     false_load
         Cooling that hot gas bypass destroys. [kW]
-    part_load_ratio, cycling_ratio
-        Load over capacity while on, and share of time on. [-]
+    part_load_ratio
+        Load over capacity while on. [-]
     """
 
     cooling: Floats
@@ -51,7 +51,6 @@ class ChillerOperation:
     loss: Floats
     false_load: Floats
     part_load_ratio: Floats
-    cycling_ratio: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,5 +165,4 @@ class Chiller:
             loss=np.asarray(power - taken),
             false_load=np.asarray(np.maximum(available * running * cycling - cooling, 0.0)),
             part_load_ratio=np.asarray(running + 0.0 * power),
-            cycling_ratio=np.asarray(cycling + 0.0 * power),
         )

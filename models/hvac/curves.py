@@ -79,15 +79,6 @@ class Polynomial:
             value = value * where + coefficient
         return np.asarray(value)
 
-    def slope(self, x: npt.ArrayLike) -> Floats:
-        """Return the derivative at ``x``, 0 beyond the range."""
-        factors = tuple(n * c for n, c in enumerate(self.coefficients))[1:]
-        return np.where(self.valid(x), Polynomial(factors or (0.0,)).at(x), 0.0)
-
-    def valid(self, x: npt.ArrayLike) -> Mask:
-        """Return where ``x`` lies in the range of the curve."""
-        return _inside(x, self.x_range)
-
 
 @dataclass(frozen=True)
 class Biquadratic:

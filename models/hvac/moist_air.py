@@ -134,21 +134,6 @@ def heat_capacity(humidity_ratio: npt.ArrayLike) -> Floats:
     return np.asarray(DRY_AIR_HEAT + VAPOUR_HEAT * numbers(humidity_ratio, "the humidity ratio"))
 
 
-def temperature_of_enthalpy(enthalpy: npt.ArrayLike, humidity_ratio: npt.ArrayLike) -> Floats:
-    """Return the temperature for an enthalpy [kJ/kg] at a humidity ratio. [degC]."""
-    ratio = numbers(humidity_ratio, "the humidity ratio")
-    return np.asarray(
-        (numbers(enthalpy, "the enthalpy") - EVAPORATION * ratio) / heat_capacity(ratio)
-    )
-
-
-def humidity_ratio_of_enthalpy(enthalpy: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
-    """Return the humidity ratio for an enthalpy [kJ/kg] at a temperature. [kg/kg]."""
-    degrees = numbers(temperature, "the temperature")
-    dry = numbers(enthalpy, "the enthalpy") - DRY_AIR_HEAT * degrees
-    return np.asarray(dry / (EVAPORATION + VAPOUR_HEAT * degrees))
-
-
 def wet_bulb_humidity_ratio(
     wet_bulb: npt.ArrayLike, temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
 ) -> Floats:
@@ -203,25 +188,3 @@ def wet_bulb(
     return np.where(
         full, dry, bracketed_root(lambda x: np.where(full, 0.0, excess(x)), low, high, "a wet bulb")
     )
-
-
-def saturated_enthalpy(
-    temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
-) -> Floats:
-    """Return the enthalpy of saturated air. [kJ/kg dry air]."""
-    return enthalpy(temperature, saturation_humidity_ratio(temperature, pressure))
-
-
-def saturation_temperature_of_enthalpy(
-    enthalpy: npt.ArrayLike,
-    pressure: npt.ArrayLike = STANDARD_PRESSURE,
-    low: float = -60.0,
-    high: float = 75.0,
-) -> Floats:
-    """Return the temperature of saturated air with an enthalpy [kJ/kg dry air]. [degC]."""
-    wanted = numbers(enthalpy, "the enthalpy") + 0.0 * numbers(pressure, "the pressure")
-
-    def excess(temperature: Floats) -> Floats:
-        return np.asarray(saturated_enthalpy(temperature, pressure) - wanted)
-
-    return bracketed_root(excess, low, high, "the saturation temperature")

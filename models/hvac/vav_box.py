@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.moist_air import heat_capacity
 from engiagent.models.hvac.roots import bracketed_root
 from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
@@ -29,15 +29,16 @@ class VavOperation:
 
     Attributes
     ----------
-    discharge
-        Air into the zone.
+    flow, temperature
+        Of the air into the zone. [kg/s], [degC]
     reheat
         Heat into that air. [kW]
     zone_cooling
         Sensible heat taken from the zone; negative where the box heats it. [kW]
     """
 
-    discharge: AirStream
+    flow: Floats
+    temperature: Floats
     reheat: Floats
     zone_cooling: Floats
 
@@ -60,8 +61,7 @@ class VavBox:
     Examples
     --------
     >>> box = VavBox(flow_min=0.2, flow_cooling_max=1.0, flow_heating_max=0.5, discharge_max=32.0)
-    >>> supply = AirStream(flow=1.0, temperature=13.0, humidity_ratio=0.0)
-    >>> done = box.operate([-1.0, -0.25, 0.0, 1.0], supply, zone_temperature=22.0)
+    >>> done = box.operate([-1.0, -0.25, 0.0, 1.0], supply_temperature=13.0, zone_temperature=22.0)
     >>> done.reheat.round(4).tolist()
     [9.557, 1.9114, 0.0, 0.0]
     >>> done.zone_cooling.round(4).tolist()
@@ -115,31 +115,43 @@ class VavBox:
         return np.asarray(supply + np.clip(-2.0 * place, 0.0, 1.0) * rise)
 
     def operate(
-        self, signal: npt.ArrayLike, supply: AirStream, *, zone_temperature: npt.ArrayLike
+        self,
+        signal: npt.ArrayLike,
+        *,
+        supply_temperature: npt.ArrayLike,
+        zone_temperature: npt.ArrayLike,
+        humidity_ratio: npt.ArrayLike = 0.0,
     ) -> VavOperation:
-        """Return what the box does; the flow of ``supply`` does not count, the box makes it.
+        """Return what the box does.
 
         Parameters
         ----------
         signal
             -1 to 1. [-]
-        supply
-            Air from the air handler.
+        supply_temperature, humidity_ratio
+            Of the air from the air handler. [degC], [kg/kg]
         zone_temperature
             Of the air that leaves the zone. [degC]
         """
-        warm = self.discharge_temperature(signal, supply.temperature)
-        air = supply.with_flow(self.flow(signal))
-        discharge = AirStream(flow=air.flow, temperature=warm, humidity_ratio=supply.humidity_ratio)
+        supply = numbers(supply_temperature, "the supply temperature")
+        warm = self.discharge_temperature(signal, supply)
+        flow = self.flow(signal)
+        rate = flow * heat_capacity(humidity_ratio)
         zone = numbers(zone_temperature, "the zone temperature")
         return VavOperation(
-            discharge=discharge,
-            reheat=np.asarray(air.heat_rate * (warm - np.asarray(supply.temperature))),
-            zone_cooling=np.asarray(air.heat_rate * (zone - warm)),
+            flow=flow,
+            temperature=warm,
+            reheat=np.asarray(rate * (warm - supply)),
+            zone_cooling=np.asarray(rate * (zone - warm)),
         )
 
     def signal(
-        self, zone_cooling: npt.ArrayLike, supply: AirStream, *, zone_temperature: npt.ArrayLike
+        self,
+        zone_cooling: npt.ArrayLike,
+        *,
+        supply_temperature: npt.ArrayLike,
+        zone_temperature: npt.ArrayLike,
+        humidity_ratio: npt.ArrayLike = 0.0,
     ) -> Floats:
         """Return the signal that takes a sensible heat from the zone; negative heat warms it. [-].
 
@@ -148,15 +160,22 @@ class VavBox:
         """
         wanted = numbers(zone_cooling, "the cooling of the zone")
         zone = numbers(zone_temperature, "the zone temperature")
-        supplied, most = np.asarray(supply.temperature), np.asarray(self.discharge_max)
-        if not ((supplied <= zone) & (zone <= most)).all():
+        supply = numbers(supply_temperature, "the supply temperature")
+        most = np.asarray(self.discharge_max)
+        if not ((supply <= zone) & (zone <= most)).all():
             raise ParameterError(
                 f"the zone of {np.min(zone):g} degC is not between the supply and the largest "
                 f"discharge temperature {np.max(most):g} degC; give temperatures in this order"
             )
 
         def excess(place: npt.ArrayLike) -> Floats:
-            return self.operate(place, supply, zone_temperature=zone).zone_cooling - wanted
+            done = self.operate(
+                place,
+                supply_temperature=supply,
+                zone_temperature=zone,
+                humidity_ratio=humidity_ratio,
+            )
+            return done.zone_cooling - wanted
 
         low, high = excess(-1.0), excess(1.0)
         inside = (low < 0) & (high > 0)

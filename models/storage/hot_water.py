@@ -94,18 +94,17 @@ class HotWaterPath:
 
     temperature: Floats
     draw: Draw
-    exchanger_heat: Floats
     loss: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
 class HotWaterTank:
-    """A stratified tank whose first port is the draw: cold water in, hot water out.
+    """A stratified tank whose one port is the draw: cold water in, hot water out.
 
     Attributes
     ----------
     tank
-        Its first port must enter below (or at) where it leaves.
+        Its port must enter below (or at) where it leaves.
 
     Examples
     --------
@@ -121,10 +120,9 @@ class HotWaterTank:
     tank: StratifiedTank
 
     def __post_init__(self) -> None:
-        if not self.tank.ports:
+        if len(self.tank.ports) != 1:
             raise ParameterError(
-                "a hot water tank has no port; give ports=(Port(inlet=…, outlet=0), …), the draw "
-                "first"
+                f"a hot water tank has one port, the draw; this one has {len(self.tank.ports)}"
             )
         first = self.tank.ports[0]
         if first.inlet < first.outlet:
@@ -143,10 +141,6 @@ class HotWaterTank:
         cold_temperature: npt.ArrayLike = 10.0,
         heat: npt.ArrayLike = 0.0,
         ambient: npt.ArrayLike = 20.0,
-        flows: tuple[npt.ArrayLike, ...] = (),
-        inlets: tuple[npt.ArrayLike, ...] = (),
-        exchanger_flows: tuple[npt.ArrayLike, ...] = (),
-        exchanger_inlets: tuple[npt.ArrayLike, ...] = (),
     ) -> HotWaterStep:
         """Return the tank after a period with a draw held over it.
 
@@ -161,10 +155,8 @@ class HotWaterTank:
             Above 0. [h]
         use, use_temperature, cold_temperature
             As in :func:`draw`.
-        heat, ambient, exchanger_flows, exchanger_inlets
+        heat, ambient
             As in :meth:`StratifiedTank.step`.
-        flows, inlets
-            Of the tank's other ports.
         """
         layers = numbers(temperature, "the temperature of a layer")
         outlet = layers[..., self.tank.ports[0].outlet]
@@ -177,10 +169,8 @@ class HotWaterTank:
         done = self.tank.step(
             layers,
             step_hours=step_hours,
-            flows=(planned.from_tank, *flows),
-            inlets=(cold_temperature, *inlets),
-            exchanger_flows=exchanger_flows,
-            exchanger_inlets=exchanger_inlets,
+            flows=(planned.from_tank,),
+            inlets=(cold_temperature,),
             heat=heat,
             ambient=ambient,
         )
@@ -208,8 +198,6 @@ class HotWaterTank:
         cold_temperature: npt.ArrayLike = 10.0,
         heat: npt.ArrayLike = 0.0,
         ambient: npt.ArrayLike = 20.0,
-        exchanger_flows: tuple[npt.ArrayLike, ...] = (),
-        exchanger_inlets: tuple[npt.ArrayLike, ...] = (),
     ) -> HotWaterPath:
         """Return the path of a tank whose one port is the draw, over N periods.
 
@@ -221,7 +209,7 @@ class HotWaterTank:
             Length of each period. [h]
         use
             Flow at the tap, shape (N,) or (N, units). [kg/s]
-        use_temperature, cold_temperature, ambient, exchanger_flows, exchanger_inlets
+        use_temperature, cold_temperature, ambient
             As in :meth:`step`, one number, shape (N,) or (N, units).
         heat
             0, or shape (N, layers) or (N, units, layers). [kW]
@@ -239,8 +227,6 @@ class HotWaterTank:
                 (ambient, "the ambient temperature"),
             )
         )
-        coils = [over_time(value, shape, "the flow of an exchanger") for value in exchanger_flows]
-        warm = [over_time(value, shape, "the inlet of an exchanger") for value in exchanger_inlets]
         warmth = numbers(heat, "the heat")
         done: list[HotWaterStep] = []
         for n in range(length):
@@ -253,8 +239,6 @@ class HotWaterTank:
                     cold_temperature=cold[n],
                     heat=warmth[n] if warmth.ndim else warmth,
                     ambient=around[n],
-                    exchanger_flows=tuple(value[n] for value in coils),
-                    exchanger_inlets=tuple(value[n] for value in warm),
                 )
             )
         return HotWaterPath(
@@ -265,6 +249,5 @@ class HotWaterTank:
                 temperature=np.stack([one.draw.temperature for one in done]),
                 missing=np.stack([one.draw.missing for one in done]),
             ),
-            exchanger_heat=np.stack([one.tank.exchanger_heat for one in done]),
             loss=np.stack([one.tank.loss for one in done]),
         )

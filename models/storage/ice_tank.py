@@ -31,12 +31,12 @@ from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 @dataclass(frozen=True, kw_only=True)
 class IcePath:
-    """What N periods, or one, did to an ice store.
+    """What N periods did to an ice store.
 
     Attributes
     ----------
     energy
-        Cold in the store at the N+1 instants; of one period at its end. [kWh]
+        Cold in the store at the N+1 instants. [kWh]
     rate
         Mean heat between brine and store. [kW]
     gain
@@ -97,23 +97,6 @@ class IceTankCurves:
         """Return the largest rate of melting for a content [kWh] and mean difference [K]. [kW]."""
         return self._limit(self.discharge_curve, 1.0 - self._fraction(energy), difference)
 
-    def step(
-        self,
-        energy: npt.ArrayLike,
-        *,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        step_hours: npt.ArrayLike,
-    ) -> IcePath:
-        """Return the store after a period; arguments as in :meth:`simulate`, without time."""
-        path = self.simulate(
-            energy,
-            charge=np.asarray(charge)[None],
-            discharge=np.asarray(discharge)[None],
-            step_hours=np.asarray(step_hours)[None],
-        )
-        return IcePath(energy=path.energy[1], rate=path.rate[0], gain=path.gain[0])
-
     def simulate(
         self,
         initial: npt.ArrayLike,
@@ -124,7 +107,7 @@ class IceTankCurves:
     ) -> IcePath:
         r"""Return the path of :math:`E' = P_c - P_d - k E`, solved exactly.
 
-        Limits are not enforced, see :meth:`violations`.
+        Limits are not enforced.
 
         Parameters
         ----------
@@ -153,32 +136,6 @@ class IceTankCurves:
             rate=net,
             gain=np.asarray(rate * (first * energy[:-1] + second * hours * net)),
         )
-
-    def violations(
-        self,
-        energy: npt.ArrayLike,
-        *,
-        charge: npt.ArrayLike,
-        discharge: npt.ArrayLike,
-        charge_difference: npt.ArrayLike,
-        discharge_difference: npt.ArrayLike,
-    ) -> dict[str, Floats]:
-        """Return by how much contents [kWh] and rates [kW] leave the limits; 0 where they do not.
-
-        Keys: ``energy``, ``charge``, ``discharge``; the content is that at the start of the period.
-        """
-        content = numbers(energy, "the cold in the store")
-        most = np.asarray(self.energy_capacity, dtype=np.float64)
-        held = np.clip(content, 0.0, most)
-        into = numbers(charge, "the charge")
-        out = numbers(discharge, "the discharge")
-        freezing = self.charge_limit(held, difference=charge_difference)
-        melting = self.discharge_limit(held, difference=discharge_difference)
-        return {
-            "energy": np.asarray(np.maximum(np.maximum(-content, content - most), 0.0)),
-            "charge": np.asarray(np.maximum(into - freezing, 0.0)),
-            "discharge": np.asarray(np.maximum(out - melting, 0.0)),
-        }
 
     def _fraction(self, energy: npt.ArrayLike) -> Floats:
         content = np.asarray(

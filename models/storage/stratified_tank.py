@@ -4,15 +4,14 @@ Layer :math:`i` of capacity :math:`C` has
 
 .. math::
     C \frac{dT_i}{dt} = K (T_{i-1} - 2 T_i + T_{i+1}) + U_i (T_a - T_i)
-      + \sum \text{flows} + \sum_k \varepsilon_k \dot m_k c_w (T_{k,in} - T_i) + \dot Q_i
+      + \sum \text{flows} + \dot Q_i
 
 with :math:`K = \lambda A / \Delta z`. Water enters at one layer, leaves at another and drags the
-net flow between them along (upwind). Heat exchangers in the tank carry heat by their effectiveness.
+net flow between them along (upwind).
 
-Over a step the layers are linear in their inputs and solved by the matrix exponential (``exact``)
-or by backward Euler (``implicit``, stable and free of overshoot for any step). After it, layers
-that lie on warmer, lighter ones (water above 4 degC) are mixed: pools of equal temperature with the
-least change, which is the isotonic regression of the temperatures and keeps energy exactly.
+Over a step the layers are linear in their inputs and solved by the matrix exponential. After it,
+layers that lie on warmer, lighter ones (water above 4 degC) are mixed: pools of equal temperature
+with the least change, which is the isotonic regression of the temperatures and keeps energy.
 
 Source: J. A. Duffie and W. A. Beckman, Solar Engineering of Thermal Processes, 4th ed., 2013,
 section 8.4; R. E. Barlow et al., Statistical Inference under Order Restrictions, 1972, for the
@@ -22,7 +21,6 @@ min-max formula of isotonic regression.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -52,47 +50,6 @@ class Port:
     outlet: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Immersed:
-    r"""A heat exchanger in one or several layers, whose own water does not mix with the tank's.
-
-    .. math:: \dot Q = \left(1 - e^{-UA / (\dot m c_w)}\right) \dot m c_w (T_{in} - T)
-
-    layer after layer, in the order in which they are named.
-
-    Attributes
-    ----------
-    layers
-        In the order of the flow through it, counted from 0 at the top.
-    conductance
-        Of all of it. Above 0. [kW/K]
-    """
-
-    layers: tuple[int, ...]
-    conductance: float
-
-    def weights(self, flow: Floats, count: int) -> tuple[Floats, Floats]:
-        """Return how heat into the layers follows inlet (…, n) and layers (…, n, n). [kW/K].
-
-        Each layer takes its share of what the water still has above the layer.
-        """
-        rate = flow * SPECIFIC_HEAT
-        size = self.conductance / len(self.layers)
-        share = -np.expm1(-size / np.maximum(rate, 1e-12))
-        weights = np.zeros((*flow.shape, count))
-        own = np.zeros((*flow.shape, count, count))
-        # The water's temperature as a linear function of inlet and layers, carried along.
-        inlet, past = np.ones(flow.shape), np.zeros((*flow.shape, count))
-        for layer in self.layers:
-            weights[..., layer] += rate * share * inlet
-            own[..., layer, :] += (rate * share)[..., None] * past
-            own[..., layer, layer] -= rate * share
-            inlet = inlet * (1.0 - share)
-            past = past * (1.0 - share)[..., None]
-            past[..., layer] += share
-        return weights, own
-
-
 def stacked(values: list[Floats], units: tuple[int, ...]) -> Floats:
     """Return arrays one above the other, each broadcast to ``units``; shape (0, …) for none."""
     if not values:
@@ -111,34 +68,27 @@ def between(matrix: Floats, down: Floats, up: Floats) -> None:
 
 
 def pairs(
-    flows: Sequence[npt.ArrayLike], inlets: Sequence[npt.ArrayLike], count: int, what: str
+    flows: Sequence[npt.ArrayLike], inlets: Sequence[npt.ArrayLike], count: int
 ) -> list[tuple[Floats, Floats]]:
-    """Return flows [kg/s] and inlet temperatures [degC] in pairs."""
+    """Return flows [kg/s] and inlet temperatures [degC] of the ports in pairs."""
     if len(flows) != count or len(inlets) != count:
         raise ParameterError(
-            f"{count} {what}s have {len(flows)} flows and {len(inlets)} inlet temperatures; give "
-            f"one of each for each {what}, in their order"
+            f"{count} ports have {len(flows)} flows and {len(inlets)} inlet temperatures; give one "
+            "of each for each port, in their order"
         )
     return [
         (
-            within(flow, f"the flow of {what} {n}", "kg/s", low=0.0),
-            numbers(inlet, f"the inlet of {what} {n}"),
+            within(flow, f"the flow of port {n}", "kg/s", low=0.0),
+            numbers(inlet, f"the inlet of port {n}"),
         )
         for n, (flow, inlet) in enumerate(zip(flows, inlets, strict=True))
     ]
 
 
-def advanced(
-    matrix: Floats,
-    drive: Floats,
-    start: Floats,
-    hours: Floats,
-    scheme: Literal["exact", "implicit"],
-) -> tuple[Floats, Floats]:
+def advanced(matrix: Floats, drive: Floats, start: Floats, hours: Floats) -> tuple[Floats, Floats]:
     r"""Return end and mean over a step of ``x' = matrix x + drive``.
 
-    The mean is the one that closes the balance: ``end - start = h (matrix mean + drive)``; for the
-    exact scheme it is the true one, for backward Euler the end.
+    They close the balance: ``end - start = h (matrix mean + drive)``.
 
     Parameters
     ----------
@@ -148,18 +98,12 @@ def advanced(
         Shape (…, n). [K/h], [degC]
     hours
         Shape (…). [h]
-    scheme
-        ``exact`` or ``implicit``.
     """
     count = start.shape[-1]
     units = np.broadcast_shapes(matrix.shape[:-2], drive.shape[:-1], start.shape[:-1], hours.shape)
     scaled = np.broadcast_to(matrix * hours[..., None, None], (*units, count, count))
     gain = np.broadcast_to(drive * hours[..., None], (*units, count))
     begin = np.broadcast_to(start, (*units, count))
-    if scheme == "implicit":
-        system = np.eye(count) - scaled
-        end = np.asarray(np.linalg.solve(system, (begin + gain)[..., None])[..., 0], dtype=float)
-        return end, end
     second = _phi2(scaled)
     slope = np.einsum("...ij,...j->...i", scaled, begin) + gain
     mean = begin + np.einsum("...ij,...j->...i", second, slope)
@@ -229,7 +173,6 @@ def settled(temperature: Floats) -> Floats:
 
 
 SECONDS = 3600.0
-LayerScheme = Literal["exact", "implicit"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,10 +185,8 @@ class LayersStep:
         Of the layers at its end, shape (…, layers). [degC]
     outlets
         Mean temperature of the water that left through each port, shape (ports, …). [degC]
-    port_heat, exchanger_heat
-        Heat into the tank by each port and exchanger, shape (ports, …). [kW]
-    exchanger_outlets
-        Mean temperature of the water that left each exchanger. [degC]
+    port_heat
+        Heat into the tank by each port, shape (ports, …). [kW]
     loss
         Heat to the surroundings. [kW]
     """
@@ -253,8 +194,6 @@ class LayersStep:
     temperature: Floats
     outlets: Floats
     port_heat: Floats
-    exchanger_heat: Floats
-    exchanger_outlets: Floats
     loss: Floats
 
 
@@ -276,12 +215,6 @@ class StratifiedTank:
         To the surroundings, of all of the tank; spread evenly over the layers. [kW/K]
     ports
         For the flows of water.
-    exchangers
-        In the tank.
-    scheme
-        ``exact`` or ``implicit``.
-    substeps
-        By which a step is divided; water mixes by buoyancy after each. At least 1.
 
     Examples
     --------
@@ -298,9 +231,6 @@ class StratifiedTank:
     conductivity: npt.ArrayLike = 0.6
     loss_conductance: npt.ArrayLike = 0.0
     ports: tuple[Port, ...] = ()
-    exchangers: tuple[Immersed, ...] = ()
-    scheme: LayerScheme = "exact"
-    substeps: int = 1
 
     def __post_init__(self) -> None:
         within(self.mass, "the mass of water", "kg", low=0.0, above=True)
@@ -308,24 +238,13 @@ class StratifiedTank:
         within(self.area, "the area", "m2", low=0.0, above=True)
         within(self.conductivity, "the conductivity", "W/(m K)", low=0.0)
         within(self.loss_conductance, "the conductance of the loss", "kW/K", low=0.0)
-        if not 1 <= self.layers <= 200 or self.substeps < 1:
-            raise ParameterError(
-                f"the tank has {self.layers} layers and {self.substeps} substeps; give 1 to 200 "
-                "layers and at least 1 substep"
-            )
-        if self.scheme not in ("exact", "implicit"):
-            raise ParameterError(
-                f"the scheme is {self.scheme!r}; a tank knows 'exact' and 'implicit'"
-            )
+        if not 1 <= self.layers <= 200:
+            raise ParameterError(f"the tank has {self.layers} layers; give 1 to 200")
         named = [layer for port in self.ports for layer in (port.inlet, port.outlet)]
-        named += [layer for unit in self.exchangers for layer in unit.layers]
         if any(not 0 <= layer < self.layers for layer in named):
             raise ParameterError(
-                f"a port or exchanger is at layer {max(named)}; the layers are 0 (top) to "
-                f"{self.layers - 1}"
+                f"a port is at layer {max(named)}; the layers are 0 (top) to {self.layers - 1}"
             )
-        for unit in self.exchangers:
-            within(unit.conductance, "the conductance of an exchanger", "kW/K", low=0, above=True)
 
     @cached_property
     def layer_capacity(self) -> Floats:
@@ -344,8 +263,6 @@ class StratifiedTank:
         step_hours: npt.ArrayLike,
         flows: Sequence[npt.ArrayLike] = (),
         inlets: Sequence[npt.ArrayLike] = (),
-        exchanger_flows: Sequence[npt.ArrayLike] = (),
-        exchanger_inlets: Sequence[npt.ArrayLike] = (),
         heat: npt.ArrayLike = 0.0,
         ambient: npt.ArrayLike = 20.0,
     ) -> LayersStep:
@@ -359,8 +276,6 @@ class StratifiedTank:
             Above 0. [h]
         flows, inlets
             One for each port: at least 0 [kg/s] and temperature at the inlet. [degC]
-        exchanger_flows, exchanger_inlets
-            One for each exchanger, likewise.
         heat
             Into each layer, as by an immersed heater, shape (layers,) or (units, layers); 0 for
             none. [kW]
@@ -374,23 +289,26 @@ class StratifiedTank:
                 "top first"
             )
         hours = within(step_hours, "the step", "h", low=0.0, above=True)
-        streams = pairs(flows, inlets, len(self.ports), "port")
-        coils = pairs(exchanger_flows, exchanger_inlets, len(self.exchangers), "exchanger")
+        streams = pairs(flows, inlets, len(self.ports))
         around = numbers(ambient, "the ambient temperature")
-        matrix, drive = self._balance(streams, coils, self._by_layer(heat), around)
+        matrix, drive = self._balance(streams, self._by_layer(heat), around)
         capacity = self.layer_capacity
-        means = np.zeros(np.broadcast_shapes(start.shape, drive.shape))
-        for _ in range(self.substeps):
-            start, mean = advanced(
-                matrix / capacity[..., None, None],
-                drive / capacity[..., None],
-                start,
-                hours / self.substeps,
-                self.scheme,
-            )
-            means = means + mean / self.substeps
-            start = settled(start)
-        return self._report(start, means, streams, coils, around)
+        end, means = advanced(
+            matrix / capacity[..., None, None], drive / capacity[..., None], start, hours
+        )
+        units = means.shape[:-1]
+        outlets = stacked([means[..., port.outlet] for port in self.ports], units)
+        heats = [
+            flow * SPECIFIC_HEAT * (inlet - out)
+            for (flow, inlet), out in zip(streams, outlets, strict=True)
+        ]
+        loss = np.asarray(self.loss_conductance) / self.layers
+        return LayersStep(
+            temperature=settled(end),
+            outlets=outlets,
+            port_heat=stacked(heats, units),
+            loss=np.asarray(loss * (means - around[..., None]).sum(axis=-1)),
+        )
 
     def simulate(
         self,
@@ -432,18 +350,14 @@ class StratifiedTank:
         return warmth
 
     def _balance(
-        self,
-        streams: list[tuple[Floats, Floats]],
-        coils: list[tuple[Floats, Floats]],
-        heat: Floats,
-        ambient: Floats,
+        self, streams: list[tuple[Floats, Floats]], heat: Floats, ambient: Floats
     ) -> tuple[Floats, Floats]:
         """Return matrix [kW/K] and drive [kW] of ``C T' = matrix T + drive``."""
         units = np.broadcast_shapes(
             ambient.shape,
             heat.shape[:-1],
             self.layer_capacity.shape,
-            *(value.shape for pair in (*streams, *coils) for value in pair),
+            *(value.shape for pair in streams for value in pair),
             *(np.shape(v) for v in (self.height, self.area, self.conductivity)),
             np.shape(self.loss_conductance),
         )
@@ -467,39 +381,4 @@ class StratifiedTank:
             np.asarray(conducts)[..., None] + np.maximum(down, 0.0),
             np.asarray(conducts)[..., None] + np.maximum(-down, 0.0),
         )
-        for unit, (flow, inlet) in zip(self.exchangers, coils, strict=True):
-            weights, own = unit.weights(flow, count)
-            matrix[..., :, :] += own
-            drive = drive + weights * inlet[..., None]
         return matrix, drive
-
-    def _report(
-        self,
-        end: Floats,
-        means: Floats,
-        streams: list[tuple[Floats, Floats]],
-        coils: list[tuple[Floats, Floats]],
-        ambient: Floats,
-    ) -> LayersStep:
-        units = means.shape[:-1]
-        outlets = [means[..., port.outlet] for port in self.ports]
-        by_port = [
-            flow * SPECIFIC_HEAT * (inlet - out)
-            for (flow, inlet), out in zip(streams, outlets, strict=True)
-        ]
-        by_coil, after = [], []
-        for unit, (flow, inlet) in zip(self.exchangers, coils, strict=True):
-            weights, own = unit.weights(flow, self.layers)
-            gained = weights.sum(axis=-1) * inlet + (own.sum(axis=-2) * means).sum(axis=-1)
-            by_coil.append(gained)
-            rate = flow * SPECIFIC_HEAT
-            after.append(inlet - gained / np.where(rate > 0, rate, 1.0))
-        loss = np.asarray(self.loss_conductance) / self.layers
-        return LayersStep(
-            temperature=end,
-            outlets=stacked(outlets, units),
-            port_heat=stacked(by_port, units),
-            exchanger_heat=stacked(by_coil, units),
-            exchanger_outlets=stacked(after, units),
-            loss=np.asarray(loss * (means - ambient[..., None]).sum(axis=-1)),
-        )

@@ -1,9 +1,9 @@
 """What stands in a system: ports, states and a step.
 
 A port is an input or an output. Inputs are actions (somebody decides), disturbances (nobody does)
-or left to the balance of a bus; outputs are observations. Any of them may be a flow: it carries
-energy [kW] or water [kg/s] and is joined to others over a bus only, so that nothing is counted
-twice or lost. Everything may be read as a signal by many, which moves no energy.
+or left to the balance of a bus; outputs are observations. Any of them may be a flow of energy [kW]:
+it is joined to others over a bus only, so that nothing is counted twice or lost. Everything may be
+read as a signal by many, which moves no energy.
 
 A module stores nothing; it is a description with pure functions. Its state is passed in and handed
 back, so that a run can be repeated, branched and replayed. What it takes from buses and what
@@ -14,6 +14,7 @@ content grows by; the simulation checks this in every step.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -22,16 +23,12 @@ import numpy.typing as npt
 from engiagent.errors import EngiagentError
 from engiagent.models.ranges import Floats, ParameterError
 
-Domain = Literal["electrical", "thermal", "water", "fuel", "information"]
+Domain = Literal["electrical", "thermal", "information"]
 Role = Literal["action", "disturbance", "observation", "balance"]
 Way = Literal["gives", "takes"]
 Values = Mapping[str, Floats]
-Contents = Mapping[str, float]
 
-DOMAINS: tuple[Domain, ...] = ("electrical", "thermal", "water", "fuel", "information")
-
-# What a flow of this unit carries, and how much of it one hour brings: [kWh], [kg].
-QUANTITIES: dict[str, tuple[str, float]] = {"kW": ("energy", 1.0), "kg/s": ("water", 3600.0)}
+DOMAINS: tuple[Domain, ...] = ("electrical", "thermal", "information")
 
 
 class WiringError(EngiagentError):
@@ -58,9 +55,11 @@ class State:
     shape: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Port:
-    """An input or output of a module; :func:`action` and its likes make them.
+    """An input or output of a module.
+
+    ``action``, ``disturbance``, ``observation`` and ``balance`` below make ports of their role.
 
     Attributes
     ----------
@@ -82,13 +81,13 @@ class Port:
     """
 
     name: str
-    unit: str
-    domain: Domain
-    role: Role
-    shape: tuple[int, ...] = ()
-    way: Way | None = None
-    instant: bool = False
-    default: float | None = None
+    unit: str = "kW"
+    domain: Domain = "information"
+    role: Role = field(kw_only=True)
+    way: Way | None = field(default=None, kw_only=True)
+    shape: tuple[int, ...] = field(default=(), kw_only=True)
+    instant: bool = field(default=False, kw_only=True)
+    default: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.domain not in DOMAINS:
@@ -98,10 +97,8 @@ class Port:
             )
         if self.role == "balance" and self.way is None:
             raise WiringError(f"the port {self.name} balances a bus; say whether it gives or takes")
-        if self.way is not None and self.unit not in QUANTITIES:
-            raise WiringError(
-                f"the flow {self.name} is in {self.unit}; a flow is in {' or '.join(QUANTITIES)}"
-            )
+        if self.way is not None and self.unit != "kW":
+            raise WiringError(f"the flow {self.name} is in {self.unit}; a flow is in kW")
 
     @property
     def is_input(self) -> bool:
@@ -114,58 +111,10 @@ class Port:
         return self.role == "balance"
 
 
-def action(
-    name: str,
-    unit: str = "kW",
-    domain: Domain = "information",
-    *,
-    way: Way | None = None,
-    default: float | None = None,
-    shape: tuple[int, ...] = (),
-) -> Port:
-    """Return an input that somebody decides on, as a set point or as a flow."""
-    return Port(
-        name=name, unit=unit, domain=domain, role="action", way=way, default=default, shape=shape
-    )
-
-
-def disturbance(
-    name: str,
-    unit: str,
-    domain: Domain,
-    *,
-    way: Way | None = None,
-    default: float | None = None,
-    shape: tuple[int, ...] = (),
-) -> Port:
-    """Return an input that nobody decides on, as weather, or as a flow that must be served."""
-    role: Role = "disturbance"
-    return Port(
-        name=name, unit=unit, domain=domain, role=role, way=way, default=default, shape=shape
-    )
-
-
-def observation(
-    name: str,
-    unit: str,
-    domain: Domain,
-    *,
-    way: Way | None = None,
-    instant: bool = False,
-    shape: tuple[int, ...] = (),
-) -> Port:
-    """Return an output, a flow where it has a ``way``; ``instant`` when the state determines it."""
-    role: Role = "observation"
-    return Port(
-        name=name, unit=unit, domain=domain, role=role, way=way, instant=instant, shape=shape
-    )
-
-
-def balance(
-    name: str, domain: Domain, way: Way, *, unit: str = "kW", shape: tuple[int, ...] = ()
-) -> Port:
-    """Return a flow that takes what the other members of its bus leave."""
-    return Port(name=name, unit=unit, domain=domain, role="balance", way=way, shape=shape)
+action = partial(Port, role="action")
+disturbance = partial(Port, role="disturbance")
+observation = partial(Port, role="observation")
+balance = partial(Port, role="balance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +128,7 @@ class Outcome:
     outputs
         Means over the period of all outputs that are not instant.
     entered, left
-        What came from and went to the environment, by quantity: energy [kW], water [kg/s].
+        What came from and went to the environment, mean of the period. [kW]
     violations
         By how much limits are broken, at least 0, by a name of the limit; limits are reported and
         never enforced.
@@ -187,8 +136,8 @@ class Outcome:
 
     state: Values = field(default_factory=dict)
     outputs: Values = field(default_factory=dict)
-    entered: Contents = field(default_factory=dict)
-    left: Contents = field(default_factory=dict)
+    entered: float = 0.0
+    left: float = 0.0
     violations: Values = field(default_factory=dict)
 
 
@@ -206,11 +155,9 @@ class Module:
     states
         All that is remembered.
     stored
-        From a state to its content by quantity: energy [kWh], water [kg].
+        From a state to the energy in it. [kWh]
     observe
         From a state to the instant outputs; None for the states of the same names.
-    prepare
-        From a length of step [h] to the module that makes such steps, or a refusal.
     draw
         From a generator of chance to initial values of states.
     """
@@ -218,18 +165,13 @@ class Module:
     ports: tuple[Port, ...]
     step: Callable[[Values, Values, float], Outcome]
     states: tuple[State, ...] = ()
-    stored: Callable[[Values], Contents] = lambda state: {}
+    stored: Callable[[Values], float] = lambda state: 0.0
     observe: Callable[[Values], Values] | None = None
-    prepare: Callable[[float], "Module"] | None = None
-    draw: Callable[[np.random.Generator], Values] | None = None
-
-    def initialize(self, step_hours: float) -> "Module":
-        """Return the module prepared for steps of this length [h]."""
-        return self if self.prepare is None else self.prepare(step_hours)
+    draw: Callable[[np.random.Generator], Values] = lambda random: {}
 
     def reset(self, initial: Values, random: np.random.Generator) -> dict[str, Floats]:
         """Return the state at the first instant; ``initial`` replaces values of the states."""
-        given = {**({} if self.draw is None else self.draw(random)), **initial}
+        given = {**self.draw(random), **initial}
         start: dict[str, Floats] = {}
         for state in self.states:
             value = given.get(state.name, state.initial)

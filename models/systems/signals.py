@@ -1,20 +1,18 @@
-"""What stands around units: series, sensors, controllers, surroundings, splitters and water."""
+"""What stands around units: series, sensors, controllers and surroundings."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import ParameterError, not_negative, positive
+from engiagent.models.ranges import ParameterError, not_negative
 from engiagent.models.systems.module import (
-    QUANTITIES,
     Domain,
     Module,
     Outcome,
     State,
     Values,
     WiringError,
-    above,
     action,
     balance,
     disturbance,
@@ -129,118 +127,9 @@ def thermostat(power: float, *, band: float = 1.0, cooling: bool = False) -> Mod
     )
 
 
-def proportional_integral(
-    unit: str, *, gain: float, reset_hours: float, maximum: float, minimum: float = 0.0
-) -> Module:
-    """Return a PI controller that stays between limits and stops integrating at them.
-
-    Parameters
-    ----------
-    unit
-        Of reading and set point.
-    gain
-        Command per unit of error; below 0 where more command lowers the reading. [kW per unit]
-    reset_hours
-        Integral time. Above 0. [h]
-    minimum, maximum
-        Limits of the command. [kW]
-    """
-    if not reset_hours > 0:
-        raise ParameterError(f"the integral time is {reset_hours} h; give one above 0")
-    if not minimum <= maximum:
-        raise ParameterError(
-            f"the limits of the command are {minimum} to {maximum} kW; give them in rising order"
-        )
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        error = inputs["set_point"] - inputs["reading"]
-        integral = state["integral"] + gain * error * step_hours / reset_hours
-        wanted = gain * error + integral
-        command = np.clip(wanted, minimum, maximum)
-        # At a limit the integral keeps its value, or it would have to unwind first.
-        settled = integral if command == wanted else state["integral"]
-        return Outcome(
-            state={"integral": np.asarray(settled)}, outputs={"command": np.asarray(command)}
-        )
-
-    return Module(
-        ports=(
-            disturbance("reading", unit, "information"),
-            action("set_point", unit),
-            observation("command", "kW", "information"),
-        ),
-        states=(State("integral", "kW", 0.0),),
-        step=step,
-    )
-
-
-def surroundings(domain: Domain, unit: str = "kW") -> Module:
+def surroundings(domain: Domain) -> Module:
     """Return what gives or takes whatever a bus leaves: ambient air, ground, a large network."""
-    quantity = QUANTITIES[unit][0]
     return Module(
-        ports=(balance("exchange", domain, "gives", unit=unit),),
-        step=lambda state, inputs, hours: Outcome(entered={quantity: float(inputs["exchange"])}),
-    )
-
-
-def splitter(domain: Domain, shares: Mapping[str, float], unit: str = "kW") -> Module:
-    """Return what divides the rest of one bus among others; ``shares`` by output add up to 1."""
-    for name, share in shares.items():
-        not_negative(share, f"the share of {name}", "of the whole")
-    if not abs(sum(shares.values()) - 1.0) <= 1e-12:
-        raise ParameterError(
-            f"the shares add up to {sum(shares.values())}; give shares that add up to 1"
-        )
-    return Module(
-        ports=(
-            balance("whole", domain, "takes", unit=unit),
-            *(observation(name, unit, domain, way="gives") for name in shares),
-        ),
-        step=lambda state, inputs, hours: Outcome(
-            outputs={name: share * inputs["whole"] for name, share in shares.items()}
-        ),
-    )
-
-
-def water_store(capacity: float, initial: float | None = None) -> Module:
-    """Return a reservoir [kg]: takes what is left on one bus, below 0 where it serves it."""
-    positive(capacity, "the capacity of the reservoir", "kg", "5000")
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        after = state["content"] + 3600.0 * step_hours * inputs["filling"]
-        return Outcome(
-            state={"content": after},
-            violations={"overfull": above(after, capacity), "empty": above(-after)},
-        )
-
-    return Module(
-        ports=(
-            balance("filling", "water", "takes", unit="kg/s"),
-            observation("content", "kg", "water", instant=True),
-        ),
-        states=(State("content", "kg", initial),),
-        step=step,
-        stored=lambda state: {"water": float(state["content"])},
-    )
-
-
-def water_supply(flow_max: float = np.inf) -> Module:
-    """Return the mains or a well: ``flow`` is an action and enters from the environment."""
-    return Module(
-        ports=(action("flow", "kg/s", "water", way="gives"),),
-        step=lambda state, inputs, hours: Outcome(
-            entered={"water": float(inputs["flow"])},
-            violations={
-                "flow": above(inputs["flow"], flow_max),
-                "negative_flow": above(-inputs["flow"]),
-            },
-        ),
-    )
-
-
-def water_use() -> Module:
-    """Return a use of water: ``flow`` is a disturbance and leaves to the environment."""
-    return Module(
-        ports=(disturbance("flow", "kg/s", "water", way="takes"),),
-        step=lambda state, inputs, hours: Outcome(left={"water": float(inputs["flow"])}),
+        ports=(balance("exchange", "kW", domain, way="gives"),),
+        step=lambda state, inputs, hours: Outcome(entered=float(inputs["exchange"])),
     )

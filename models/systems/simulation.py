@@ -7,26 +7,17 @@ module's balance is checked.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, positive
-from engiagent.models.systems.module import (
-    QUANTITIES,
-    Contents,
-    Outcome,
-    Port,
-    Values,
-    WiringError,
-    shaped,
-    total,
-)
+from engiagent.models.systems.module import Outcome, Port, Values, WiringError, shaped, total
 from engiagent.models.systems.system import Bus, System
 
 Series = Mapping[str, npt.ArrayLike]
-CONTENT = dict(QUANTITIES.values())
+ACCOUNTS = ("residuals", "imbalances", "entered", "left", "violations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,23 +31,23 @@ class Step:
     outputs
         All inputs and outputs of all modules during the period; instant ones as at its start.
     residuals
-        Of each bus: what is given less what is taken. [kW] or [kg/s]
+        Of each bus: what is given less what is taken. [kW]
     imbalances
-        Of each module and quantity, as ``battery.energy``: what comes in less what goes out and
-        what the content grows by. Zero but for rounding, or the module creates or loses something.
+        Of each module: what comes in less what goes out and what the content grows by. Zero but
+        for rounding, or the module creates or loses energy. [kW]
     entered, left
-        What all modules took from and gave to the environment, by quantity. [kW], [kg/s]
+        What each module took from and gave to the environment. [kW]
     violations
         By how much limits of units are broken; 0 where they are respected.
     """
 
-    state: Values = field(default_factory=dict)
-    outputs: Values = field(default_factory=dict)
-    residuals: Values = field(default_factory=dict)
-    imbalances: dict[str, float] = field(default_factory=dict)
-    entered: dict[str, float] = field(default_factory=dict)
-    left: dict[str, float] = field(default_factory=dict)
-    violations: dict[str, Floats] = field(default_factory=dict)
+    state: Values
+    outputs: Values
+    residuals: Values
+    imbalances: Values
+    entered: Values
+    left: Values
+    violations: Values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +66,6 @@ class Record:
     residuals, imbalances, entered, left, violations
         As of :class:`Step`, over the periods.
 
-    Examples
-    --------
     ``record["battery.energy"]`` has N+1 values, ``record["grid.import"]`` has N.
     """
 
@@ -98,19 +87,6 @@ class Record:
             )
         return self.series[name]
 
-    def worst_residual(self) -> float:
-        """Return the largest absolute residual of a bus in any period. [kW] or [kg/s]."""
-        return _largest(self.residuals)
-
-    def worst_imbalance(self) -> float:
-        """Return the largest absolute imbalance of a module in any period. [kW] or [kg/s]."""
-        return _largest(self.imbalances)
-
-    def broken_limits(self, tolerance: float = 1e-9) -> dict[str, float]:
-        """Return the limits broken by more than a tolerance, each with its largest amount."""
-        worst = {name: float(np.max(v, initial=0.0)) for name, v in self.violations.items()}
-        return {name: amount for name, amount in worst.items() if amount > tolerance}
-
 
 class Simulation:
     """A system at an instant; the only place that has state.
@@ -126,8 +102,6 @@ class Simulation:
     ------
     WiringError
         When a flow leads nowhere.
-    ParameterError
-        When a module refuses the length of the step.
 
     Examples
     --------
@@ -162,7 +136,7 @@ class Simulation:
                 + ", so that what it carries would come from or go to nowhere; put it on a bus"
             )
         units = system.units
-        self._modules = {name: units[name].initialize(step_hours) for name in system.order}
+        self._modules = {name: units[name] for name in system.order}
         self._actions = system.actions
         self._disturbances = system.disturbances
         self._promised = {
@@ -222,8 +196,8 @@ class Simulation:
         values = self._observed()
         values |= _given(dict(action or {}), self._actions, "action")
         values |= _given(dict(disturbance or {}), self._disturbances, "disturbance")
-        books = Step()
         after: dict[str, Values] = {}
+        entered, left, imbalances, violations = {}, {}, {}, {}
         for name, module in self._modules.items():
             ports = [port for port in module.ports if port.is_input]
             inputs = {p.name: self._input(f"{name}.{p.name}", p, values) for p in ports}
@@ -234,16 +208,18 @@ class Simulation:
             self._check(name, outcome)
             values |= _flat({name: inputs}) | _flat({name: outcome.outputs})
             after[name] = outcome.state
-            self._balance(books, name, before[name], outcome, values)
+            entered[name], left[name] = np.asarray(outcome.entered), np.asarray(outcome.left)
+            imbalances[name] = self._imbalance(name, before[name], outcome, values)
+            violations[name] = outcome.violations
         self._state = after
         return Step(
             state=self.state(),
             outputs=values,
             residuals={bus.name: self._residual(bus, values) for bus in self.system.all_buses},
-            imbalances=books.imbalances,
-            entered=books.entered,
-            left=books.left,
-            violations=books.violations,
+            imbalances=imbalances,
+            entered=entered,
+            left=left,
+            violations=_flat(violations),
         )
 
     def replay(
@@ -301,11 +277,7 @@ class Simulation:
             step_hours=self.step_hours,
             series=outputs | states,
             units=units,
-            residuals=_series([step.residuals for step in steps]),
-            imbalances=_series([step.imbalances for step in steps]),
-            entered=_series([step.entered for step in steps]),
-            left=_series([step.left for step in steps]),
-            violations=_series([step.violations for step in steps]),
+            **{name: _series([getattr(step, name) for step in steps]) for name in ACCOUNTS},
         )
 
     def _current(self) -> dict[str, Values]:
@@ -318,31 +290,16 @@ class Simulation:
         state = self._current()
         return _flat({name: m.instant(state[name]) for name, m in self._modules.items()})
 
-    def _balance(
-        self, books: Step, name: str, before: Values, outcome: Outcome, values: Values
-    ) -> None:
-        """Write down what a module took, gave and stored."""
+    def _imbalance(self, name: str, before: Values, outcome: Outcome, values: Values) -> Floats:
+        """Return what a module took less what it gave and stored. [kW]."""
         module = self._modules[name]
-        net: dict[str, float] = {}
-
-        def add(quantity: str, amount: float, account: dict[str, float]) -> None:
-            account[quantity] = account.get(quantity, 0.0) + amount
-
+        net = outcome.entered - outcome.left
         for port in module.ports:
             if port.way is not None:
                 amount = total(values[f"{name}.{port.name}"])
-                add(QUANTITIES[port.unit][0], amount if port.way == "takes" else -amount, net)
-        for quantity, amount in outcome.entered.items():
-            add(quantity, amount, net)
-            add(quantity, amount, books.entered)
-        for quantity, amount in outcome.left.items():
-            add(quantity, -amount, net)
-            add(quantity, amount, books.left)
-        had: Contents = module.stored(before)
-        for quantity, content in module.stored(outcome.state).items():
-            add(quantity, -(content - had[quantity]) / (self.step_hours * CONTENT[quantity]), net)
-        books.imbalances.update({f"{name}.{quantity}": amount for quantity, amount in net.items()})
-        books.violations.update(_flat({name: outcome.violations}))
+                net += amount if port.way == "takes" else -amount
+        grown = module.stored(outcome.state) - module.stored(before)
+        return np.asarray(net - grown / self.step_hours)
 
     def _check(self, name: str, outcome: Outcome) -> None:
         """Refuse an outcome that is not what the module's ports and states promise."""
@@ -421,16 +378,9 @@ def _periods(moving: Values, periods: int | None) -> int:
     return int(count)
 
 
-def _series(rows: Sequence[Values] | Sequence[dict[str, float]]) -> dict[str, Floats]:
+def _series(rows: Sequence[Values]) -> dict[str, Floats]:
     names = dict.fromkeys(name for row in rows for name in row)
     return {
         name: np.stack([np.asarray(row.get(name, 0.0), dtype=np.float64) for row in rows])
         for name in names
     }
-
-
-def _largest(series: Values) -> float:
-    # numpy's maximum keeps NaN, the built-in one may lose it.
-    return float(
-        np.max([np.max(np.abs(values), initial=0.0) for values in series.values()] or [0.0])
-    )

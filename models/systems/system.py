@@ -275,16 +275,11 @@ def _check_buses(ports: Mapping[str, Port], buses: tuple[Bus, ...]) -> None:
 
 
 def _check_together(bus: Bus, members: Mapping[str, Port]) -> None:
-    units = {port.unit for port in members.values()}
-    if len(units) > 1:
-        raise WiringError(
-            f"the bus {bus.name} joins flows in {' and '.join(sorted(units))}; keep to one unit"
-        )
     free = [name for name, port in members.items() if port.is_free]
     if len(free) > 1:
         raise WiringError(
             f"the bus {bus.name} leaves its balance to {' and '.join(free)}; one member can take "
-            "what is left, put a splitter between them"
+            "what is left"
         )
     shape = members[free[0]].shape if free else ()
     for name, port in members.items():

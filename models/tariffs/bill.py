@@ -1,4 +1,4 @@
-r"""Bills: what the meter measured, energy by tiers, demand by peaks, and every line by month.
+r"""Bills: energy by tiers, demand by peaks, and every line by month.
 
 A tier :math:`k` from :math:`l_{k-1}` to :math:`l_k` holds :math:`\min(E, l_k) - l_{k-1}` of the
 energy :math:`E`, at least 0. Billed demand is
@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, over_time
-from engiagent.models.tariffs.calendar import HOUR, Ints, MeterTimes
+from engiagent.models.tariffs.calendar import Ints, MeterTimes
+from engiagent.models.tariffs.metering import Metered, measure
 from engiagent.models.tariffs.tariff import (
     EXPORT,
     MINIMUM,
@@ -29,156 +30,6 @@ from engiagent.models.tariffs.tariff import (
     Ratchet,
     Tariff,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metered:
-    """Energy and demand of a horizon.
-
-    Attributes
-    ----------
-    times
-        The parts, each a whole fraction of a period.
-    parts
-        Number of parts in a period.
-    month
-        Billing month of each part, 0 for the first one, shape (parts · N,).
-    first_month
-        The first billing month, in months since January 1970.
-    months
-        Number of billing months.
-    imported, exported
-        Energy of each part, after netting within blocks where the tariff has it. [kWh]
-    demand, demand_at
-        Mean power of each demand window [kW], and the part in which it starts.
-    """
-
-    times: MeterTimes
-    parts: int
-    month: Ints
-    first_month: int
-    months: int
-    imported: Floats
-    exported: Floats
-    demand: Floats
-    demand_at: Ints
-
-    @property
-    def labels(self) -> Ints:
-        """The billing months, in months since January 1970, shape (months,)."""
-        return self.first_month + np.arange(self.months, dtype=np.int64)
-
-    @property
-    def calendar_month(self) -> Ints:
-        """Calendar month that each billing month is called after, 1 to 12, shape (months,)."""
-        return self.labels % 12 + 1
-
-    @property
-    def peak(self) -> Floats:
-        """Highest demand of each billing month, shape (months,). [kW]."""
-        highest = np.zeros(self.months)
-        np.maximum.at(highest, self.month[self.demand_at], self.demand)
-        return highest
-
-    def by_month(self, values: Floats) -> Floats:
-        """Return sums of a value of each part over billing months, shape (months,)."""
-        return np.asarray(np.bincount(self.month, values, self.months), dtype=np.float64)
-
-
-def measure(
-    tariff: Tariff, times: MeterTimes, import_power: npt.ArrayLike, export_power: npt.ArrayLike
-) -> Metered:
-    """Return what the meter measured under the windows of a tariff."""
-    power_in = _power(import_power, times, "the import")
-    power_out = _power(export_power, times, "the export")
-    second = times.common_second(*_boundaries(tariff))
-    parts = times.step_seconds // second
-    fine = times.refined(second)
-    taken, given = (np.repeat(power, parts) * second / HOUR for power in (power_in, power_out))
-    # Netting is a rule for energy; demand is what the import register saw.
-    demand, at = _demand(tariff, times, fine, taken)
-    if isinstance(tariff.export, NetBilling) and tariff.export.netting_hours is not None:
-        taken, given = _netted(taken, given, fine, _seconds(tariff.export.netting_hours))
-    label = fine.billing_month(tariff.billing_day)
-    return Metered(
-        times=fine,
-        parts=parts,
-        month=label - label[0],
-        first_month=int(label[0]),
-        months=int(label[-1] - label[0]) + 1,
-        imported=taken,
-        exported=given,
-        demand=demand,
-        demand_at=at,
-    )
-
-
-def _power(values: npt.ArrayLike, times: MeterTimes, what: str) -> Floats:
-    power = over_time(values, (times.count,), what)
-    if not (power >= 0).all():
-        place = int(np.argmin(power))
-        raise ParameterError(
-            f"{what} is {power[place]:g} kW in period {place}; give import and export apart, each "
-            "at least 0"
-        )
-    return power
-
-
-def _seconds(hours: float) -> int:
-    seconds = round(hours * HOUR)
-    if seconds < 1 or abs(seconds - hours * HOUR) > 1e-6:
-        raise ParameterError(f"a window lasts {hours} h; give whole seconds, as 0.25 h")
-    return seconds
-
-
-def _boundaries(tariff: Tariff) -> list[int]:
-    charges: list[EnergyCharge | PriceSeries | DemandCharge] = [*tariff.energy, *tariff.demand]
-    windows = [tariff.demand_window_hours]
-    if isinstance(tariff.export, NetBilling):
-        charges.append(tariff.export.credit)
-        windows.append(tariff.export.netting_hours)
-    schedules = [charge.schedule for charge in charges if not isinstance(charge, PriceSeries)]
-    return [
-        *(_seconds(window) for window in windows if window is not None),
-        *(schedule.resolution for schedule in schedules),
-    ]
-
-
-def _blocks(times: MeterTimes, second: int) -> Ints:
-    """Return the block of the wall clock of each part; the change of the clocks cuts none."""
-    wall = times.seconds + (times.local_seconds[0] - times.seconds[0])
-    block = wall // second
-    return np.asarray(block - block[0])
-
-
-def _netted(taken: Floats, given: Floats, times: MeterTimes, second: int) -> tuple[Floats, Floats]:
-    block = _blocks(times, second)
-    size = np.bincount(block)
-    net = np.bincount(block, taken - given) / size
-    # What is left of a block counts evenly in its parts, which lie in one price mostly.
-    return np.maximum(net, 0.0)[block], np.maximum(-net, 0.0)[block]
-
-
-def _demand(
-    tariff: Tariff, times: MeterTimes, fine: MeterTimes, taken: Floats
-) -> tuple[Floats, Ints]:
-    power = taken * HOUR / fine.step_seconds
-    window = times.step_seconds
-    if tariff.demand_window_hours is not None:
-        window = _seconds(tariff.demand_window_hours)
-    if tariff.demand_sliding:
-        length = min(max(window // fine.step_seconds, 1), len(power))
-        total = np.concatenate(([0.0], np.cumsum(power)))
-        # A mean of powers that are at least 0 is so too; the difference of sums may round below.
-        means = np.maximum((total[length:] - total[:-length]) / length, 0.0)
-        step = times.step_seconds // fine.step_seconds
-        return means[::step], np.arange(0, len(means), step, dtype=np.int64)
-    if tariff.demand_window_hours is None:
-        block = np.arange(fine.count, dtype=np.int64) // (window // fine.step_seconds)
-    else:
-        block = _blocks(fine, window)
-    first = np.flatnonzero(np.diff(block, prepend=-1))
-    return np.asarray(np.bincount(block, power) / np.bincount(block)), first.astype(np.int64)
 
 
 def energy_cost(
@@ -217,22 +68,10 @@ def energy_cost(
     return metered.by_month((portion * price[period]).sum(axis=1))
 
 
-def period_energy(charge: EnergyCharge, metered: Metered, energy: Floats) -> Floats:
-    """Return energy by billing month and period, shape (months, periods). [kWh]."""
-    amount = np.zeros((metered.months, len(charge.periods)))
-    np.add.at(amount, (metered.month, charge.schedule.at(metered.times)), energy)
-    return amount
-
-
-def tier_cost(amount: Floats, upper: Floats, price: Floats) -> Floats:
-    """Return what amounts of at least 0 cost, of their shape: (groups, periods)."""
-    return np.asarray((_portions(amount, upper) * price).sum(axis=-1))
-
-
 def _cost(charge: EnergyCharge, amount: Floats, upper: Floats, price: Floats) -> Floats:
     """Return what energy by group and period costs, shape (groups,)."""
     if charge.tiers_by == "period":
-        return np.asarray(tier_cost(amount, upper, price).sum(axis=1))
+        return np.asarray((_portions(amount, upper) * price).sum(axis=(1, 2)))
     total = amount.sum(axis=1, keepdims=True)
     share = np.divide(amount, total, out=np.zeros_like(amount), where=total != 0)
     first = np.argmax(amount != 0, axis=1)
@@ -252,7 +91,9 @@ def net_metering(
             f"{charge.name!r} has tiers that fill in the order of time or by day; net metering "
             "needs tiers by period or share, and by month"
         )
-    net = period_energy(charge, metered, metered.imported - metered.exported)
+    net = np.zeros((metered.months, len(charge.periods)))
+    place = (metered.month, charge.schedule.at(metered.times))
+    np.add.at(net, place, metered.imported - metered.exported)
     month = np.arange(metered.months, dtype=np.int64)
     upper, price = tier_limits(charge, metered, month)
     none = np.zeros(metered.months)
@@ -358,20 +199,25 @@ def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) ->
         billed = np.maximum(
             billed, ratchet_floor(charge.ratchet, measured, metered, earlier, charge.name)
         )
-    count = max(len(tiers) for tiers in charge.periods)
-    upper = np.full((len(charge.periods), count), np.inf)
-    price = np.zeros_like(upper)
-    for period, tiers in enumerate(charge.periods):
-        for place, tier in enumerate(tiers):
-            upper[period, place], price[period, place] = tier.limit, tier.price
-    upper = np.maximum.accumulate(upper, axis=1)
+    upper, price = demand_tiers(charge)
     due = np.where(occurs, billed, 0.0)
-    cost = tier_cost(due, np.broadcast_to(upper, (*due.shape, count)), price).sum(axis=1)
+    portions = _portions(due, np.broadcast_to(upper, (*due.shape, upper.shape[1])))
+    cost = (portions * price).sum(axis=(1, 2))
     return DemandBill(
         measured=np.where(occurs, measured, np.nan),
         billed=np.where(occurs, billed, np.nan),
         cost=cost,
     )
+
+
+def demand_tiers(charge: DemandCharge) -> tuple[Floats, Floats]:
+    """Return where tiers of each period end [kW] and their prices, shape (periods, tiers)."""
+    shape = (len(charge.periods), max(len(tiers) for tiers in charge.periods))
+    upper, price = np.full(shape, np.inf), np.zeros(shape)
+    for period, tiers in enumerate(charge.periods):
+        for place, tier in enumerate(tiers):
+            upper[period, place], price[period, place] = tier.limit, tier.price
+    return np.maximum.accumulate(upper, axis=1), price
 
 
 def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> Floats:
@@ -392,24 +238,22 @@ def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> F
 def ratchet_floor(
     ratchet: Ratchet, measured: Floats, metered: Metered, earlier: Floats, name: str
 ) -> Floats:
-    """Return the demand that peaks leave to be billed, shape (months, 1 or periods). [kW]."""
-    peaks = np.maximum(measured, 0.0)
-    if ratchet.by == "month":
-        peaks = peaks.max(axis=1, keepdims=True)
+    """Return the demand that peaks of all hours leave to be billed, shape (months, 1). [kW]."""
+    peaks = np.maximum(measured, 0.0).max(axis=1)
     before = _earlier(ratchet, earlier, peaks, name)
     labels = np.arange(metered.first_month - len(before), metered.first_month + len(peaks))
     known = np.concatenate((before, peaks))
     counts = np.isin(labels % 12 + 1, ratchet.seasons)
     fraction = np.broadcast_to(np.asarray(ratchet.fraction, dtype=np.float64), (12,))
-    known = np.where(counts, fraction[labels % 12], 0.0)[:, None] * known
+    known = np.where(counts, fraction[labels % 12], 0.0) * known
     if ratchet.months is None:
-        return np.asarray(np.broadcast_to(known.max(axis=0), peaks.shape))
-    floor = np.zeros_like(peaks)
+        return np.full((len(peaks), 1), known.max())
+    floor = np.zeros(len(peaks))
     for lag in range(1, ratchet.months + 1):
         start = len(before) - lag
         shifted = known[max(start, 0) : start + len(peaks)] if start + len(peaks) > 0 else known[:0]
         floor[len(floor) - len(shifted) :] = np.maximum(floor[len(floor) - len(shifted) :], shifted)
-    return floor
+    return floor[:, None]
 
 
 def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Floats:
@@ -421,16 +265,12 @@ def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Flo
             )
         wanted = 0 if ratchet.months is None else ratchet.months
         repeats = -(-wanted // len(peaks))
-        return np.tile(peaks, (repeats, 1))[len(peaks) * repeats - wanted :]
-    if not earlier.size:
-        return np.zeros((0, peaks.shape[1]))
-    shaped = earlier[:, None] if earlier.ndim == 1 else earlier
-    if shaped.ndim != 2 or shaped.shape[1] != peaks.shape[1]:
+        return np.tile(peaks, repeats)[len(peaks) * repeats - wanted :]
+    if earlier.ndim != 1:
         raise ParameterError(
-            f"the earlier peaks of {name!r} have the shape {earlier.shape}; give (H, "
-            f"{peaks.shape[1]}), or (H,) for a ratchet by month"
+            f"the earlier peaks of {name!r} have the shape {earlier.shape}; give one for each month"
         )
-    return shaped
+    return earlier
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

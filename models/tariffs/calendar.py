@@ -209,10 +209,8 @@ class Schedule:
     weekday, weekend
         12 rows from January on, each with 24 numbers, or 48 or 96 where a window does not start
         on the hour. Numbers at least 0.
-    weekend_days
-        Days that follow ``weekend``, Monday 0 to Sunday 6.
     holidays
-        Dates that follow ``weekend`` as well.
+        Dates that follow ``weekend``, as Saturdays and Sundays do.
 
     Examples
     --------
@@ -224,7 +222,6 @@ class Schedule:
 
     weekday: Rows
     weekend: Rows
-    weekend_days: tuple[int, ...] = (5, 6)
     holidays: tuple[date, ...] = ()
 
     def __post_init__(self) -> None:
@@ -291,14 +288,10 @@ class Schedule:
         second = times.local_seconds % DAY
         grids = [np.array(rows, dtype=np.int64) for rows in (self.weekday, self.weekend)]
         weekday, weekend = (grid[month, second * grid.shape[1] // DAY] for grid in grids)
-        return np.asarray(np.where(self.is_weekend(times), weekend, weekday), dtype=np.int64)
-
-    def is_weekend(self, times: MeterTimes) -> npt.NDArray[np.bool_]:
-        """Return which periods start on a weekend or a holiday, shape (N,)."""
-        free = np.isin(times.weekday, self.weekend_days)
+        free = times.weekday >= 5
         if self.holidays:
             free = free | np.isin(times.date, np.array(self.holidays, dtype="datetime64[D]"))
-        return np.asarray(free)
+        return np.asarray(np.where(free, weekend, weekday), dtype=np.int64)
 
 
 _KINDS = ("weekday", "weekend")

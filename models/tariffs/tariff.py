@@ -160,8 +160,6 @@ class Ratchet:
     cyclic
         Whether the months before the horizon are those at its end, as in a typical year; else
         they are the earlier peaks that the bill is given, or none.
-    by
-        ``month``: the peak of all hours of the charge; ``period``: that of the same period.
 
     Notes
     -----
@@ -172,7 +170,6 @@ class Ratchet:
     months: int | None = 11
     seasons: tuple[int, ...] = tuple(range(1, 13))
     cyclic: bool = False
-    by: Literal["month", "period"] = "month"
 
     def __post_init__(self) -> None:
         part = within(self.fraction, "the fraction of a ratchet", "-", low=0.0, high=1.0)
@@ -184,8 +181,6 @@ class Ratchet:
             raise ParameterError(f"a ratchet looks back {self.months} months; give at least 1")
         if not self.seasons or not set(self.seasons) <= set(range(1, 13)):
             raise ParameterError(f"a ratchet counts the months {self.seasons}; give 1 to 12")
-        if self.by not in ("month", "period"):
-            raise ParameterError(f"a ratchet goes by {self.by!r}; give 'month' or 'period'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -484,7 +479,7 @@ class BillHistory:
     ----------
     previous_peaks
         By name of a demand charge the peaks of the billing months before the first one, the
-        latest last: shape (H,), or (H, periods) for a ratchet by period. [kW]
+        latest last, shape (H,). [kW]
     peak_so_far
         By name of a demand charge and period the peak of the first billing month before the
         horizon. The bill shows the demand of that whole month, which nothing below this peak

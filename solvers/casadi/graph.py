@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Ints
+from engiagent.formulations.values import ELEMENTARY, Atom, Form, Ints
 
 Symbol = Any
 """A ``casadi.SX`` or ``casadi.MX``; CasADi carries no types."""
@@ -32,16 +32,11 @@ class Graph:
         In the program's own sense, with its constant.
     rows
         The activities, (m, 1).
-    domain, domain_lower, domain_upper
-        Expressions that must lie within limits for piecewise functions to have a value, (d, 1).
     """
 
     x: Symbol
     objective: Symbol
     rows: Symbol
-    domain: Symbol
-    domain_lower: Floats
-    domain_upper: Floats
 
 
 def graph(program: Program, scalar: bool | None = None, x: Symbol | None = None) -> Graph:
@@ -83,14 +78,7 @@ def graph(program: Program, scalar: bool | None = None, x: Symbol | None = None)
         rows = rows + _collect(numbers[inside], program.row_count, inside) @ terms
         if not inside.all():
             objective = objective + casadi.dot(casadi.DM(np.where(inside, 0.0, 1.0)), terms)
-    return Graph(
-        x,
-        objective,
-        rows,
-        casadi.vertcat(*builder.domains) if builder.domains else kind(0, 1),
-        np.concatenate([np.zeros(0), *builder.domain_lower]),
-        np.concatenate([np.zeros(0), *builder.domain_upper]),
-    )
+    return Graph(x, objective, rows)
 
 
 def sparse(rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:
@@ -112,9 +100,6 @@ class _Builder:
 
     def __init__(self, x: Symbol) -> None:
         self.x = x
-        self.domains: list[Symbol] = []
-        self.domain_lower: list[Floats] = []
-        self.domain_upper: list[Floats] = []
 
     def pick(self, columns: Ints) -> Symbol:
         """Return some of the columns as a vector."""
@@ -146,47 +131,7 @@ class _Builder:
     def atom(self, atom: Atom) -> Symbol:
         """Return an atom's elements, (size, 1)."""
         inner = [self.form(argument) for argument in atom.args]
-        return _EXPRESSIONS[atom.function](self, atom, inner)
-
-    def limit(self, value: Symbol, lower: Floats, upper: Floats) -> None:
-        """Demand that a value stays where a function of it is defined."""
-        self.domains.append(value)
-        self.domain_lower.append(lower)
-        self.domain_upper.append(upper)
-
-
-def _extreme(atom: Atom, value: Symbol) -> Symbol:
-    """Return the largest or smallest of each group: the members' ranks are taken in turn."""
-    import casadi
-
-    assert atom.groups is not None
-    choose = casadi.fmax if atom.function == "max" else casadi.fmin
-    groups = np.asarray(atom.groups)
-    order = np.argsort(groups, kind="stable")
-    counts = np.bincount(groups, minlength=atom.size)
-    starts = np.cumsum(counts) - counts
-    result = value[order[starts].tolist()]
-    for rank in range(1, int(counts.max())):
-        # A group that has no member of this rank takes its last one once more.
-        members = order[starts + np.minimum(rank, counts - 1)]
-        result = choose(result, value[members.tolist()])
-    return result
-
-
-def _piecewise(builder: _Builder, atom: Atom, value: Symbol) -> Symbol:
-    """Return the interpolation as a line and a hinge at each inner breakpoint."""
-    import casadi
-
-    xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
-    slopes = np.diff(ys, axis=1) / np.diff(xs, axis=1)
-    builder.limit(value, xs[:, 0].copy(), xs[:, -1].copy())
-    total = casadi.DM(ys[:, 0].copy()) + casadi.DM(slopes[:, 0].copy()) * (
-        value - casadi.DM(xs[:, 0].copy())
-    )
-    for k in range(1, slopes.shape[1]):
-        bend = casadi.DM(slopes[:, k] - slopes[:, k - 1])
-        total = total + bend * casadi.fmax(value - casadi.DM(xs[:, k].copy()), 0)
-    return total
+        return _EXPRESSIONS[atom.function](atom, inner)
 
 
 def _power(atom: Atom, value: Symbol) -> Symbol:
@@ -199,8 +144,8 @@ def _power(atom: Atom, value: Symbol) -> Symbol:
     return casadi.power(value, casadi.DM(np.array(exponents)))
 
 
-def _plain(name: str) -> Callable[[_Builder, Atom, list[Symbol]], Symbol]:
-    def apply(builder: _Builder, atom: Atom, inner: list[Symbol]) -> Symbol:
+def _plain(name: str) -> Callable[[Atom, list[Symbol]], Symbol]:
+    def apply(atom: Atom, inner: list[Symbol]) -> Symbol:
         import casadi
 
         return getattr(casadi, name)(inner[0])
@@ -208,13 +153,9 @@ def _plain(name: str) -> Callable[[_Builder, Atom, list[Symbol]], Symbol]:
     return apply
 
 
-_EXPRESSIONS: Final[dict[str, Callable[[_Builder, Atom, list[Symbol]], Symbol]]] = {
-    "abs": _plain("fabs"),
-    "max": lambda builder, atom, inner: _extreme(atom, inner[0]),
-    "min": lambda builder, atom, inner: _extreme(atom, inner[0]),
-    "piecewise": lambda builder, atom, inner: _piecewise(builder, atom, inner[0]),
-    "power": lambda builder, atom, inner: _power(atom, inner[0]),
-    "product": lambda builder, atom, inner: inner[0] * inner[1],
-    "quotient": lambda builder, atom, inner: inner[0] / inner[1],
+_EXPRESSIONS: Final[dict[str, Callable[[Atom, list[Symbol]], Symbol]]] = {
+    "power": lambda atom, inner: _power(atom, inner[0]),
+    "product": lambda atom, inner: inner[0] * inner[1],
+    "quotient": lambda atom, inner: inner[0] / inner[1],
     **{name: _plain(function.casadi) for name, function in ELEMENTARY.items()},
 }

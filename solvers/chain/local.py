@@ -35,6 +35,8 @@ class Local:
         Finite bounds.
     demand
         r, shape (N,); 0 where a step has no balance.
+    moving, balanced
+        The columns with a coefficient in the change of the state, and in the balance.
     """
 
     cost: Floats
@@ -43,6 +45,8 @@ class Local:
     lower: Floats
     upper: Floats
     demand: Floats
+    moving: list[int]
+    balanced: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +80,11 @@ def step_cost(local: Local) -> StepCost | None:
     probes[-1] = slopes[-1] + 1.0 + size
     for k in range(1, len(slopes)):
         wide = slopes[k] - slopes[k - 1] > TIE * size
-        probes[k] = np.where(wide, 0.5 * (slopes[k] + slopes[k - 1]), probes[k - 1])
+        probes[k] = _chosen(wide, 0.5 * (slopes[k] + slopes[k - 1]), probes[k - 1])
     changes, filling = np.zeros_like(probes), filling_of(local)
     for k in range(len(probes)):
-        columns = columns_at(filling, probes[k], filling.moving)
-        for j, column in zip(filling.moving, columns, strict=True):
+        columns = columns_at(filling, probes[k], local.moving)
+        for j, column in zip(local.moving, columns, strict=True):
             changes[k] += local.alpha[j] * column
     np.maximum.accumulate(changes, axis=0, out=changes)
     return StepCost(slopes, probes, changes)
@@ -89,6 +93,8 @@ def step_cost(local: Local) -> StepCost | None:
 def _pairs(local: Local) -> list[tuple[int, int]]:
     """Return the columns whose prices are ever compared; a column with itself when it is alone."""
     open_ = local.lower < local.upper
+    if not local.balanced:
+        return [(j, j) for j in local.moving if open_[j].any()] or [(0, 0)]
     balanced, moving = open_ & (local.beta != 0), open_ & (local.alpha != 0)
     found = []
     for j in range(len(open_)):
@@ -116,14 +122,19 @@ def _slopes(local: Local, pairs: list[tuple[int, int]]) -> Floats:
             pair &= np.abs(turn) > TIE * np.abs(alpha[i] * beta[j])
             price = (cost[i] * beta[j] - cost[j] * beta[i]) / turn
             found[place] = np.where(pair, price, np.nan)
-    slopes = np.sort(found, axis=0)  # what does not exist stands last
-    for k in range(1, len(slopes)):
-        np.copyto(slopes[k], slopes[k - 1], where=np.isnan(slopes[k]))
-    return np.nan_to_num(slopes, copy=False, nan=0.0)
+    # Sorted by exchanging neighbours, all steps at once; what does not exist goes last.
+    for last in range(len(found) - 1, 0, -1):
+        for k in range(last):
+            low, high = np.fmin(found[k], found[k + 1]), np.maximum(found[k], found[k + 1])
+            found[k], found[k + 1] = low, high
+    np.copyto(found[0], 0.0, where=np.isnan(found[0]))
+    for k in range(1, len(found)):
+        np.copyto(found[k], found[k - 1], where=np.isnan(found[k]))
+    return found
 
 
 def _balances(local: Local) -> bool:
-    if not local.beta.any():
+    if not local.balanced:
         return True
     one, two = local.beta * local.lower, local.beta * local.upper
     least, most = np.minimum(one, two).sum(axis=0), np.maximum(one, two).sum(axis=0)
@@ -138,8 +149,6 @@ class Filling:
 
     Attributes
     ----------
-    moving
-        Columns with a coefficient in the change of the state.
     ratios
         Cost per unit of balance of the columns in a balance; at a price of 0 for moving ones.
     least, room
@@ -151,7 +160,6 @@ class Filling:
     """
 
     local: Local
-    moving: list[int]
     ratios: dict[int, Floats]
     least: dict[int, Floats]
     room: dict[int, Floats]
@@ -161,16 +169,8 @@ class Filling:
 
 def filling_of(local: Local) -> Filling:
     """Return what the best local columns at any price have in common."""
-    found = Filling(
-        local=local,
-        moving=np.flatnonzero(local.alpha.any(axis=1)).tolist(),
-        ratios={},
-        least={},
-        room={},
-        ends={},
-        need=local.demand.copy(),
-    )
-    for j in np.flatnonzero(local.beta.any(axis=1)).tolist():
+    found = Filling(local=local, ratios={}, least={}, room={}, ends={}, need=local.demand.copy())
+    for j in local.balanced:
         lower, upper, beta = local.lower[j], local.upper[j], local.beta[j]
         one, two = beta * lower, beta * upper
         found.ratios[j] = _per_balance(local.cost[j], beta)
@@ -179,6 +179,13 @@ def filling_of(local: Local) -> Filling:
         found.ends[j] = np.where(up, lower, upper), np.where(up, upper, lower)
         np.subtract(found.need, found.least[j], out=found.need)
     return found
+
+
+def _chosen(first: Bools, one: Floats, other: Floats) -> Floats:
+    """Return ``np.where`` of finite numbers, which guesses at each and often guesses wrong."""
+    chosen: Floats = one * first
+    chosen += other * ~first
+    return chosen
 
 
 def _per_balance(cost: Floats, beta: Floats) -> Floats:
@@ -192,13 +199,13 @@ def _per_balance(cost: Floats, beta: Floats) -> Floats:
 def columns_at(filling: Filling, price: Floats, columns: list[int]) -> list[Floats]:
     """Return some of the best local columns at a price of the state, each of shape (N,)."""
     local, ratios = filling.local, dict(filling.ratios)
-    costs = {j: local.cost[j] - price * local.alpha[j] for j in filling.moving}
+    costs = {j: local.cost[j] - price * local.alpha[j] for j in local.moving}
     for j in ratios.keys() & costs.keys():
         ratios[j] = _per_balance(costs[j], local.beta[j])
     found = []
     for j in columns:
         lower, upper, beta = local.lower[j], local.upper[j], local.beta[j]
-        x = np.where(costs.get(j, local.cost[j]) > 0, lower, upper)
+        x = _chosen(costs.get(j, local.cost[j]) > 0, lower, upper)
         if j in ratios:
             fill, room = filling.need.copy(), filling.room[j]
             for i, ratio in ratios.items():
@@ -239,23 +246,32 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
     near
         How near, per step, a change counts as being at the end of a piece, shape (N,).
     """
-    changes = cost.changes
-    length = np.diff(changes, axis=0)
-    entered = (length > 0) & (changes[:-1] < change - near)
-    ahead = (length > 0) & (changes[1:] > change + near)
-    low = np.where(entered, cost.slopes, -np.inf).max(axis=0)
-    high = np.where(ahead, cost.slopes, np.inf).min(axis=0)
-    # Piece k runs from probe k to probe k + 1; the last one that begins at or before the change.
-    piece = ((length > 0) & (changes[:-1] <= change)).cumsum(axis=0).argmax(axis=0)
-    here = np.arange(len(change))
-    begin, end = changes[piece, here], changes[piece + 1, here]
+    changes, count = cost.changes, len(change)
+    piece = np.zeros(count, dtype=np.int64)
+    low, high = np.full(count, -1), np.full(count, len(cost.slopes))
+    below, above = change - near, change + near
+    for k in range(len(cost.slopes)):
+        # Piece k runs from probe k to probe k + 1; the last one that begins at or before the
+        # change counts.
+        long = changes[k + 1] > changes[k]
+        np.maximum(piece, k * (long & (changes[k] <= change)), out=piece)
+        np.maximum(low, (k + 1) * (long & (changes[k] < below)) - 1, out=low)
+        ahead = long & (changes[k + 1] > above)
+        np.minimum(high, len(cost.slopes) - (len(cost.slopes) - k) * ahead, out=high)
+    here = np.arange(count)
+    ends = np.full((1, count), -np.inf)
+    slopes = np.concatenate((ends, cost.slopes, -ends)).ravel()
+    piece *= count
+    piece += here
+    begin, end = changes.ravel().take(piece), changes.ravel().take(piece + count)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(end > begin, np.clip((change - begin) / (end - begin), 0.0, 1.0), 0.0)
     filling, every = filling_of(local), list(range(len(local.cost)))
-    starts = columns_at(filling, cost.probes[piece, here], every)
-    stops = columns_at(filling, cost.probes[piece + 1, here], every)
+    starts = columns_at(filling, cost.probes.ravel().take(piece), every)
+    stops = columns_at(filling, cost.probes.ravel().take(piece + count), every)
     x = [start + share * (stop - start) for start, stop in zip(starts, stops, strict=True)]
-    return Split(np.array(x).reshape(local.cost.shape), low, high)
+    left, right = (slopes.take((side + 1) * count + here) for side in (low, high))
+    return Split(np.array(x).reshape(local.cost.shape), left, right)
 
 
 def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
@@ -271,7 +287,7 @@ def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
     least = np.full(len(state_price), -np.inf)
     most = np.full(len(state_price), np.inf)
     cost = local.cost + state_price * local.alpha
-    for j in np.flatnonzero(local.beta.any(axis=1)).tolist():
+    for j in local.balanced:
         beta, lower, upper = local.beta[j], local.lower[j], local.upper[j]
         near = FEASIBLE * 1e-2 * np.maximum(np.abs(lower), np.abs(upper))
         near = np.minimum(near, 0.25 * (upper - lower))
@@ -284,3 +300,21 @@ def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
         np.fmin(most, np.where(at_most, ratio, np.nan), out=most)
     price: Floats = np.minimum(np.maximum(0.0, least), np.maximum(least, most))
     return price
+
+
+def one_way(local: Local, x: Floats) -> Floats:
+    """Return the columns with the difference alone of two that are each other's negative.
+
+    A store without losses that goes both ways at once is one that goes by the difference.
+    """
+    x = x.copy()
+    for place, i in enumerate(local.moving):
+        for j in local.moving[:place]:
+            both = (local.alpha[i] == -local.alpha[j]) & (local.beta[i] == -local.beta[j])
+            both &= local.cost[i] == -local.cost[j]
+            if both.any():
+                less = np.minimum(x[i] - local.lower[i], x[j] - local.lower[j])
+                less = np.where(both, np.maximum(less, 0.0), 0.0)
+                x[i] -= less
+                x[j] -= less
+    return x

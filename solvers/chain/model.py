@@ -90,7 +90,7 @@ class Model:
 
 def spread(values: Floats, columns: Ints) -> Floats:
     """Return the values of columns by slot and step, 0 where there is none."""
-    found = values[columns]
+    found: Floats = values.take(columns)
     if (columns < 0).any():
         found[columns < 0] = 0.0
     return found

@@ -48,13 +48,17 @@ def numbers_at(model: Model) -> Numbers:
     high = np.where(real, model.upper[chain.states], 0.0)
     if flip.any():
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    alpha, beta = (spread(values, model.columns) for values in (rows.alpha, rows.beta))
+    moving, balanced = (np.flatnonzero(part.any(axis=1)).tolist() for part in (alpha, beta))
     local = Local(
         cost=spread(model.cost, model.columns),
-        alpha=spread(rows.alpha, model.columns),
-        beta=spread(rows.beta, model.columns),
+        alpha=alpha,
+        beta=beta,
         lower=spread(model.lower, model.columns),
         upper=spread(model.upper, model.columns),
         demand=spread(right, chain.balance_rows),
+        moving=moving,
+        balanced=balanced,
     )
     sides = (local.lower, local.upper)
     if all(np.isfinite(side).all() for side in (*sides, low, high)):

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.solvers.chain import recursions
-from engiagent.solvers.chain.local import balance_prices, split_changes, step_cost
+from engiagent.solvers.chain.local import balance_prices, one_way, split_changes, step_cost
 from engiagent.solvers.chain.model import Model
 from engiagent.solvers.chain.numbers import numbers_at
 from engiagent.solvers.chain.recursions import Kernel, run
@@ -52,7 +52,7 @@ def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
     prices = state_prices(model.units, (-split.high, -split.low), at_bounds, kernel)
     x, y = np.zeros(model.total), np.zeros(model.program.row_count)
     real = model.columns >= 0
-    x[model.columns[real]] = split.x[real]
+    x[model.columns[real]] = one_way(numbers.local, split.x)[real]
     real = chain.states >= 0
     x[chain.states[real]] = (model.rows.turn * states)[real]
     y[chain.chain_rows] = prices / model.rows.scale
@@ -66,7 +66,7 @@ def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:
     """Return the best state after each step, shape (N,), or None when nothing is allowed."""
     factor = scale.factor
     parts = [steps.lower, steps.upper, steps.inflow, steps.least, steps.most]
-    if (factor != 1.0).any():
+    if scale.changes:
         parts = [part * factor for part in parts]
     low, high, inflow, least, most = parts
     inside = [np.where(scale.begins, 0.0, np.roll(end, 1) / scale.jumps) for end in (low, high)]
@@ -85,15 +85,22 @@ def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:
     forwards = counts, scale.jumps, inflow + least, low, high, low + margin, high - margin
     run(recursions.plan, kernel, found, (spans, levels), forwards)
     # The bounds themselves, and not what two roundings make of them.
-    result = np.where(found == low, steps.lower, found / factor)
-    return np.where(found == high, steps.upper, result)
+    if scale.changes:
+        result = np.where(found == low, steps.lower, found / factor)
+        found = np.where(found == high, steps.upper, result)
+    return found
 
 
 def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
     """Return how many segments each step has, their slopes negated and their lengths, scaled."""
-    real = steps.lengths.T > 0
-    slopes = (-steps.slopes / scale.factor - scale.holding).T[real]
-    return real.sum(axis=1), slopes, (steps.lengths * scale.factor).T[real]
+    slopes, lengths = -steps.slopes.T, steps.lengths.T
+    if scale.changes:
+        slopes = slopes / scale.factor[:, None] - scale.holding[:, None]
+        lengths = lengths * scale.factor[:, None]
+    real = lengths > 0
+    if real.all():
+        return np.full(len(real), real.shape[1]), slopes.ravel(), lengths.ravel()
+    return real.sum(axis=1), slopes[real], lengths[real]
 
 
 def state_prices(

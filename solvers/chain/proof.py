@@ -57,7 +57,7 @@ def prove(
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
     """Return the least of ``slope · z`` over a box; -inf where it has no end."""
     with np.errstate(invalid="ignore"):
-        terms = slope * np.where(slope > 0, lower, upper)
+        terms = np.fmin(slope * lower, slope * upper)
         total = float(terms.sum())
         if np.isfinite(total):
             return total  # no bound is infinite: there is nothing to tell from noise

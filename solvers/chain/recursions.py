@@ -12,16 +12,16 @@ Every function runs over ``zip`` of its steps, which are lists in Python and arr
 fills its first argument.
 """
 
+import ctypes
 import importlib.util
 import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from itertools import repeat
 from typing import Any, Final, Literal
-
-import numpy as np
 
 Kernel = Literal["plain", "numba"]
 
@@ -29,6 +29,10 @@ SHORT: Final = 4_000
 """Steps up to which plain Python takes no time to speak of."""
 WORTH_IMPORT: Final = 400_000
 """Steps from which importing numba costs less than it saves."""
+
+
+KEPT_MEMORY: Final = 1 << 26
+_TRIM_AND_MMAP_THRESHOLD: Final = (-1, -3)
 
 
 def choose_kernel(steps: int) -> Kernel:
@@ -44,6 +48,14 @@ def choose_kernel(steps: int) -> Kernel:
     return "numba"
 
 
+@cache
+def keep_memory() -> None:
+    """Let the C library keep what arrays give back: new pages take longer than the arithmetic."""
+    with suppress(OSError, AttributeError):  # other C libraries have no such setting
+        for setting in _TRIM_AND_MMAP_THRESHOLD:
+            ctypes.CDLL(None).mallopt(setting, KEPT_MEMORY)
+
+
 def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, steps: Any) -> int:
     """Run a function of this module, which fills the array ``made``, over arrays.
 
@@ -55,8 +67,7 @@ def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, st
         Arrays that it runs over.
     """
     if kernel == "numba":
-        parts: list[Any] = [np.ascontiguousarray(part) for part in (*places, *steps)]
-        return int(_compiled(function)(made, *parts))
+        return int(_compiled(function)(made, *places, *steps))
     # What is taken by its place stands in arrays, which hold numbers without an object for each.
     result = array("d", bytes(8 * len(made)))
     parts = [array("d", part.tobytes()) for part in places]

@@ -62,6 +62,8 @@ class Scale:
     syncs
         Steps after which the lengths kept are fitted to the range again: going back over losses
         stretches it, and what rounding did to a length would stretch with it.
+    changes
+        Whether anything differs from the units of the program.
     """
 
     factor: Floats
@@ -69,6 +71,7 @@ class Scale:
     jumps: Floats
     begins: Bools
     syncs: Bools
+    changes: bool
 
 
 def scale_of(ratio: Floats, cost: Floats | None) -> Scale:
@@ -94,4 +97,5 @@ def scale_of(ratio: Floats, cost: Floats | None) -> Scale:
             run = np.cumsum((cost[part] / factor[part])[::-1])[::-1]
             holding[part] = run + total
             total = float(holding[part[0]]) / float(jumps[part[0]])
-    return Scale(factor, holding, jumps, begins, syncs)
+    changes = factor is not ones or cost is not None
+    return Scale(factor, holding, jumps, begins, syncs, changes)

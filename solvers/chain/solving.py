@@ -2,21 +2,60 @@
 
 import time
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from engiagent import __version__
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
+from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.evaluation import evaluate
 from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
 from engiagent.solvers.chain.proof import prove
-from engiagent.solvers.chain.recursions import Kernel, choose_kernel
-from engiagent.solvers.result import SolverResult, relative_gap
-from engiagent.solvers.structure.chain import StorageChain
+from engiagent.solvers.chain.recursions import SHORT, Kernel, choose_kernel, keep_memory
+from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
+from engiagent.solvers.structure.chain import StorageChain, find_chain
 from engiagent.solvers.structure.entries import Floats
 
-NAME = "engiagent storage chain"
+NAME: Final = "engiagent storage chain"
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex"}
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "global"})
+OPTIONS: Final = {
+    "time_limit": "takes less than a second",
+    "gap": "exact",
+    "threads": "uses one",
+    "seed": "makes no random choices",
+}
+REQUIRES: Final = ()
+VERSION: Final = __version__
 PROVEN = 1e-9
+
+
+def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
+    """Solve a program that is a storage chain.
+
+    Raises
+    ------
+    EngiagentError
+        When the program is none.
+    """
+    result = try_chain(program, options)
+    if result is None:
+        raise EngiagentError(
+            "the backend chain takes only a store, or several that share nothing; "
+            "leave the choice of the backend open"
+        )
+    return result
+
+
+def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
+    """Return the optimum of a storage chain, or None when the program is none."""
+    if not program.is_linear or program.is_mip or program.goals:
+        return None
+    found = find_chain(program)
+    return None if found is None else solve_chain(program, found)
 
 
 def solve_chain(
@@ -41,6 +80,8 @@ def solve_chain(
     """
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps)
+    if chain.steps > SHORT:
+        keep_memory()
     try:
         model = build_model(program, chain)
         found = evaluate(model, kernel)

@@ -1,4 +1,4 @@
-"""Convex programs through CVXPY: Clarabel and SCS over cones, and a problem to go on with by hand.
+"""Convex programs through CVXPY: Clarabel, OSQP and SCS, and a problem to go on with by hand.
 
 Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor, rows
 with one negative eigenvalue second-order cones, and functions CVXPY's own atoms, whose rules then
@@ -7,8 +7,10 @@ decide whether the problem is convex.
 Sources: P. J. Goulart, Y. Chen, Clarabel: an interior-point solver for conic programs with
 quadratic objectives, arXiv:2405.12762; B. O'Donoghue, E. Chu, N. Parikh, S. Boyd, Conic
 optimization via operator splitting and homogeneous self-dual embedding,
-doi:10.1007/s10957-016-0892-3; A. Agrawal, R. Verschueren, S. Diamond, S. Boyd, A rewriting system
-for convex optimization problems, doi:10.1080/23307706.2017.1397554.
+doi:10.1007/s10957-016-0892-3; B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, OSQP: an
+operator splitting solver for quadratic programs, doi:10.1007/s12532-020-00179-2; A. Agrawal, R.
+Verschueren, S. Diamond, S. Boyd, A rewriting system for convex optimization problems,
+doi:10.1080/23307706.2017.1397554.
 """
 
 import time
@@ -27,14 +29,14 @@ from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.optimality import Multipliers
 from engiagent.solvers.convex.outcome import Ending, conclude, discrete_refusal
 from engiagent.solvers.convex.quadratic_rows import Cone, interval, quadratic_rows
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 CONES: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP", "NLP"), "convex")
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global", "kinked"})
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
+QUADRATIC: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP"), "convex")
 APEX: Final = 1e-6
 """Height, relative to the point, below which a cone is at its apex, where no multiplier of its row
 exists: the objective changes faster than any multiple of the right-hand side."""
@@ -42,7 +44,7 @@ exists: the objective changes faster than any multiple of the right-hand side.""
 
 @dataclass(frozen=True)
 class Solver:
-    """One of CVXPY's solvers: CVXPY's choice and its default tolerances are never used.
+    """One of CVXPY's solvers: CVXPY's choice is never used, its tolerances for no named one.
 
     Attributes
     ----------
@@ -50,11 +52,14 @@ class Solver:
         Its options, tolerances above all.
     options
         How it honours :class:`SolveOptions`: the name of its own option, or what else happens.
+    classes
+        What it takes.
     """
 
     name: str
     settings: Mapping[str, Any]
     options: Mapping[str, str]
+    classes: Mapping[ProblemClass, Need]
 
 
 COMMON: Final = {
@@ -73,6 +78,20 @@ SOLVERS: Final = {
             "max_iter": 300,
         },
         {**COMMON, "time_limit": "`time_limit`", "threads": "`max_threads`"},
+        CONES,
+    ),
+    "osqp": Solver(
+        "OSQP",
+        {
+            "eps_abs": 1e-9,
+            "eps_rel": 1e-9,
+            "eps_prim_inf": 1e-9,
+            "eps_dual_inf": 1e-9,
+            "max_iter": 200_000,
+            "polishing": True,
+        },
+        {**COMMON, "time_limit": "`time_limit`", "threads": "runs on one thread"},
+        QUADRATIC,
     ),
     "scs": Solver(
         "SCS",
@@ -83,6 +102,7 @@ SOLVERS: Final = {
             "threads": "runs on one thread",
             "log": "`log_csv_filename`",
         },
+        CONES,
     ),
 }
 KINDS: Final = {
@@ -311,15 +331,6 @@ def _of(name: str) -> Callable[[Atom, list[Any]], Any]:
     return apply
 
 
-def _extreme(atom: Atom, inner: list[Any]) -> Any:
-    cvxpy = _library()
-
-    assert atom.groups is not None
-    choose = cvxpy.max if atom.function == "max" else cvxpy.min
-    groups = [np.flatnonzero(np.asarray(atom.groups) == k) for k in range(atom.size)]
-    return cvxpy.hstack([choose(inner[0][members]) for members in groups])
-
-
 def _sqrt(atom: Atom, x: Any) -> Any:
     """Return a norm where the argument is a sum of squares, else the concave root."""
     cvxpy = _library()
@@ -412,10 +423,7 @@ def _quotient(atom: Atom, x: Any) -> Any:
 
 
 _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
-    "abs": _of("abs"),
     **{name: _of(f.cvxpy) for name, f in ELEMENTARY.items() if f.cvxpy is not None},
-    "max": _extreme,
-    "min": _extreme,
     "power": _power,
     "product": _product,
 }
@@ -424,41 +432,38 @@ _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
 def member(solver: str) -> Adapter:
     """Return the adapter of one of CVXPY's solvers, by its name in small letters.
 
-    Raises
-    ------
-    EngiagentError
-        When it is none of :data:`SOLVERS`.
+    One that is none of :data:`SOLVERS` runs as ``cvxpy:<solver>`` with its own defaults.
     """
-    if solver not in SOLVERS:
-        raise EngiagentError(
-            f"CVXPY's {solver!r} is not offered; choose one of {', '.join(SOLVERS)}"
-        )
-    known = SOLVERS[solver]
-    needs = ("cvxpy", solver)
-    solve = partial(_solve, solver)
-    return Adapter(solver, known.name, CONES, FEATURES, known.options, needs, solve)
+    known, name, needs = SOLVERS.get(solver), solver, ["cvxpy", solver]
+    if known is None:
+        known = Solver(f"CVXPY ({solver})", {}, COMMON, CONES)
+        name, needs = f"cvxpy:{solver}", ["cvxpy"]
+    solve = partial(_solve, solver, known)
+    return Adapter(name, known.name, known.classes, FEATURES, known.options, tuple(needs), solve)
 
 
 def _solve(
-    solver: str, program: Program, options: SolveOptions, watch: Watch | None = None
+    solver: str, known: Solver, program: Program, options: SolveOptions, watch: Watch | None = None
 ) -> SolverResult:
     """Solve a checked convex program in this process."""
     started = time.perf_counter()
-    known = SOLVERS[solver]
     reason = discrete_refusal(program)
     if reason is None:
         reason = _unknown_sign(program)
     if reason is not None:
         raise EngiagentError(f"{known.name} cannot take this program: {reason}")
-    smooth = lifted(program)
-    result = lowered(program, conclude(smooth, options, _run(solver, smooth, options)))
+    result = conclude(program, options, _run(solver, known, program, options))
     return replace(result, seconds=time.perf_counter() - started)
 
 
-def _run(solver: str, program: Program, options: SolveOptions) -> Ending:
+def _run(solver: str, known: Solver, program: Program, options: SolveOptions) -> Ending:
     cvxpy = _library()
 
-    built, known = build(program), SOLVERS[solver]
+    names = {name.lower(): name for name in cvxpy.installed_solvers()}
+    if solver not in names:
+        found = ", ".join(sorted(names))
+        raise EngiagentError(f"CVXPY finds no solver {solver!r} here; it finds {found}")
+    built = build(program)
     settings = dict(known.settings)
     for name, own in known.options.items():
         value = getattr(options, name)
@@ -468,7 +473,7 @@ def _run(solver: str, program: Program, options: SolveOptions) -> Ending:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on limits CVXPY warns; the status says it
-            built.problem.solve(solver=solver.upper(), **settings)
+            built.problem.solve(solver=names[solver], **settings)
     except cvxpy.error.DCPError as error:
         raise EngiagentError(
             f"{known.name} cannot take this program: {_rule_broken(program, built)}"
@@ -484,6 +489,8 @@ def _run(solver: str, program: Program, options: SolveOptions) -> Ending:
     words = f"{known.name} ended with {status}"
     if kind == "limit" and options.time_limit is not None:
         words = f"time limit of {options.time_limit:g} s reached"
+    elif kind == "limit":
+        kind, words = "failed", f"{known.name} stopped at its maximum iterations"
     value = built.x.value
     x = None if value is None else np.asarray(value, dtype=np.float64)
     return Ending(
@@ -512,7 +519,7 @@ def _unknown_sign(program: Program) -> str | None:
             elif atom.function != "quotient" or form.is_constant:
                 continue
             positive = all(
-                below.atom.function in ("exp", "abs", "sqrt") and np.all(below.coefficients >= 0)
+                below.atom.function in ("exp", "sqrt") and np.all(below.coefficients >= 0)
                 for below in form.parts
             )
             low = interval(Form(form.size, form.constant, form.terms), program)[0]

@@ -64,6 +64,12 @@ def jacobian(program: Program, x: Floats) -> Sparse:
     return total
 
 
+def reduced_costs(program: Program, x: Floats, row_dual: Floats) -> Floats:
+    """Return ∂objective/∂x less what the rows' duals explain of it, shape (n,); no -0.0."""
+    reduced: Floats = gradient(program, x) - jacobian(program, x).T @ row_dual + 0.0
+    return reduced
+
+
 def form_jacobian(form: Form, x: Floats) -> Sparse:
     """Return the derivatives of a form's rows at ``x``, (size, n)."""
     total = affine_matrix(form, len(x))
@@ -90,17 +96,11 @@ def affine_matrix(form: Form, count: int) -> Sparse:
 
 
 def atom_jacobian(atom: Atom, x: Floats) -> Sparse:
-    """Return the derivatives of an atom's elements at ``x``, (size, n).
-
-    At a kink it is the derivative of one side.
-    """
+    """Return the derivatives of an atom's elements at ``x``, (size, n)."""
     from scipy.sparse import diags_array
 
     with np.errstate(all="ignore"):
         inner = [form.at(x) for form in atom.args]
-        if atom.function in ("max", "min"):
-            chosen = extreme_rows(atom, inner[0])
-            return form_jacobian(atom.args[0].take(chosen), x)
         factors = SLOPES[atom.function](atom, inner)
     total: Sparse = 0
     for factor, form in zip(factors, atom.args, strict=True):
@@ -115,25 +115,9 @@ def _entries(rows: Any, columns: Any, values: Floats, shape: tuple[int, int | No
     return coo_array((values, (rows, columns)), shape=(shape[0], width)).tocsr()
 
 
-def extreme_rows(atom: Atom, values: Floats) -> Any:
-    """Return the row of the argument that gives each element of a ``max`` or ``min``."""
-    assert atom.groups is not None
-    order = np.lexsort((values if atom.function == "max" else -values, atom.groups))
-    last = np.searchsorted(atom.groups[order], np.arange(atom.size), side="right") - 1
-    return order[last]
-
-
 def _power_slopes(atom: Atom, u: list[Floats]) -> tuple[Floats, ...]:
     exponent = atom.numbers[0]
     return (np.where(exponent == 0, 0.0, exponent * np.power(u[0], exponent - 1.0)),)
-
-
-def _piecewise_slopes(atom: Atom, u: list[Floats]) -> tuple[Floats, ...]:
-    xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
-    left = np.clip((xs <= u[0][:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
-    rows = np.arange(atom.size)
-    rise = ys[rows, left + 1] - ys[rows, left]
-    return (rise / (xs[rows, left + 1] - xs[rows, left]),)
 
 
 def _slope(function: Function) -> Callable[[Atom, list[Floats]], tuple[Floats, ...]]:
@@ -141,8 +125,6 @@ def _slope(function: Function) -> Callable[[Atom, list[Floats]], tuple[Floats, .
 
 
 SLOPES: Final[dict[str, Callable[[Atom, list[Floats]], tuple[Floats, ...]]]] = {
-    "abs": lambda atom, u: (np.sign(u[0]),),
-    "piecewise": _piecewise_slopes,
     "power": _power_slopes,
     "product": lambda atom, u: (u[1], u[0]),
     "quotient": lambda atom, u: (1.0 / u[1], -u[0] / u[1] ** 2),

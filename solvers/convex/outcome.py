@@ -64,7 +64,7 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
         return _infeasible(program, options, ending)
     if ending.kind == "unbounded":
         return _unbounded(program, options, ending)
-    account = _account(program, ending)
+    account = account_of(program, ending)
     if account is not None and account.violation <= ACCEPTED and account.gap <= ACCEPTED:
         return _with_point(ending, "optimal", "optimal", account)
     if ending.kind not in ("limit", "interrupted") and has_linear_rows(program):
@@ -109,7 +109,8 @@ def has_linear_rows(program: Program) -> bool:
     return outside and not len(program.products.of_rows().rows)
 
 
-def _account(program: Program, ending: Ending) -> Account | None:
+def account_of(program: Program, ending: Ending) -> Account | None:
+    """Return what the point of an ending is worth, polished; None without a finite point."""
     if ending.x is None or not np.all(np.isfinite(ending.x)):
         return None
     x = np.clip(ending.x, program.column_lower, program.column_upper)

@@ -3,8 +3,7 @@ r"""Second derivatives of a Lagrangian, as a sparse matrix by numpy alone.
 .. math:: \nabla^2 \bigl(f(x) - y^T g(x)\bigr)
 
 For an atom's element :math:`w f(u_1, u_2)` of arguments u the chain rule gives
-:math:`w \sum_{kl} f_{kl} \nabla u_k \nabla u_l^T + w \sum_k f_k \nabla^2 u_k`; kinks count as
-straight.
+:math:`w \sum_{kl} f_{kl} \nabla u_k \nabla u_l^T + w \sum_k f_k \nabla^2 u_k`.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import numpy as np
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Function
 from engiagent.solvers.convex.curvature import hessian
-from engiagent.solvers.convex.derivatives import SLOPES, Sparse, extreme_rows, form_jacobian
+from engiagent.solvers.convex.derivatives import SLOPES, Sparse, form_jacobian
 
 
 def lagrangian_hessian(program: Program, x: Floats, y: Floats, weight: float = 1.0) -> Sparse:
@@ -60,9 +59,6 @@ def _form(form: Form, x: Floats, weights: Floats) -> Sparse:
 def _atom(atom: Atom, x: Floats, weights: Floats) -> Sparse:
     from scipy.sparse import csr_array, diags_array
 
-    if atom.function in ("max", "min"):
-        chosen = extreme_rows(atom, atom.args[0].at(x))
-        return _form(atom.args[0].take(chosen), x, weights)
     with np.errstate(all="ignore"):
         inner = [form.at(x) for form in atom.args]
         slopes = SLOPES[atom.function](atom, inner)
@@ -93,8 +89,6 @@ def _bend(function: Function) -> Callable[[Atom, list[Floats]], _Bends]:
 
 
 _BENDS: Final[dict[str, Callable[[Atom, list[Floats]], _Bends]]] = {
-    "abs": lambda atom, u: {},
-    "piecewise": lambda atom, u: {},
     "power": _power_bends,
     "product": lambda atom, u: {(0, 1): np.ones_like(u[0])},
     "quotient": lambda atom, u: {(0, 1): -1.0 / u[1] ** 2, (1, 1): 2.0 * u[0] / u[1] ** 3},

@@ -1,10 +1,9 @@
 """The adapters of Pyomo's solvers: ``pyomo:highs``, ``pyomo:gurobi``, ``pyomo:ipopt`` and so on.
 
-Pyomo's new interfaces are taken where they exist, the older ones otherwise. What a solver calls
-the limits is in :mod:`engiagent.solvers.pyomo.known`; an option that is not there is refused.
+What a solver calls the limits is in :mod:`engiagent.solvers.pyomo.known`; an option that is not
+there is refused.
 """
 
-import contextlib
 import time
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -18,6 +17,7 @@ from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import atoms
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Watch, distribution_version
+from engiagent.solvers.convex.derivatives import reduced_costs
 from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.pyomo.build import Built, build
@@ -28,22 +28,17 @@ from engiagent.solvers.rounding import Whole, made_whole
 
 REQUIRES: Final = ("pyomo",)
 
-# Pyomo's words for how a run ended, of its new and its older interfaces.
+# Pyomo's words for how a run ended.
 ENDINGS: Final[dict[str, Status]] = {
-    "convergenceCriteriaSatisfied": "optimal",
     "optimal": "optimal",
     "globallyOptimal": "optimal",
     "locallyOptimal": "optimal",
-    "provenInfeasible": "infeasible",
     "infeasible": "infeasible",
     "unbounded": "unbounded",
     "maxTimeLimit": "limit",
-    "iterationLimit": "limit",
-    "objectiveLimit": "limit",
     "maxIterations": "limit",
     "maxEvaluations": "limit",
     "resourceInterrupt": "limit",
-    "interrupted": "interrupted",
     "userInterrupt": "interrupted",
 }
 ENDLESS: Final = 1e15
@@ -58,7 +53,6 @@ class Ending:
     version: str
     x: Floats | None = None
     row_dual: Floats | None = None
-    column_dual: Floats | None = None
     bound: float | None = None
 
 
@@ -68,13 +62,9 @@ def member(name: str) -> Adapter:
     features: set[Feature] = set()
     if not about.is_local:
         features.add("global")
-    if about.kinked:
-        features.add("kinked")
     if about.duals:
         features.add("duals")
     options = {option: f"`{own}`" for option, own in about.options.items()}
-    if _has_new_interface(name):
-        options["log"] = "`tee`"
 
     def solve_here(
         program: Program, options: SolveOptions, watch: Watch | None = None
@@ -92,15 +82,6 @@ def member(name: str) -> Adapter:
     )
 
 
-def _has_new_interface(name: str) -> bool:
-    if distribution_version("pyomo") is None:
-        return False
-    import pyomo.environ  # noqa: F401  registers the solvers
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
-    return name in SolverFactory._cls
-
-
 def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> SolverResult:
     started = time.perf_counter()
     ending = _run(name, about, program, options)
@@ -116,9 +97,7 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
         built = build(program, curved_as_row=about.linear_objective)
         if not built.holds:
             return Ending("infeasible", distribution_version("pyomo") or "unknown")
-        if _has_new_interface(name):
-            return _run_new(name, about, built, program, options)
-        return _run_older(name, about, built, program, options)
+        return _run_built(name, about, built, program, options)
     except (EngiagentError, MemoryError):
         raise
     except Exception as error:
@@ -160,113 +139,43 @@ def _trivial(program: Program) -> Ending:
     version = distribution_version("pyomo") or "unknown"
     if _breaks_an_empty_row(program):
         return Ending("infeasible", version)
-    nothing = np.zeros(program.column_count)
-    duals = np.zeros(program.row_count)
-    return Ending("optimal", version, _nearest_to_zero(program), duals, nothing)
+    return Ending("optimal", version, _nearest_to_zero(program), np.zeros(program.row_count))
 
 
-def _missing(name: str) -> EngiagentError:
-    return EngiagentError(
-        f"Pyomo finds no solver {name} on this machine; install it, or choose another backend "
-        "(highs, scip and ipopt need no programs besides engiagent's own extras)"
-    )
-
-
-def _run_new(
-    name: str, about: Known, built: Built, program: Program, options: SolveOptions
-) -> Ending:
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
-    solver = SolverFactory(name)
-    if not solver.available():
-        raise _missing(name)
-    config: dict[str, Any] = {
-        "load_solutions": False,
-        "raise_exception_on_nonoptimal_result": False,
-        "time_limit": options.time_limit,
-        "threads": options.threads if "threads" in about.options else None,
-        "rel_gap": options.gap if program.is_mip or not program.is_linear else None,
-        "solver_options": {about.options["seed"]: options.seed} if "seed" in about.options else {},
-    }
-    with contextlib.ExitStack() as stack:
-        if options.log is not None:
-            config["tee"] = [stack.enter_context(open(options.log, "w", encoding="utf-8"))]
-        results = solver.solve(built.model, **config)
-    loader = results.solution_loader
-    version = ".".join(str(part) for part in solver.version() or ())
-    word = results.termination_condition.name
-    bound = results.objective_bound
-    ending = Ending(word, version, bound=None if bound is None else float(bound))
-    if results.solution_status.name not in ("feasible", "optimal"):
-        return ending
-    values = loader.get_vars()
-    at_rest = _nearest_to_zero(program).tolist()
-    x = [values.get(v, rest) for v, rest in zip(built.variables, at_rest, strict=True)]
-    ending = replace(ending, x=np.array(x, np.float64))
-    if not about.duals or program.is_mip or results.solution_status.name != "optimal":
-        return ending
-    with contextlib.suppress(NotImplementedError):
-        duals, reduced = loader.get_duals(), loader.get_reduced_costs()
-        return replace(
-            ending,
-            row_dual=_by_row(program, built, duals),
-            column_dual=np.array([reduced.get(v, 0.0) for v in built.variables], np.float64),
-        )
-    return ending
-
-
-def _by_row(program: Program, built: Built, duals: Any) -> Floats:
-    values = np.zeros(program.row_count)
-    for row, constraint in built.constraints.items():
-        values[row] = duals[constraint]
-    return values
-
-
-def _own_options(about: Known, options: SolveOptions) -> dict[str, Any]:
-    """Return the settings under the solver's own names."""
-    given = {
-        "time_limit": options.time_limit,
-        "gap": options.gap,
-        "threads": options.threads,
-        "seed": options.seed,
-    }
-    return {
-        about.options[name]: value
-        for name, value in given.items()
-        if value is not None and name in about.options
-    }
-
-
-def _run_older(
+def _run_built(
     name: str, about: Known, built: Built, program: Program, options: SolveOptions
 ) -> Ending:
     import pyomo.environ as pyo
 
     solver = pyo.SolverFactory(name)
     if not solver.available(exception_flag=False):
-        raise _missing(name)
-    if about.duals and not program.is_mip:
+        raise EngiagentError(
+            f"Pyomo finds no solver {name} on this machine; install it, or choose another backend "
+            "(highs, scip and ipopt need no programs besides engiagent's own extras)"
+        )
+    duals = about.duals and not program.is_mip
+    if duals:
         built.model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    for option, value in _own_options(about, options).items():
-        solver.options[option] = value
+    for option, own in about.options.items():
+        value = getattr(options, option)
+        if value is not None:
+            solver.options[own] = value
     results = solver.solve(built.model, load_solutions=False)
     version = ".".join(str(part) for part in solver.version() or ())
     word = str(results.solver.termination_condition)
-    if not len(results.solution):
+    if not len(results.solution) or ENDINGS.get(word, "unbounded") in ("infeasible", "unbounded"):
         return Ending(word, version)
     built.model.solutions.load_from(results)
     at_rest = _nearest_to_zero(program).tolist()
-    x = np.array(
-        [
-            float(rest if v.value is None else v.value)
-            for v, rest in zip(built.variables, at_rest, strict=True)
-        ]
-    )
-    bound = getattr(results.problem[0], "lower_bound", None)
-    ending = Ending(word, version, x, bound=_finite(bound))
-    if about.duals and not program.is_mip and len(built.model.dual):
-        return replace(ending, row_dual=_by_row(program, built, built.model.dual))
-    return ending
+    values = [v.value for v in built.variables]
+    x = [rest if value is None else value for value, rest in zip(values, at_rest, strict=True)]
+    bound = _finite(getattr(results.problem[0], "lower_bound", None))
+    row_dual = None
+    if duals and len(built.model.dual):
+        row_dual = np.zeros(program.row_count)
+        for row, constraint in built.constraints.items():
+            row_dual[row] = built.model.dual[constraint]
+    return Ending(word, version, np.array(x, np.float64), row_dual, bound)
 
 
 def _finite(value: Any) -> float | None:
@@ -343,7 +252,7 @@ def _with_point(
     row_dual, column_dual = whole.row_dual, whole.column_dual
     if row_dual is None and ending.row_dual is not None:
         row_dual = sign * ending.row_dual + 0.0
-        column_dual = None if ending.column_dual is None else sign * ending.column_dual + 0.0
+        column_dual = reduced_costs(program, whole.x, row_dual)
     gap = None if bound is None else relative_gap(objective, bound)
     if (
         status == "optimal"

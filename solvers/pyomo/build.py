@@ -56,7 +56,7 @@ def _unary(name: str) -> Any:
 
 ALGEBRA: Final = Algebra(
     _total,  # a root is written as a power
-    {n: _unary(f.pyomo) for n, f in ELEMENTARY.items() if n != "sqrt"} | {"abs": abs},
+    {n: _unary(f.pyomo) for n, f in ELEMENTARY.items() if n != "sqrt"},
 )
 
 
@@ -111,12 +111,6 @@ def build(program: Program, *, curved_as_row: bool = False) -> Built:
             continue
         model.c[row] = (lower[row], body, upper[row])
         constraints[row] = model.c[row]
-    model.domains = pyo.ConstraintList()
-    for inner, low, high in translator.domains:
-        if _is_constant(inner):
-            holds &= _is_within(inner, low, high)
-        else:
-            model.domains.add((low, inner, high))
     return Built(model, variables, constraints, holds)
 
 

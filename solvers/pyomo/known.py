@@ -31,8 +31,6 @@ class Known:
         Our option → the solver's own name for it.
     is_local
         Whether it proves no global optimum of a nonconvex program.
-    kinked
-        Whether it takes the absolute value as it is.
     duals
         Whether multipliers come back through Pyomo.
     linear_objective
@@ -42,7 +40,6 @@ class Known:
     classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)
     options: Mapping[str, str] = field(default_factory=dict)
     is_local: bool = False
-    kinked: bool = False
     duals: bool = False
     linear_objective: bool = False
 
@@ -99,7 +96,7 @@ SOLVERS: Final[dict[str, Known]] = {
     ),
     "ipopt": Known(SMOOTH, {"time_limit": "max_cpu_time"}, is_local=True, duals=True),
     "knitro_direct": Known(ALL, {"time_limit": "maxtime_real"}, is_local=True),
-    "scip": Known(ALL, _SCIP, kinked=True, linear_objective=True),
+    "scip": Known(ALL, _SCIP, linear_objective=True),
     "scip_direct": Known(ALL, _SCIP, linear_objective=True),
     "scip_persistent": Known(ALL, _SCIP, linear_objective=True),
     "xpress": Known(

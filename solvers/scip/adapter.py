@@ -20,7 +20,14 @@ from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.level_sets import confined
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.remainder import EXACT, exact_rest, is_curved
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.result import (
+    Floats,
+    SolveOptions,
+    SolverResult,
+    Status,
+    relative_gap,
+    remaining,
+)
 from engiagent.solvers.rounding import Whole, made_whole
 from engiagent.solvers.scip.build import Built, build
 from engiagent.solvers.scip.watching import watched
@@ -37,17 +44,7 @@ CLASSES: Final[dict[ProblemClass, Need]] = {
     "MINLP": "any",
 }
 FEATURES: Final[frozenset[Feature]] = frozenset(
-    {
-        "indicators",
-        "sos1",
-        "kinked",
-        "farkas",
-        "global",
-        "start",
-        "progress",
-        "interrupt",
-        "incumbents",
-    }
+    {"indicators", "sos1", "farkas", "global", "start", "progress", "interrupt", "incumbents"}
 )
 OPTIONS: Final = {
     "time_limit": "`limits/time`",
@@ -93,15 +90,15 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
     started = time.perf_counter()
     built, status = _run(program, options, watch)
     if status == "inforunbd":
-        return _infeasible_or_unbounded(program, built, linear.remaining(options, started), watch)
+        return _infeasible_or_unbounded(program, built, remaining(options, started), watch)
     if status == "infeasible":
-        return _infeasible(program, built, linear.remaining(options, started))
+        return _infeasible(program, built, remaining(options, started))
     if status == "unbounded":
         return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
     x = _point(built)
     if x is None:
         return _stopped(program, options, built, status, None)
-    left = linear.remaining(options, started)
+    left = remaining(options, started)
     whole = made_whole(program, left, x, lambda rest: _rest(rest, left))
     found = _with_point(program, built, whole)
     if status not in SOLVED:
@@ -110,7 +107,7 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
     if result.x is None or not is_curved(program):
         return result
     spent = time.perf_counter() - started
-    return _sharpened(program, linear.remaining(options, started), watch, result, spent)
+    return _sharpened(program, remaining(options, started), watch, result, spent)
 
 
 def _sharpened(
@@ -128,7 +125,7 @@ def _sharpened(
     if better.status == "optimal" and (exact is not None or not _is_broken(program, result)):
         return better
     # Not from the exact point: it would have to be proven without the tolerance.
-    finer = linear.remaining(replace(options, start=None), began)
+    finer = remaining(replace(options, start=None), began)
     finer = replace(finer, time_limit=min(finer.time_limit or np.inf, spent * LONGER + 1.0))
     built, status = _run(program, finer, watch, FINE)
     x = _point(built)
@@ -138,7 +135,7 @@ def _sharpened(
     again = _optimal(program, options, built, _with_point(program, built, whole))
     if again.x is None or not _is_broken(program, again):
         return better if again.x is None else again
-    closer = exact_rest(program, linear.remaining(options, began), again.x) or exact
+    closer = exact_rest(program, remaining(options, began), again.x) or exact
     if closer is None:
         return again
     sharp = _exact(program, options, again, closer)

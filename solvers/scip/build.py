@@ -26,7 +26,6 @@ def _total(constant: float, children: list[Any]) -> Any:
 ALGEBRA: Final = Algebra(
     _total,
     {
-        "abs": abs,
         "cos": lambda inner: inner.cos(),
         "exp": lambda inner: inner.exp(),
         "log": lambda inner: inner.log(),
@@ -188,8 +187,6 @@ def _add_curved(
             _add_conditional(model, linear, limits, conditions[row], variables)
         else:
             model.addCons(ExprCons(expression, *limits))
-    for inner, low, high in translator.domains:
-        model.addCons(ExprCons(inner, low, high))
 
 
 def _limit(value: float) -> float | None:

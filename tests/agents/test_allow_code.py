@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from engiagent.agents.bench.messages.experts import Plays
-from engiagent.agents.bench.messages.server import Json, Messages, Say, serving
 from engiagent.cli.app import app
-from tests.agents.scripts import KEY
+from tests.agents.experts import Plays
+from tests.agents.messages_server import Json, Messages, Say, serving
+from tests.agents.scripts import KEY, routes
+from tests.blueprints import constraint, variable
 from tests.sandbox.support import CONFINED
 
 pytestmark = CONFINED
@@ -139,35 +140,17 @@ def script(text: str = SCRIPT) -> Json:
     return {"why": "a linear programme with the three highest", "script": text}
 
 
-def play(folder: Path, out: Path, *options: str, **answers: Any) -> tuple[Result, Messages]:
-    said = {
-        "requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
-        "analyse": CANNOT,
-        "script": script(),
-        **answers,
-    }
-    with serving(Plays(**said)) as server:
-        given = (
-            "--engine",
-            "anthropic",
-            "--base-url",
-            server.url,
-            "--exemplars",
-            "0",
-            "--memory",
-            "none",
-            "--out",
-            str(out),
-            "--json",
-        )
-        result = CliRunner().invoke(app, ["run", str(folder), *given, *options])
+def answers() -> Json:
+    demands = {"requirements": json.dumps(DEMANDS), "not_expressible": []}
+    return {"requirements": demands, "analyse": CANNOT, "script": script()}
+
+
+def play(folder: Path, out: Path, *options: str, **other: Any) -> tuple[Result, Messages]:
+    with serving(Plays(**answers() | other)) as server:
+        asked = f"--engine anthropic --base-url {server.url} --exemplars 0 --memory none --json"
+        given = ("run", str(folder), *asked.split(), "--out", str(out))
+        result = CliRunner().invoke(app, [*given, *options])
     return result, server
-
-
-def routes(out: Path) -> list[tuple[str, str]]:
-    lines = [json.loads(line) for line in (out / "trace.jsonl").read_text().splitlines()]
-    turns = [line for line in lines if line.get("event") == "route"]
-    return [(line["target"], line["outcome"]["status"]) for line in turns]
 
 
 def test_a_script_answers_what_the_language_cannot_say(problem: Path, tmp_path: Path) -> None:
@@ -175,7 +158,7 @@ def test_a_script_answers_what_the_language_cannot_say(problem: Path, tmp_path: 
     result, server = play(problem, out, "--allow-code")
     assert json.loads(result.stdout)["verdict"] == "solved", result.output
     assert server.kinds() == ["analyse", "requirements", "script"]
-    assert routes(out) == [
+    assert [(r["target"], r["outcome"]["status"]) for r in routes(out)] == [
         ("analyzer", "failed"),
         ("verifier", "done"),
         ("modeler", "done"),
@@ -255,23 +238,12 @@ def test_a_blueprint_that_cannot_be_said_otherwise_gives_way_to_a_script(
     core: Json = {
         "sets": [{"name": "T", "kind": "range", "start": 0, "stop": 5}],
         "decision_variables": [
-            {
-                "name": "x",
-                "index": ["t in T"],
-                "lower": 0,
-                "upper": 5,
-                "unit": "kW",
-                "quantity": "grid.import",
-                "role": "decision",
-            }
+            variable("x", "t in T", upper=5, quantity="grid.import", role="decision")
         ],
         "constraints": [
-            {
-                "constraint_id": "c",
-                "forall": ["t in T"],
-                "category": "Physical Laws",
-                "expression": "2**(x[t]/1[kW]) <= 3",
-            }
+            constraint(
+                "2**(x[t]/1[kW]) <= 3", "t in T", constraint_id="c", category="Physical Laws"
+            )
         ],
     }
     blueprint = {"modeling_context": {"problem_essence": "a try"}, "core_model_elements": core}
@@ -295,12 +267,7 @@ def test_a_run_that_goes_on_runs_no_script_that_is_not_allowed_again(
     lost = Say(status=404, error="no such model")
     cut, _ = play(problem, tmp_path / "r", "--allow-code", script=lost)
     assert json.loads(cut.stdout)["verdict"] == "undecided"
-    said = {
-        "requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
-        "analyse": CANNOT,
-        "script": script(),
-    }
-    with serving(Plays(**said)) as server:
+    with serving(Plays(**answers())) as server:
         options = ("run", "--resume", str(tmp_path / "r"), "--base-url", server.url, "--json")
         refused = CliRunner().invoke(app, [*options])
         assert json.loads(refused.stdout)["verdict"] == "undecided"

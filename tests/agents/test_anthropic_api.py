@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.agents.bench.messages.server import Messages, Say, serving
 from engiagent.agents.engines.anthropic_api import AnthropicExchange, NoKeyError, key
 from engiagent.agents.engines.exchange import Request, Tokens, Turn
 from engiagent.agents.engines.prices import load, packaged
 from engiagent.agents.engines.recording import Recorder, kept_exchanges
 from engiagent.errors import InputError
+from tests.agents.messages_server import Messages, Say, serving
 from tests.agents.scripts import KEY
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -20,7 +20,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setattr("engiagent.agents.engines.retrying.FIRST_SECONDS", 0.01)
+    monkeypatch.setattr("engiagent.agents.engines.anthropic_api.FIRST_WAIT", 0.01)
 
 
 def request(max_tokens: int = 1000, boundary: str = "") -> Request:
@@ -204,9 +204,6 @@ def test_without_a_key_it_says_where_one_belongs(bad: str, monkeypatch: pytest.M
         key()
 
 
-# --- what is kept --------------------------------------------------------------------------------
-
-
 def test_an_exchange_is_answered_again_from_disk(tmp_path: Path) -> None:
     with serving(lambda r, n: Say('{"a": "x"}')) as server:
         first = Recorder(exchange(server), tmp_path / "exchanges")
@@ -236,9 +233,6 @@ def test_what_is_no_exchange_is_said_with_its_file(tmp_path: Path) -> None:
         (tmp_path / "exchanges/0001.json").write_text(text)
         with pytest.raises(InputError, match=r"0001\.json"):
             kept_exchanges(tmp_path)
-
-
-# --- prices --------------------------------------------------------------------------------------
 
 
 def test_a_call_costs_what_its_tokens_cost() -> None:

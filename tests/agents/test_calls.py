@@ -2,33 +2,23 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from engiagent.agents.bench.messages.experts import Plays
-from engiagent.agents.bench.messages.server import Json, serving
 from engiagent.agents.calls import kept_calls
 from engiagent.agents.cards import cards
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.order import NEEDS, blocked, can_work, first_for
-from engiagent.agents.protocol import AGENTS, AgentName, Board
+from engiagent.agents.routing import NEEDS
 from engiagent.agents.runs import run_problem
-from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.solvers.result import SolveOptions
-from engiagent.text import Problem
 from engiagent.tools import replay, tools
-from tests.agents.scripts import DAY, KEY, analysis, expert
+from tests.agents.experts import Plays
+from tests.agents.messages_server import Json, serving
+from tests.agents.scripts import DAY, KEY, analysis, expert, routes
 
 RULE_OF = {"modeler": "compile", "verifier": "lint", "solver": "solve", "evaluator": "check"}
-
-
-def board(**changes: Any) -> Board:
-    empty = Board(problem=Problem.load(DAY), data=DAY, name="x", options=SolveOptions())
-    return empty.having(**changes)
 
 
 def test_agents_obey_the_rules_of_the_registry() -> None:
@@ -38,29 +28,6 @@ def test_agents_obey_the_rules_of_the_registry() -> None:
     assert tools()["write_blueprint"].needs == (NEEDS["analyzer"],)
     named = {tool for card in cards().values() for tool in card.tools}
     assert named - set(tools()) == {"ask", "run_script"}
-
-
-@pytest.mark.parametrize(
-    ("agent", "first"), [("modeler", "analyzer"), ("solver", "analyzer"), ("evaluator", "analyzer")]
-)
-def test_who_would_work_on_nothing_is_blocked_with_advice(agent: AgentName, first: str) -> None:
-    empty = board()
-    found = blocked(agent, empty)
-    assert found is not None
-    assert found.faults[0].kind == "out-of-order"
-    assert found.faults[0].place == first
-    assert not found.changes
-    assert [a for a in AGENTS if can_work(a, empty)] == ["analyzer"]
-
-
-def test_advice_names_the_first_step_that_lacks() -> None:
-    drafted = board(blueprint=Blueprint.load(DAY / "expert/blueprint.json"))
-    assert blocked("modeler", drafted) is None
-    assert first_for("solution", drafted) == "modeler"
-    scripting = board(scripting=True)
-    assert first_for("solution", scripting) == "modeler"
-    assert first_for("solution", scripting.having(script="pass")) == "solver"
-    assert blocked("solver", scripting.having(script="pass")) is None
 
 
 def test_a_diagnosis_that_skips_a_step_is_blocked_and_the_advice_taken(
@@ -79,14 +46,12 @@ def test_a_diagnosis_that_skips_a_step_is_blocked_and_the_advice_taken(
     }
     with serving(Plays(analyse=analysis(bad), diagnose=wild)) as server:
         run_problem(DAY, "anthropic", tmp_path / "r", asking=Asking(base_url=server.url))
-    lines = [json.loads(x) for x in (tmp_path / "r/trace.jsonl").read_text().splitlines()]
-    routes = [line for line in lines if line.get("event") == "route"]
-    place = next(k for k, r in enumerate(routes) if r["target"] == "evaluator")
-    assert routes[place]["outcome"]["status"] == "failed"
-    assert routes[place]["outcome"]["changes"] == []
-    assert "there is no solution yet" in routes[place]["outcome"]["summary"]
-    assert routes[place + 1]["decided_by"] == "supervision"
-    assert routes[place + 1]["target"] == "modeler"
+    records = routes(tmp_path / "r")
+    place = next(k for k, r in enumerate(records) if r["target"] == "evaluator")
+    outcome, following = records[place]["outcome"], records[place + 1]
+    assert (outcome["status"], outcome["changes"]) == ("failed", [])
+    assert "there is no solution yet" in outcome["summary"]
+    assert (following["decided_by"], following["target"]) == ("supervision", "modeler")
 
 
 def test_the_calls_of_a_run_are_kept_and_end_alike_when_made_again(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engiagent.agents.gain import RANKS, ROUNDS, Gains, decision, quality
-from engiagent.agents.protocol import Board, Fault
+from engiagent.agents.coordinator import RANKS, ROUNDS, Gains, quality
+from engiagent.agents.protocol import Board
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import corpus_root
 
@@ -41,16 +41,3 @@ def test_a_plan_that_breaks_demands_is_never_good_enough_to_stop() -> None:
     for verdict in ("violated", "undecided") * 3 * ROUNDS:
         gains.evaluated(board(verdict, 0.5), ())
         assert gains.exhausted() is None
-
-
-@pytest.mark.parametrize(
-    ("kinds", "said"),
-    [
-        ((), "output"),
-        (("data-altered",), "restart"),
-        (("requirement-violated",), "improve"),
-        (("not-best", "misread"), "restart"),
-    ],
-)
-def test_the_worst_fault_decides(kinds: tuple[str, ...], said: str) -> None:
-    assert decision([Fault(kind, "…") for kind in kinds]) == said

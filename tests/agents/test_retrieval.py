@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.agents.retrieval import Exemplar, archive, cutoff, exemplars
-from engiagent.agents.retrieval.archive import body, likeness, shingles
+from engiagent.agents.retrieval.archive import body
 from engiagent.agents.retrieval.cutoff import segment_error, weighted_error
 from engiagent.agents.retrieval.select import ranked, strangers, structurally_alike
 from engiagent.text import Problem, corpus_root
@@ -102,19 +102,6 @@ def test_a_copy_with_other_figures_and_name_is_left_out(
     assert not any("Kaltenbach" in text for text in shown)
 
 
-def test_words_bring_problems_of_the_same_kind_first(known: tuple[Exemplar, ...]) -> None:
-    text = (
-        "A battery trades on the day-ahead market. Charging efficiency and discharging efficiency "
-        "are one-way. The state of charge must stay within limits; maximise the profit."
-    )
-    found = ranked(known, text)
-    assert 2 <= len(found) < len(known)
-    assert any(
-        part.startswith("series:state_of_charge") or part == "model:battery"
-        for part in found[0].structure
-    )
-
-
 def test_structure_of_a_sketch_counts(known: tuple[Exemplar, ...]) -> None:
     thermal = next(e for e in known if e.name.startswith("thermal/"))
     text = "Find the plan with the lowest cost for the day at the site."
@@ -148,10 +135,3 @@ def test_tokens_are_bounded_and_the_same_question_gives_the_same_answer() -> Non
 def test_an_empty_archive_gives_none(tmp_path: Path) -> None:
     problem = Problem.load(corpus_root() / "thermal" / "office_heat_pump")
     assert exemplars(problem, tmp_path) == ()
-
-
-def test_likeness_of_texts() -> None:
-    one = shingles("a battery of 20 MWh charges at night and sells by day")
-    two = shingles("a battery of 35 MWh charges at night and sells by day")
-    assert likeness(one, two) == 1.0
-    assert likeness(one, shingles("quite another story about heat pumps in a school")) == 0.0

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from engiagent.agents.bench.messages.server import Say, serving
 from engiagent.cli.app import app
+from tests.agents.messages_server import Say, serving
 from tests.agents.scripts import DAY, KEY, NOBODY, NOTHING, Plays, analysis, expert
 
 

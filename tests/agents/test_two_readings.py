@@ -5,38 +5,30 @@ Both readers are scripts: the first says the expert's blueprint, the second one 
 
 import json
 import re
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from engiagent.agents.bench.messages.server import Json, Messages, Say, Script, serving
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.shortform import short_text
-from engiagent.agents.meeting import Meeting
 from engiagent.agents.routing import Policy
 from engiagent.agents.runs import run_problem
 from engiagent.agents.team import ALONE, Guidance
+from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.run.outcome import RunOutcome
 from engiagent.text import Problem, corpus_root
-from tests.agents.scripts import DAY, KEY, NOBODY, Plays, analysis, expert, second
+from tests.agents.messages_server import Json, Messages, Say, Script, serving
+from tests.agents.scripts import DAY, KEY, NOBODY, Plays, analysis, bare, expert, second, spoilt
 from tests.readings.rewriting import reference, rewritten
 
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setattr("engiagent.agents.engines.retrying.FIRST_SECONDS", 0.01)
-
-
-def bare(tmp_path: Path, source: Path = DAY) -> Path:
-    folder = tmp_path / "own"
-    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("expert"))
-    return folder
+    monkeypatch.setattr("engiagent.agents.engines.anthropic_api.FIRST_WAIT", 0.01)
 
 
 def run(
@@ -45,16 +37,14 @@ def run(
     with serving(script) as server:
         asked = Asking(base_url=server.url, retries=0)
         outcome = run_problem(
-            bare(tmp_path, source), "anthropic", tmp_path / "r", asking=asked, guidance=guidance
+            bare(tmp_path, source=source),
+            "anthropic",
+            tmp_path / "r",
+            asking=asked,
+            guidance=guidance,
         )
     assert outcome.certificate is not None
     return outcome, server, outcome.certificate["reading"]
-
-
-def spoilt(change: Callable[[Json], None]) -> Json:
-    blueprint = expert()
-    change(blueprint["core_model_elements"])
-    return blueprint
 
 
 def without_end(core: Json) -> None:
@@ -94,9 +84,9 @@ def test_a_second_reading_in_other_symbols_and_units_meets(tmp_path: Path) -> No
     outcome, server, reading = run(tmp_path, Plays(analyse=analysis(expert()), second=said))
     assert (outcome.verdict, reading["grade"]) == ("certified", "confirmed")
     assert server.kinds() == ["analyse", "second"]
-    stored = Meeting.from_dict(json.loads((tmp_path / "r/meeting.json").read_text()))
-    assert stored.outcome == "met"
-    assert stored.blueprint.sha256[:12] in reading["what"]
+    stored = json.loads((tmp_path / "r/meeting.json").read_text())
+    assert stored["outcome"] == "met"
+    assert Blueprint.from_dict(stored["blueprint"]).sha256[:12] in reading["what"]
 
 
 def test_the_second_reader_sees_no_limit_and_no_goal_of_the_first(tmp_path: Path) -> None:

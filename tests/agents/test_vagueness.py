@@ -1,7 +1,6 @@
 """What is seen in a blueprint without a schedule: idle numbers, unread files, free states."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,8 +104,3 @@ def test_a_draft_that_is_no_blueprint_yet_can_be_patched() -> None:
     still = patched(draft, [{"op": "test", "path": "/kind", "value": "programme"}])
     assert not isinstance(still, Blueprint)
     assert {fault.kind for fault in still} == {"blueprint-invalid"}
-
-
-def test_the_bare_copy_of_a_problem_has_no_annotations(tmp_path: Path) -> None:
-    shutil.copytree(DAY, tmp_path / "p", ignore=shutil.ignore_patterns("expert"))
-    assert Problem.load(tmp_path / "p").expert is None

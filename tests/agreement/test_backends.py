@@ -31,7 +31,7 @@ EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "6"))
 
 @cache
 def backends() -> tuple[str, ...]:
-    return tuple(name for name in (*BACKENDS, "casadi-qpoases", "pyomo:highs") if _there(name))
+    return tuple(name for name in (*BACKENDS, "pyomo:highs") if _there(name))
 
 
 def _there(name: str) -> bool:
@@ -41,7 +41,7 @@ def _there(name: str) -> bool:
 def takers(program: Program) -> list[str]:
     """Return the backends that take any program of this class."""
     found = classify(program)
-    special = ("chain", "exclusive", "fatrop")  # these ask for a structure as well
+    special = ("chain", "exclusive")  # these ask for a structure as well
     names = (name for name in backends() if name not in special)
     return [name for name in names if not refusals(adapter(name), program, found)]
 

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.agents.bench.figures import figures, pass_all, pass_at, table, to_csv, to_html
-from engiagent.agents.bench.messages.experts import Plays, analysis, blueprint_of, second
-from engiagent.agents.bench.messages.server import serving
 from engiagent.agents.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.agents.engines.offline import OfflineEngine
 from engiagent.agents.protocol import Answer, Question
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.text import Problem, corpus_root
+from tests.agents.experts import Plays, analysis, blueprint_of, second
+from tests.agents.messages_server import serving
 
 DAY = "battery/merchant_day"
 

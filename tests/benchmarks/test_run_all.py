@@ -34,37 +34,14 @@ def test_every_part_is_a_script_that_is_there() -> None:
 
 def test_a_ratio_above_its_target_is_not_met() -> None:
     run_all = script("run_all")
+    keys = ("tool", "T", "build_s", "solve_s", "check_s", "rows_s", "total_s", "peak_mb")
     rows = [
-        {
-            "tool": "floor",
-            "T": 24,
-            "build_s": 1.0,
-            "solve_s": 9.0,
-            "check_s": 0.0,
-            "rows_s": 0.0,
-            "total_s": 10.0,
-            "peak_mb": 100.0,
-        },
-        {
-            "tool": "engiagent",
-            "T": 24,
-            "build_s": 1.4,
-            "solve_s": 9.0,
-            "check_s": 0.09,
-            "rows_s": 0.009,
-            "total_s": 10.49,
-            "peak_mb": 110.0,
-        },
-        {
-            "tool": "pyomo",
-            "T": 24,
-            "build_s": 90.0,
-            "solve_s": 9.0,
-            "check_s": 0.0,
-            "rows_s": 0.0,
-            "total_s": 99.0,
-            "peak_mb": 200.0,
-        },
+        dict(zip(keys, values, strict=True))
+        for values in (
+            ("floor", 24, 1.0, 9.0, 0.0, 0.0, 10.0, 100.0),
+            ("engiagent", 24, 1.4, 9.0, 0.09, 0.009, 10.49, 110.0),
+            ("pyomo", 24, 90.0, 9.0, 0.0, 0.0, 99.0, 200.0),
+        )
     ]
     longer = [{**row, "T": 48} for row in rows]
     assert len(list(run_all.battery(rows + longer))) == 2 * len(list(run_all.battery(rows)))

@@ -9,23 +9,14 @@ from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
+from tests.blueprints import document, variable
+
+PERIODS = {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3}
 
 
-def document(**core: Any) -> dict[str, Any]:
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "a test"},
-        "core_model_elements": {
-            "sets": [{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3}],
-            "parameters": [],
-            "decision_variables": [
-                {"name": "x", "index": ["t in T"], "lower": 0, "upper": 9, "unit": "kW"}
-            ],
-            "constraints": [],
-            **core,
-        },
-    }
+def right(**core: Any) -> Any:
+    """Return a right blueprint as plain JSON, with parts of its core replaced."""
+    return document(**{"sets": [PERIODS], "decision_variables": [variable("x", "t in T")], **core})
 
 
 def rule(name: str, expression: str) -> dict[str, Any]:
@@ -34,7 +25,7 @@ def rule(name: str, expression: str) -> dict[str, Any]:
 
 def raised(**core: Any) -> str:
     with pytest.raises(BlueprintError) as caught:
-        compile_blueprint(Blueprint.from_dict(document(**core)))
+        compile_blueprint(Blueprint.from_dict(right(**core)))
     return str(caught.value)
 
 
@@ -65,7 +56,7 @@ def test_names_that_are_taken_are_listed_with_those_that_never_work() -> None:
 
 
 def test_a_document_is_held_against_its_schema_as_a_whole() -> None:
-    data = document(parameters=[{"name": "a", "valu": 1}, {"value": 2}])
+    data = right(parameters=[{"name": "a", "valu": 1}, {"value": 2}])
     with pytest.raises(InputError) as caught:
         Blueprint.from_dict(data)
     assert "'valu'" in str(caught.value)
@@ -78,7 +69,7 @@ def test_what_is_used_through_expressions_within_expressions_is_used() -> None:
 
     def idle(*rules: dict[str, Any]) -> set[str | None]:
         blueprint = Blueprint.from_dict(
-            document(
+            right(
                 parameters=[{"name": "a", "value": 1, "unit": "kW"}],
                 expressions=[inner, outer],
                 constraints=list(rules),

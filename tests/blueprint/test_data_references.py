@@ -18,15 +18,11 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.elaborate import Elaboration
 from tests.blueprints import blueprint
+from tests.written import mapping
 
-DAY = {
-    "name": "T",
-    "kind": "time",
-    "start": "2025-07-01T00:00",
-    "step": "1 h",
-    "periods": 3,
-    "zone": "Europe/Berlin",
-}
+DAY = mapping("""
+    {name: T, kind: time, start: "2025-07-01T00:00", step: 1 h, periods: 3, zone: Europe/Berlin}
+""")
 SETS: list[dict[str, Any]] = [
     DAY,
     {"name": "I", "kind": "instants", "of": "T"},
@@ -126,9 +122,20 @@ def test_a_full_grid_of_two_sets_and_one_of_a_tuple_set_and_time(tmp_path: Path)
 )
 def test_stamps_are_moments(tmp_path: Path, stamps: list[str]) -> None:
     rows = [f"{stamp},{k}" for k, stamp in enumerate(stamps)]
-    for shuffled in (rows, rows[::-1], [rows[1], rows[2], rows[0]]):
+    for shuffled in (rows[::-1], [rows[1], rows[2], rows[0]], rows):
         write(tmp_path, "\n".join(["time,v", *shuffled]))
         assert table(tmp_path, "d.csv#v", "T", keys=["time"]).tolist() == [0, 1, 2]
+    assert table(tmp_path, "d.csv#v", "T").tolist() == [0, 1, 2]
+
+
+def test_rows_in_order_must_cover_the_periods(tmp_path: Path) -> None:
+    write(tmp_path, "time,v\n" + "".join(f"2031-05-01T0{k}:00,{k}\n" for k in range(3)))
+    message = refusal(tmp_path, "d.csv#v", "T")
+    assert "the time stamps of d.csv run from 2031-05-01" in message
+    assert "2025-07-01T00:00+02:00" in message
+    assert table(tmp_path, "d.csv#v", "H").tolist() == [0, 1, 2]  # no date, nothing to compare
+    write(tmp_path, "time,v\n2025-07-01T00:00,1\n2025-07-01T01:00,2\n")
+    assert "d.csv#v has 2 rows, but T has 3 elements" in refusal(tmp_path, "d.csv#v", "T")
 
 
 def test_times_of_day_subsets_and_instants(tmp_path: Path) -> None:
@@ -459,29 +466,9 @@ def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_p
     assert "more than 50000000 combinations" in str(error)
 
 
-CELLS = [
-    "A",
-    "B",
-    "G1",
-    "G2",
-    "1",
-    "2",
-    "3",
-    "1.5",
-    "nan",
-    "",
-    "2025-07-01 00:00",
-    "x",
-    "1,5",
-    "٣",
-    "2025-07-01T02:00Z",
-    "2025-13-01 00:00",
-    "9999-12-31 23:59",
-    "now",
-    "20:00",
-    '"q',
-    "1e999",
-]
+CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "x", "1,5", "٣", "now", "20:00"]
+CELLS += ["2025-07-01 00:00", "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59"]
+CELLS += ['"q', "1e999"]
 HEADERS = ["a", "b", "v", "v [kWh]", "time", "G1", "G2 [MW]", "1", "*", "x [foo]"]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engiagent.blueprint.analysis import analyse
-from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import ExpressionError, parse
 from engiagent.formulations.compile import compile_blueprint
@@ -118,18 +118,6 @@ def test_sets_have_their_elements_in_order(name: str, elements: list[Any]) -> No
     assert labels(name) == elements
 
 
-def test_sets_from_files(tmp_path: Path) -> None:
-    (tmp_path / "net.csv").write_text("name,from,to\na,a,b\nb,b,c\nc,c,a\n")
-    core: dict[str, Any] = {
-        "sets": [
-            {"name": "N", "kind": "labels", "data": "net.csv#name"},
-            {"name": "L", "kind": "tuples", "of": ["N", "N"], "data": "net.csv#from,to"},
-        ]
-    }
-    assert labels("N", core, tmp_path) == ["a", "b", "c"]
-    assert labels("L", core, tmp_path) == [("a", "b"), ("b", "c"), ("c", "a")]
-
-
 def test_subsets_by_data_and_by_list_keep_their_order() -> None:
     core = CORE | {
         "sets": [
@@ -184,40 +172,6 @@ def test_parameters_have_their_values(
     assert found == unit
 
 
-def test_a_file_column_is_converted_from_the_unit_of_its_header(tmp_path: Path) -> None:
-    (tmp_path / "day.csv").write_text(
-        "time,price [ct/kWh],load [MW]\n"
-        + "".join(f"2025-07-01 0{h}:00,{h},{h / 10}\n" for h in range(4))
-    )
-    core = {
-        "sets": [DAY],
-        "parameters": [
-            {"name": "load", "index": ["T"], "data": "day.csv#load", "unit": "kW"},
-            {
-                "name": "price",
-                "index": ["T"],
-                "data": "day.csv#price",
-                "unit": "EUR/MWh",
-                "unit_override": {"unit": "ct_EUR/kWh", "reason": "the header says only ct"},
-            },
-        ],
-    }
-    assert worth("load[t]", "t in T", core=core, folder=tmp_path)[0] == pytest.approx(
-        [0, 100, 200, 300]
-    )
-    assert worth("price[t]", "t in T", core=core, folder=tmp_path) == ([0, 1, 2, 3], "ct_EUR/kWh")
-
-
-def test_a_file_of_another_length_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "day.csv").write_text("load\n1\n2\n3\n")
-    core = {
-        "sets": [DAY],
-        "parameters": [{"name": "load", "index": ["T"], "data": "day.csv#load", "unit": "kW"}],
-    }
-    with pytest.raises(BlueprintError, match=r"day\.csv#load has 3 rows, but T has 4 elements"):
-        worth("load[t]", "t in T", core=core, folder=tmp_path)
-
-
 def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
     document = blueprint(
         sets=[DAY],
@@ -252,6 +206,7 @@ def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
         ("weekday(first(T))", "", [1], "1"),  # 1 July 2025 was a Tuesday
         ("pos(first(Late))", "", [0], "1"),
         ("k + 1", "k in K", [0, 3, 6], "1"),
+        ("last(K) - first(K)", "", [6], "1"),
         ("p*2", "p in P", [14, 16, 18], "1"),
         ("abs(price[t])", "t in T", [30, 5, 10, 40], "EUR/MWh"),
         ("min(price[t], 20)", "t in T", [20, -5, 10, 20], "EUR/MWh"),
@@ -335,47 +290,6 @@ def test_night_shifts_wrap_at_midnight() -> None:
     assert holds("t == '00:00+1d'", "t in T", core=core) == [False, False, True, False]
 
 
-def test_instants_are_the_edges_of_periods() -> None:
-    """For a period t, x[t] is the value at its start and x[t+1] the one at its end."""
-    core = CORE | {
-        "parameters": [
-            *CORE["parameters"],
-            parameter("s", [0, 1, 2, 3, 4], "kWh", "I"),
-            parameter("e", [5, 6, 7, 8], "kWh", "E"),
-        ]
-    }
-    assert worth("s[t+1] - s[t]", "t in T", core=core)[0] == [1, 1, 1, 1]
-    assert worth("s[t+1]", "t in Late", core=core)[0] == [3, 4]
-    assert worth("e[p+1]", "p in P", core=core)[0] == [6, 7, 8]
-    assert worth("s[last(I)] + s[last(T)]", core=core)[0] == [7]
-
-
-def test_cyclic_sets_go_round() -> None:
-    core = CORE | {"parameters": [parameter("c", [1, 2, 3], "1", "C")]}
-    core |= {"sets": [s for s in CORE["sets"] if s["name"] == "C"], "decision_variables": []}
-    assert worth("c[p-1]", "p in C", core=core)[0] == [3, 1, 2]
-    assert worth("c[p+4]", "p in C", core=core)[0] == [2, 3, 1]
-    assert worth("prev(c[p], 99)", "p in C", core=core)[0] == [3, 1, 2]
-
-
-def test_initial_values_stand_before_the_first_period() -> None:
-    document = blueprint(
-        sets=[DAY],
-        decision_variables=[variable("on", "t in T", unit="1", type="binary", initial=[1, 0])],
-        constraints=[constraint("on[t] - on[t-1] + on[t-2] >= 0", "t in T")],
-    )
-    program = compile_blueprint(document)
-    assert program.row_lower.tolist() == [1, -1, 0, 0]
-    with pytest.raises(BlueprintError, match="no such element"):
-        compile_blueprint(
-            document.with_core(
-                constraints=blueprint(
-                    constraints=[constraint("on[t-3] >= 0", "t in T")]
-                ).core.constraints
-            )
-        )
-
-
 # --- units ---------------------------------------------------------------------------------------
 
 
@@ -414,24 +328,6 @@ def test_units_of_terms_convert_by_themselves(text: str, expected: float, unit: 
     values, found = worth(text)
     assert values == pytest.approx([expected])
     assert found == unit
-
-
-def test_bare_numbers_beside_a_quantity_are_announced_with_their_unit() -> None:
-    found = analyse(
-        blueprint(
-            sets=[DAY],
-            decision_variables=[variable("x", "t in T"), variable("q", unit="%")],
-            constraints=[
-                constraint("x[t] + 1 <= 5", "t in T"),
-                constraint("q <= 90", constraint_id="C2"),
-                constraint("0 <= x[t]", "t in T", constraint_id="C3"),
-            ],
-        )
-    )
-    notes = [(d.column, d.message) for d in found.diagnostics if d.code == "EB021"]
-    assert (8, "the bare number is read in kW") in notes
-    assert (6, "the bare number is a pure number, not one in %") in notes or len(notes) >= 2
-    assert not [d for d in found.diagnostics if d.code == "EB021" and "[2]" in d.path]
 
 
 @pytest.mark.parametrize(

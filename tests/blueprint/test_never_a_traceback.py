@@ -14,51 +14,17 @@ from engiagent.formulations.compile import compile_blueprint
 from tests.blueprints import blueprint, constraint, variable
 from tests.strategies import blueprints
 
-SCRAPS = [
-    "x[t]",
-    "x",
-    "t",
-    "T",
-    "soc[t+1]",
-    "p[g]",
-    "'G1'",
-    "0",
-    "1e300",
-    "-1",
-    "5[kW]",
-    "3[degC]",
-    "''",
-    "hour(t)",
-    "prev(x[t], 0)",
-    "sum(x[t] for t in T)",
-    "min(x[t] for t in S)",
-    "x[t]**2",
-    "1/0",
-    "t-1",
-    "first(T)",
-    "dep[g]",
-    "fuel[g]",
-    "a if b else c",
-    "T in T",
-    "not x",
-    "x and y",
-    "(1, 2)",
-    "log(-1)",
-    "2**1000",
-    "weekday(e)",
-    "room[e]",
-    "pos(pos(t))",
-    "len(x)",
-    "total",
-    "late[t]",
-    "price[t] > 0",
-    "x[first(G)]",
-    "x[1.5]",
-    "x['']",
-    "1e308*10*x[t]",
-    "9**9**9",
-    "cap[g]*1e-320",
-]
+SCRAPS = (
+    """
+x[t] | x | t | T | soc[t+1] | p[g] | 'G1' | 0 | 1e300 | -1 | 5[kW] | 3[degC] | '' | hour(t)
+| prev(x[t], 0) | sum(x[t] for t in T) | min(x[t] for t in S) | x[t]**2 | 1/0 | t-1 |
+first(T) | dep[g] | fuel[g] | a if b else c | T in T | not x | x and y | (1, 2) | log(-1) |
+2**1000 | weekday(e) | room[e] | pos(pos(t)) | len(x) | total | late[t] | price[t] > 0 |
+x[first(G)] | x[1.5] | x[''] | 1e308*10*x[t] | 9**9**9 | cap[g]*1e-320
+""".replace("\n", " ")
+    .strip()
+    .split(" | ")
+)
 
 
 @st.composite

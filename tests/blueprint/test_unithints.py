@@ -12,7 +12,7 @@ from engiagent.blueprint.grammar import Node, parse
 from engiagent.blueprint.spelling import spell
 from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.blueprint.typecheck import TypeChecker
-from engiagent.blueprint.unithints import clash, suggestion
+from engiagent.blueprint.unithints import Names, clash, suggestion
 from engiagent.units.unit import parse_unit
 from tests.strategies import blueprints
 
@@ -50,7 +50,7 @@ SCOPE = {"t": "T", "g": "G", "j": "J"}
 def hint(text: str, wanted: str) -> str | None:
     checker = TypeChecker(SETS, SYMBOLS)
     found = checker.number(parse(text), SCOPE).unit
-    return suggestion(parse(text), found, parse_unit(wanted), SYMBOLS, SETS, SCOPE)
+    return suggestion(parse(text), found, parse_unit(wanted), Names(SYMBOLS, SETS))
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,7 @@ def test_the_message_names_both_sides_and_quotes_the_term() -> None:
         parse_unit("kW"),
         parse("soc[t]"),
         parse_unit("kWh"),
-        SYMBOLS,
-        SETS,
-        SCOPE,
+        Names(SYMBOLS, SETS),
     )
     assert answer == (
         "left side is kW, right side is kWh (soc[t])",
@@ -124,9 +122,7 @@ def test_a_long_term_is_not_quoted_and_its_mend_is_named_in_general() -> None:
         parse_unit("kWh"),
         parse(text),
         parse_unit("kW"),
-        SYMBOLS,
-        SETS,
-        SCOPE,
+        Names(SYMBOLS, SETS),
     )
     assert (message, mend) == ("left side is kWh, right side is kW", "multiply by dt(t)")
 

@@ -11,47 +11,18 @@ from hypothesis import strategies as st
 
 from engiagent.units import unit as units
 from engiagent.units.unit import UnitError, convert, parse_unit, unit_names
+from tests.written import mapping
 
 # How pint writes what our table writes otherwise; the BTU is that of the international table.
-IN_PINT = {
-    "%": "percent",
-    "permille": "1e-3",
-    "1": "dimensionless",
-    "yr": "365 * day",  # ours is 365 days; pint's is the Julian year
-    "m2": "m**2",
-    "m3": "m**3",
-    "ft2": "ft**2",
-    "ha": "hectare",
-    "L": "liter",
-    "gal": "gallon",
-    "t": "tonne",
-    "Ws": "W*s",
-    "BTU": "Btu_it",
-    "kBTU": "1000 * Btu_it",
-    "MMBTU": "1e6 * Btu_it",
-    "therm": "1e5 * Btu_it",  # pint's own is the US one
-    "Wp": "W",
-    "kWp": "kW",
-    "MWp": "MW",
-    "kVA": "kW",
-    "VA": "W",
-    "MVA": "MW",
-    "var": "W",
-    "kvar": "kW",
-    "Mvar": "MW",
-    "hp": "hp",
-    "TR": "12000 * Btu_it / hour",
-    "TRh": "12000 * Btu_it",
-    "MBH": "1000 * Btu_it / hour",
-    "cfm": "foot**3 / minute",
-    "gpm": "gallon / minute",
-    "degC_diff": "delta_degC",
-    "degF_diff": "delta_degF",
-    "deg": "degree",
-    "Ah": "A*hour",
-    "h": "hour",
-    "d": "day",
-}
+IN_PINT = mapping("""
+    {"%": percent, permille: 1e-3, "1": dimensionless, yr: "365 * day", m2: "m**2", m3: "m**3",
+      ft2: "ft**2", ha: hectare, L: liter, gal: gallon, t: tonne, Ws: "W*s", BTU: Btu_it,
+      kBTU: "1000 * Btu_it", MMBTU: "1e6 * Btu_it", therm: "1e5 * Btu_it", Wp: W, kWp: kW, MWp: MW,
+      kVA: kW, VA: W, MVA: MW, var: W, kvar: kW, Mvar: MW, hp: hp, TR: "12000 * Btu_it / hour",
+      TRh: "12000 * Btu_it", MBH: "1000 * Btu_it / hour", cfm: "foot**3 / minute",
+      gpm: gallon / minute, degC_diff: delta_degC, degF_diff: delta_degF, deg: degree, Ah: "A*hour",
+      h: hour, d: day}
+""")
 # Money, counts and abstract time are dimensions of our own.
 OWN = {"timeunit", *units.COUNTS}
 OWN |= {f"{prefix}{c}" for c in units.CURRENCIES for prefix in ("", "ct_", "k", "M")}

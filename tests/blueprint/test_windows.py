@@ -9,34 +9,21 @@ from engiagent.blueprint import windows
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from tests.blueprints import blueprint, constraint, parameter, variable
+from tests.written import listing, mapping
 
-FINE = {
-    "name": "Q",
-    "kind": "time",
-    "start": "2025-03-29T00:00",
-    "step": "15 min",
-    "periods": 200,
-    "zone": "Europe/Berlin",
-}
-HOURS = {
-    "name": "H",
-    "kind": "time",
-    "start": "2025-03-29T00:00",
-    "step": "1 h",
-    "periods": 50,
-    "zone": "Europe/Berlin",
-}
+FINE = mapping("""
+    {name: Q, kind: time, start: "2025-03-29T00:00", step: 15 min, periods: 200,
+      zone: Europe/Berlin}
+""")
+HOURS = mapping("""
+    {name: H, kind: time, start: "2025-03-29T00:00", step: 1 h, periods: 50, zone: Europe/Berlin}
+""")
 SOME = {"name": "E", "kind": "subset", "of": "Q", "binder": "q", "where": "hour(q) >= 6"}
 
-CONDITIONS = [
-    "pos(t) - 5 < pos(s) <= pos(t)",
-    "pos(s) >= pos(t) and pos(s) < pos(t) + 3",
-    "pos(t) == pos(s)",
-    "pos(s) <= lag[t] and hour(s) != 3",
-    "0.5 <= pos(s) <= 3.5",
-    "pos(s) > 40.2",
-    "1000 < pos(s)",
-]
+CONDITIONS = listing("""
+    [pos(t) - 5 < pos(s) <= pos(t), "pos(s) >= pos(t) and pos(s) < pos(t) + 3", pos(t) == pos(s),
+      "pos(s) <= lag[t] and hour(s) != 3", 0.5 <= pos(s) <= 3.5, "pos(s) > 40.2", 1000 < pos(s)]
+""")
 
 
 def model(body: str, over: str, forall: str) -> Blueprint:

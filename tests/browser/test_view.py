@@ -1,12 +1,10 @@
 """The viewer as somebody uses it: list and filters without scripts, a run followed as it goes."""
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import MODES, Open, outside, words_of
+from tests.browser.conftest import MODES, Open, outside
 
 
 @pytest.mark.parametrize(
@@ -68,43 +66,3 @@ def test_a_report_within_the_viewer_runs_nothing_and_still_saves(
     with opened.page.expect_download() as waiting:
         opened.page.locator('a[download="instructions.csv"]').click()
     assert waiting.value.suggested_filename == "instructions.csv"
-
-
-def test_a_run_is_followed_while_it_goes(
-    home: str, visit: Open, runs: Path, request: pytest.FixtureRequest
-) -> None:
-    folder = runs / "under_way"
-    folder.mkdir()
-    record = {
-        "schema": "engiagent-run/1",
-        "problem": "slow",
-        "state": "running",
-        "stage": "solve",
-        "pid": os.getpid(),
-        "started": "2026-01-01T00:00:00+00:00",
-    }
-
-    def write(**changes: object) -> None:
-        (folder / "new").write_text(json.dumps(record | changes))
-        (folder / "new").replace(folder / "run.json")
-
-    def tell(**line: object) -> None:
-        with open(folder / "trace.jsonl", "a") as file:
-            file.write(json.dumps({"time": "2026-01-01T00:00:01+00:00", **line}) + "\n")
-
-    write()
-    tell(stage="solve", event="start")
-    run, listed = visit(f"{home}/runs/under_way").page, visit(home).page
-    run.get_by_text("Live: this page follows what happens.").wait_for()
-    tell(stage="solve", event="progress", elapsed=4.0, nodes=321, gap=0.125)
-    run.get_by_text("after 4.0 s, 321 nodes, gap 12.5").wait_for(timeout=20_000)
-    box = listed.get_by_label("Compare merchant_day")
-    box.check()
-    listed.get_by_role("heading").first.click()  # done with the list for now
-    tell(stage="solve", event="end", outcome="done", seconds=5.0)
-    write(state="done", verdict="feasible", stage="report")
-    run.get_by_text("The run has ended.").wait_for(timeout=20_000)
-    assert "Feasible" in words_of(run.inner_text("main"))
-    row = listed.locator("tr", has_text="under_way")
-    row.get_by_text("Feasible").wait_for(timeout=20_000)
-    assert box.is_checked()  # what somebody has ticked stays ticked

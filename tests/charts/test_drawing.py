@@ -23,7 +23,7 @@ from engiagent.report.charts import (
     plot,
     tornado,
 )
-from engiagent.report.charts.palette import DARK, LIGHT, style
+from engiagent.report.charts.palette import style
 from engiagent.report.charts.panels import stacked
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,13 +76,6 @@ def test_a_document_asks_nobody_for_anything() -> None:
     ids = {found.get("id") for found in root.iter()}
     assert {target[1:] for target in re.findall(r"url\(([^)]*)\)", text)} <= ids
     assert "<&>" not in text
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_fixed_theme_uses_no_variables(theme: str) -> None:
-    text = style("light" if theme == "light" else "dark")
-    assert "var(" not in text
-    assert (LIGHT if theme == "light" else DARK)["s0"] in text
 
 
 def test_six_series_differ_in_more_than_colour() -> None:

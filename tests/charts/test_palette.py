@@ -35,7 +35,6 @@ SIGHT = {
 }
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE = np.array([0.95047, 1.0, 1.08883])
-GROUNDS = {"light": ("#ffffff", "#f5f6f8"), "dark": ("#14171b", "#1d2127")}
 TOLD_APART = 20.0
 """CIE76 difference of two colours; 2.3 can just be seen side by side."""
 
@@ -62,11 +61,3 @@ def test_colours_are_told_apart(theme: str, sight: str) -> None:
     palette = LIGHT if theme == "light" else DARK
     seen = [lab(SIGHT[sight] @ linear(palette[f"s{k}"])) for k in range(STYLES)]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > TOLD_APART
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_stand_out_from_paper(theme: str) -> None:
-    palette = LIGHT if theme == "light" else DARK
-    for name in ("ink", "limit", *(f"s{k}" for k in range(STYLES))):
-        for ground in GROUNDS[theme]:
-            assert contrast(palette[name], ground) >= 4.5, (name, ground)

@@ -9,7 +9,7 @@ import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.report.charts.thinning import thin
+from engiagent.report.charts.scene import thin
 from engiagent.report.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)

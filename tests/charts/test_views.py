@@ -23,6 +23,7 @@ from engiagent.report.charts import (
     route_chart,
 )
 from engiagent.report.charts.panels import stacked, styled
+from tests.blueprints import blueprint, constraint, goal
 
 
 @dataclass(frozen=True)
@@ -40,28 +41,13 @@ def variable(name: str, index: list[str], unit: str = "kW", **more: Any) -> dict
 
 def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
     """Return a plan whose values are given by variable, by the order of its sets."""
-    blueprint = Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "drawn"},
-            "core_model_elements": {
-                "objective_function": {
-                    "name": "nothing",
-                    "sense": "minimize",
-                    "expression": "0",
-                    "unit": "1",
-                },
-                **core,
-            },
-        }
-    )
+    made = blueprint(**{"objective_function": goal("0", "1"), **core})
     data = {}
     for item in core["decision_variables"]:
         dims = [text.split(" in ")[-1] for text in item["index"]]
         attrs = {"units": item["unit"], "quantity": item.get("quantity", item["name"])}
         data[item["name"]] = (dims, np.array(values[item["name"]], dtype=float), attrs)
-    return Drawn(xarray.Dataset(data), blueprint, Elaboration(blueprint.core))
+    return Drawn(xarray.Dataset(data), made, Elaboration(made.core))
 
 
 TIME = {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3}
@@ -79,14 +65,14 @@ def dispatch() -> Drawn:
             variable("sold", ["t in T"], "MW", quantity="grid.export"),
         ],
         "constraints": [
-            {
-                "constraint_id": "B",
-                "name": "bus",
-                "forall": ["t in T"],
-                "hard": True,
-                "expression": "sum(P[g, t] for g in G) - sold[t] == load[t]",
-                "category": "Supply-Demand Balance",
-            }
+            constraint(
+                "sum(P[g, t] for g in G) - sold[t] == load[t]",
+                "t in T",
+                constraint_id="B",
+                name="bus",
+                hard=True,
+                category="Supply-Demand Balance",
+            )
         ],
     }
     values = {"P": [[2000, 2500, 3000], [1500, 2500, 2000]], "sold": [0.5, 1.0, 0.0]}
@@ -115,14 +101,15 @@ def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
             variable(name, ["h in H", "t in T"]) for name in ("sun", "bought", "used")
         ],
         "constraints": [
-            {
-                "constraint_id": "B",
-                "name": "house",
-                "forall": ["h in H", "t in T"],
-                "hard": True,
-                "expression": "sun[h, t] + bought[h, t] == used[h, t]",
-                "category": "Supply-Demand Balance",
-            }
+            constraint(
+                "sun[h, t] + bought[h, t] == used[h, t]",
+                "h in H",
+                "t in T",
+                constraint_id="B",
+                name="house",
+                hard=True,
+                category="Supply-Demand Balance",
+            )
         ],
     }
     nothing, some = [0.0] * 3, [1.0, 2.0, 1.0]

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,6 +10,12 @@ from click.testing import CliRunner, Result
 from engiagent.cli.app import app
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs what only Linux has")
+
+OUTCOME: Final = (
+    *("schema", "problem", "verdict", "plan", "reading", "overrides", "objective", "bound"),
+    *("missing", "contradictions", "not_understood", "violations", "run"),
+)
+"""The fields that every outcome has, in their order."""
 
 
 def invoke(*args: object) -> Result:

@@ -6,22 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tests.blueprints import document, goal
+
 
 def write(path: Path, **core: Any) -> Path:
     """Write a blueprint with the given core and return its path."""
-    document = {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "a test"},
-        "core_model_elements": {
-            "sets": [],
-            "parameters": [],
-            "decision_variables": [],
-            "constraints": [],
-            **core,
-        },
-    }
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.write_text(json.dumps(document(**core)), encoding="utf-8")
     return path
 
 
@@ -33,11 +23,7 @@ def products(path: Path, **changes: Any) -> Path:
             {"name": "b", "lower": 0, "upper": 6, "unit": "1"},
         ],
         "constraints": [{"constraint_id": "hours", "expression": "3*a + 2*b <= 18"}],
-        "objective_function": {
-            "sense": "maximize",
-            "expression": "3[EUR]*a + 5[EUR]*b",
-            "unit": "EUR",
-        },
+        "objective_function": goal("3[EUR]*a + 5[EUR]*b", "EUR", "maximize"),
     }
     return write(path, **(core | changes))
 
@@ -91,9 +77,5 @@ def _selection(
         ],
         decision_variables=[{"name": "x", "index": ["j in J"], "type": "binary", "unit": "1"}],
         constraints=[{"constraint_id": "C", "forall": ["i in M"], "expression": expression}],
-        objective_function={
-            "sense": sense,
-            "expression": "sum(worth[j]*x[j] for j in J)",
-            "unit": "EUR",
-        },
+        objective_function=goal("sum(worth[j]*x[j] for j in J)", "EUR", sense),
     )

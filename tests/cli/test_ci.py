@@ -49,24 +49,13 @@ def load(name: str) -> Any:
     return YAML(typ="safe").load((ROOT / name).read_text("utf-8"))
 
 
-# --- the check -----------------------------------------------------------------------------------
-
-
 def test_every_form_says_the_same(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damage(corpus)
     page = corpus / "page.md"
     page.write_text("before\n", "utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
     result = check(
-        "problems",
-        "--github",
-        "--sarif",
-        "s.sarif",
-        "--junit",
-        "j.xml",
-        "--summary",
-        "t.md",
-        "--json",
+        *shlex.split("problems --github --sarif s.sarif --junit j.xml --summary t.md --json")
     )
     assert result.exit_code != 0
     json.loads(result.stdout)  # annotations do not get into it
@@ -131,9 +120,6 @@ def test_only_the_first_few_are_annotated_and_the_rest_counted(corpus: Path) -> 
     lines = check("problems", "--github").stderr.splitlines()
     assert sum(line.startswith("::error ") for line in lines) == SHOWN
     assert "::notice::3 more findings are in the summary of this job" in lines
-
-
-# --- the action and the hooks --------------------------------------------------------------------
 
 
 def bash(script: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -13,32 +13,15 @@ from click.shell_completion import get_completion_class
 
 from engiagent.cli.app import app
 from engiagent.cli.help import EXAMPLES, tree
-from engiagent.cli.settings import SETTINGS, effective, project_file, strangers, taken
+from engiagent.cli.settings import effective, strangers
 from engiagent.errors import InputError
 from tests.cli.asking import invoke
 
 COMMANDS = {" ".join(path): command for path, command in tree(app)}
 HEAVY = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "xarray",
-    "pyomo",
-    "highspy",
-    "casadi",
-    "pint",
-    "pydantic",
-    "rich",
-    "jsonschema",
-    "jinja2",
-    "ruamel",
-    "mcp",
-    "anthropic",
-    "netCDF4",
-    "pyarrow",
-    "tomllib",
-    "sqlite3",
-    "asyncio",
+    *("numpy", "scipy", "pandas", "xarray", "pyomo", "highspy", "casadi", "pint", "pydantic"),
+    *("jsonschema", "jinja2", "ruamel", "mcp", "anthropic", "netCDF4", "pyarrow", "tomllib"),
+    *("sqlite3", "asyncio"),
 )
 
 
@@ -173,14 +156,6 @@ def test_settings_reach_the_command(place: Path, monkeypatch: pytest.MonkeyPatch
     assert invoke(*dry).exit_code == 0
 
 
-def test_a_setting_stands_for_options_without_a_default_of_their_own() -> None:
-    assert {"time_limit", "gap", "quiet", "exact", "engine"} <= set(taken(COMMANDS["run"]))
-    assert "time_limit" not in taken(COMMANDS["audit"])
-    assert "explain" not in taken(COMMANDS["lint"])
-    for setting in SETTINGS:
-        assert any(setting.name in taken(c) for c in COMMANDS.values()), setting.name
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -229,14 +204,6 @@ def test_variables_are_read_as_their_kind_and_slips_are_shown(
     monkeypatch.setenv("ENGIAGENT_CONFIG", "no/such/file.toml")
     with pytest.raises(InputError, match="names no file"):
         effective()
-
-
-def test_the_nearest_project_file_counts(place: Path) -> None:
-    below, above = place / "project/below/engiagent.toml", place / "project/engiagent.toml"
-    above.write_text("")
-    assert project_file(Path.cwd()) == above.resolve()
-    below.write_text("")
-    assert project_file(Path.cwd()) == below.resolve()
 
 
 def test_quiet_says_nothing_but_errors_and_verbose_tells_stages(

@@ -69,7 +69,6 @@ ELSEWHERE = {
     "weather": "needs a weather file; tests/weather",
     "sandbox run": "needs a machine that confines scripts; tests/sandbox",
     "bench suite": "takes minutes; tests/bench",
-    "bench messages": "takes minutes; tests/bench",
     "bench recorded": "tests/recorded",
 }
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engiagent.cli.app import app
-from engiagent.cli.scaffold import fill, templates
+from engiagent.cli.scaffold import templates
 from engiagent.text import Problem
 
 
@@ -126,9 +126,3 @@ def test_a_person_is_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None
     text = (place / "mine/problem.md").read_text()
     assert "# North" in text
     assert "energy_capacity: 500 kWh" in text
-
-
-def test_ids_are_made_of_any_name() -> None:
-    battery = templates()["battery"]
-    assert fill(battery, "Depot North 2", {}).problem == "depot_north_2"
-    assert fill(battery, "…", {}).problem == "battery"

@@ -1,6 +1,5 @@
 """What ``--json`` says of a run that ends without a plan."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +9,18 @@ from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.protocol import Answer, Board, Question, Usage
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
+from tests.blueprints import constraint, goal, variable
+from tests.cli import blueprints
 from tests.cli.asking import answer, invoke
 
 
 def solved(tmp_path: Path, rule: str) -> Path:
-    core = {
-        "sets": [],
-        "parameters": [],
-        "decision_variables": [{"name": "x", "lower": 0, "upper": 5, "unit": "kW"}],
-        "constraints": [{"constraint_id": "c", "expression": rule}],
-        "objective_function": {"sense": "minimize", "expression": "x", "unit": "kW"},
-    }
-    document = {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "a test"},
-        "core_model_elements": core,
-    }
-    (tmp_path / "plan.json").write_text(json.dumps(document))
-    return tmp_path / "plan.json"
+    return blueprints.write(
+        tmp_path / "plan.json",
+        decision_variables=[variable("x", upper=5)],
+        constraints=[constraint(rule)],
+        objective_function=goal("x", "kW"),
+    )
 
 
 @pytest.mark.parametrize("rule", ["x >= 7[kW]", "x >= 7[kWh]", "sin(x/1[kW]) >= 2"])

@@ -110,30 +110,3 @@ def test_broken_data_are_refused_with_file_and_line(tmp_path: Path, kind: str) -
     assert result.exit_code == 2, result.stderr
     assert "day_ahead.csv:" in answer(result)["error"]
     assert not (tmp_path / "run").exists()
-
-
-BROKEN_TEXT = {
-    "empty": b"",
-    "no UTF-8": b"caf\xe9",
-    "NUL": b"a\x00b",
-    "front matter": b"---\nid: [\n---\ntext\n",
-    "outside": b"---\ndata: [../secret.csv]\n---\ntext\n",
-    "absent": b"---\ndata: [nowhere.csv]\n---\ntext\n",
-    "web": b"---\ndata: ['https://example.org/x.csv']\n---\ntext\n",
-}
-
-
-@pytest.mark.parametrize("kind", BROKEN_TEXT)
-def test_broken_problems_are_refused_with_the_file(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "problem.md").write_bytes(BROKEN_TEXT[kind])
-    result = invoke("run", tmp_path / "problem.md", "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 2, result.stderr
-    assert "problem.md" in answer(result)["error"]
-
-
-def test_two_runs_of_a_problem_give_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        result = invoke("run", DAY, "--out", tmp_path / name)
-        assert result.exit_code == 0, result.stderr
-    for name in ("blueprint.json", "certificate.json", "model.py", "problem/problem.md"):
-        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()

@@ -6,19 +6,11 @@ from pathlib import Path
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.run.folder import RunFolder, StageEvent, is_run_folder, read_record, read_trace
+from engiagent.run.folder import RunFolder, StageEvent, read_record, read_trace
 
 
 def create(path: Path | None, force: bool = False) -> RunFolder:
     return RunFolder.create(path, "my problem/1", {"engine": "offline"}, force=force)
-
-
-def test_the_record_stands_before_any_work(tmp_path: Path) -> None:
-    create(tmp_path / "a" / "b")
-    record = read_record(tmp_path / "a" / "b")
-    assert record["state"] == "running"
-    assert record["asked"] == {"engine": "offline"}
-    assert isinstance(record["pid"], int)
 
 
 def test_default_folders_are_new_and_named_by_the_problem(
@@ -68,12 +60,6 @@ def test_a_file_or_a_link_is_no_folder(tmp_path: Path) -> None:
             create(tmp_path / name)
 
 
-def test_a_record_of_something_else_is_no_run(tmp_path: Path) -> None:
-    for content in ("", "[]", '{"schema": "other"}', '{"schema": NaN}', "\xff"):
-        (tmp_path / "run.json").write_text(content)
-        assert not is_run_folder(tmp_path)
-
-
 def test_stages_leave_a_trace_however_they_end(tmp_path: Path) -> None:
     events: list[StageEvent] = []
     folder = RunFolder.create(tmp_path / "run", "p", {}, on_event=events.append)
@@ -88,15 +74,6 @@ def test_stages_leave_a_trace_however_they_end(tmp_path: Path) -> None:
     assert ends == {"load": "done", "solve": "failed", "check": "interrupted"}
     assert [event.kind for event in events] == ["start", "end"] * 3
     assert read_record(tmp_path / "run")["stage"] == "check"
-
-
-def test_no_half_file_remains(tmp_path: Path) -> None:
-    folder = create(tmp_path / "run")
-    folder.write("certificate.json", "{}")
-    folder.finish("done", "certified", None)
-    names = sorted(p.name for p in (tmp_path / "run").iterdir())
-    assert names == ["certificate.json", "run.json"]
-    assert read_record(tmp_path / "run")["artefacts"] == ["certificate.json"]
 
 
 def test_progress_is_written_ever_more_seldom(tmp_path: Path) -> None:

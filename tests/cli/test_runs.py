@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -14,25 +13,8 @@ from engiagent.run.folder import read_record
 from engiagent.solvers.solution import load_solution
 from engiagent.text import corpus_root
 from tests.cli import blueprints
-from tests.cli.asking import answer, invoke, linux
+from tests.cli.asking import OUTCOME, answer, invoke, linux
 
-KEYS = [
-    "schema",
-    "problem",
-    "verdict",
-    "plan",
-    "reading",
-    "overrides",
-    "objective",
-    "bound",
-    "missing",
-    "contradictions",
-    "not_understood",
-    "violations",
-    "run",
-    "reason",
-    "why_missing",
-]
 WHOLE = [
     "blueprint.json",
     "model.py",
@@ -58,7 +40,7 @@ def test_a_certified_run_prints_one_object_and_leaves_every_artefact(tmp_path: P
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.stderr
     found = answer(result)
-    assert list(found) == KEYS
+    assert list(found) == [*OUTCOME, "reason", "why_missing"]
     assert found["problem"] == "rooftop_pv"
     assert found["verdict"] == "certified"
     assert found["objective"] == {"value": 16200.0, "unit": "EUR", "sense": "minimize"}
@@ -69,30 +51,6 @@ def test_a_certified_run_prints_one_object_and_leaves_every_artefact(tmp_path: P
     assert record["artefacts"] == [*WHOLE, "problem"]
     assert "rooftop_pv: certified" in result.stderr
     assert not [p for p in (tmp_path / "run").rglob("*") if p.name.startswith(".")]
-
-
-def test_two_runs_give_the_same_certificate_and_the_same_numbers(
-    merchant: Path, tmp_path: Path
-) -> None:
-    path = corpus_root() / "battery/merchant_day/expert/blueprint.json"
-    assert invoke("solve", path, "--out", tmp_path / "again").exit_code == 0
-    for name in ("blueprint.json", "certificate.json", "model.py"):
-        assert (merchant / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-    first, second = (load_solution(f / "solution.nc") for f in (merchant, tmp_path / "again"))
-    first.attrs.pop("seconds")
-    second.attrs.pop("seconds")
-    assert first.identical(second)
-
-
-def test_a_blueprint_alone_is_certified_as_what_its_author_gave(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 0, result.stderr
-    assert answer(result)["objective"] == {"value": 36.0, "unit": "EUR", "sense": "maximize"}
-    certificate = json.loads((tmp_path / "run/certificate.json").read_text())
-    assert any("user" in text for text in certificate["levels"]["data"]["assumptions"]) or (
-        not certificate["levels"]["data"]["findings"]
-    )
 
 
 def test_a_proven_infeasible_problem_exits_with_3(tmp_path: Path) -> None:
@@ -124,18 +82,6 @@ def test_a_file_name_that_is_no_utf8_costs_nothing(tmp_path: Path) -> None:
     result = invoke("solve", strange, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.stderr
     assert read_record(tmp_path / "run")["state"] == "done"
-
-
-def test_a_schedule_that_cannot_be_read_is_wrong_input(tmp_path: Path) -> None:
-    problem = corpus_root() / "battery/merchant_day"
-    (tmp_path / "zip.nc").write_bytes(b"PK\x03\x04")
-    (tmp_path / "words.csv").write_text("a,b\nx,y\n")
-    (tmp_path / "nan.json").write_text('{"battery.charge": [NaN]}')
-    (tmp_path / "else.xlsx").write_bytes(b"PK")
-    for name in ("zip.nc", "words.csv", "nan.json", "else.xlsx", "absent.csv"):
-        result = invoke("check", problem, "--solution", tmp_path / name, "--json")
-        assert result.exit_code == 2, (name, result.stderr)
-        assert answer(result)["error"]
 
 
 BROKEN = {
@@ -173,13 +119,11 @@ def test_a_wrong_blueprint_exits_with_2_and_its_folder_names_the_place(tmp_path:
 
 
 def test_an_unbounded_blueprint_is_undecided_and_names_the_variable(tmp_path: Path) -> None:
+    free = {"name": "a", "lower": 0, "unit": "1"}
+    held = {"name": "b", "lower": 0, "upper": 6, "unit": "1"}
+    hours = [{"constraint_id": "hours", "expression": "2*b <= 18"}]
     path = blueprints.products(
-        tmp_path / "b.json",
-        decision_variables=[
-            {"name": "a", "lower": 0, "unit": "1"},
-            {"name": "b", "lower": 0, "upper": 6, "unit": "1"},
-        ],
-        constraints=[{"constraint_id": "hours", "expression": "2*b <= 18"}],
+        tmp_path / "b.json", decision_variables=[free, held], constraints=hours
     )
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 9, result.stderr
@@ -209,9 +153,6 @@ def test_out_is_never_written_over_something_else(tmp_path: Path) -> None:
     assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
     assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 2
     assert invoke("solve", path, "--out", tmp_path / "run", "--force").exit_code == 0
-
-
-# --- check -------------------------------------------------------------------------------------
 
 
 def copied(run: Path, to: Path) -> Path:
@@ -250,17 +191,6 @@ def test_a_schedule_that_was_changed_afterwards_is_caught(merchant: Path, tmp_pa
     assert found["violations"]
 
 
-def test_a_certificate_that_was_changed_afterwards_is_caught(
-    merchant: Path, tmp_path: Path
-) -> None:
-    folder = copied(merchant, tmp_path / "forged")
-    text = (folder / "certificate.json").read_text()
-    (folder / "certificate.json").write_text(text.replace("3866.58", "4866.58"))
-    result = invoke("check", folder, "--json")
-    assert result.exit_code == 1
-    assert "stored certificate" in answer(result)["violations"][-1]["message"]
-
-
 def test_somebodys_schedule_is_checked_against_the_problem(merchant: Path, tmp_path: Path) -> None:
     problem = corpus_root() / "battery/merchant_day"
     data = load_solution(merchant / "solution.nc")
@@ -277,42 +207,6 @@ def test_somebodys_schedule_is_checked_against_the_problem(merchant: Path, tmp_p
     assert result.exit_code == 1
 
 
-def test_a_corpus_agrees_with_its_answers(tmp_path: Path) -> None:
-    # One problem of each family: tests/corpus solves and checks them all.
-    corpus = tmp_path / "corpus"
-    for family in ("battery", "der", "hvac", "planning", "thermal"):
-        first = min(path.parent for path in (corpus_root() / family).glob("*/problem.md"))
-        shutil.copytree(first, corpus / family / first.name)
-    result = invoke("check", corpus, "--junit", tmp_path / "junit.xml", "--json")
-    found = answer(result)
-    wrong = {r["problem"]: r["violations"] for r in found["results"] if r["exit_code"]}
-    assert wrong == {}
-    assert result.exit_code == 0
-    assert len(found["results"]) == 5
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
-    assert int(suite.get("tests", "0")) == len(found["results"])
-    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
-
-
-def test_a_corpus_problem_that_disagrees_is_a_failure(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "rooftop_pv")
-    shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "altered")
-    text = corpus / "altered/problem.md"
-    text.write_text(text.read_text().replace("id: rooftop_pv", "id: rooftop_qv"))
-    stored = corpus / "altered/expert/answer.json"
-    stored.write_text(stored.read_text().replace("16200", "16100"))
-    (corpus / "broken/expert").mkdir(parents=True)
-    (corpus / "broken/problem.md").write_text("A battery.")
-    (corpus / "broken/expert/blueprint.json").write_text("{")
-    result = invoke("check", corpus, "--junit", tmp_path / "junit.xml", "--json")
-    codes = {Path(r["path"]).name: r["exit_code"] for r in answer(result)["results"]}
-    assert codes == {"rooftop_pv": 0, "altered": 1, "broken": 2}
-    assert result.exit_code == 2
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
-    assert (suite.get("failures"), suite.get("errors")) == ("1", "1")
-
-
 def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "plain.md").write_text("A battery of 5 kWh.")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
@@ -321,9 +215,6 @@ def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
         result = invoke("check", tmp_path / name, "--json")
         assert result.exit_code == 2
         assert answer(result)["error"]
-
-
-# --- the other commands ------------------------------------------------------------------------
 
 
 def test_the_emitted_script_runs_alone_and_reaches_the_objective(tmp_path: Path) -> None:
@@ -335,27 +226,6 @@ def test_the_emitted_script_runs_alone_and_reaches_the_objective(tmp_path: Path)
     )
     assert done.returncode == 0, done.stderr
     assert "36" in done.stdout
-
-
-def test_the_report_can_be_written_again(merchant: Path, tmp_path: Path) -> None:
-    folder = copied(merchant, tmp_path / "run")
-    before = (folder / "report.html").read_bytes()
-    (folder / "report.html").unlink()
-    result = invoke("report", folder, "--json")
-    assert result.exit_code == 0
-    report = str(folder / "report.html")
-    assert answer(result) == {"schema": "engiagent-report/1", "report": report}
-    assert len((folder / "report.html").read_bytes()) == pytest.approx(len(before), rel=0.05)
-
-
-def test_problems_can_be_listed_and_shown() -> None:
-    names = [row["name"] for row in answer(invoke("problems", "list", "--json"))["problems"]]
-    assert "battery/merchant_day" in names
-    for name in ("battery/merchant_day", "merchant_day"):
-        assert answer(invoke("problems", "show", name, "--json"))["id"] == "merchant_day"
-    result = invoke("problems", "show", "merchant_dey")
-    assert result.exit_code == 2
-    assert "did you mean" in result.stderr
 
 
 def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from engiagent.notebook.difference import changes
-from engiagent.report import side_by_side
 from tests.cli.asking import invoke
 
 TEXT = Path(__file__).parents[2] / "problems/battery/merchant_day"
@@ -73,22 +71,6 @@ def test_a_run_is_shown_with_what_was_asked(place: Path) -> None:
 
 
 def test_comparing_names_what_differs(place: Path) -> None:
-    runs = [place / "runs/one", place / "runs/two"]
-    found = side_by_side(runs)
-    assert not found.same
-    one, two = found.summaries
-    assert one.objective is not None
-    assert two.objective is not None
-    assert found.improvement == pytest.approx(two.objective - one.objective)
-    assert found.improvement is not None
-    assert found.improvement > 0.0  # a larger battery earns more
-    changed = {(item.kind, item.name): item.values for item in found.differences}
-    assert changed["parameter", "E_max"] == ("20\u00a0MWh", "25\u00a0MWh")
-    series = {item.label: item for item in found.quantities}
-    assert series["battery.charge"].largest
-    assert series["battery.charge"].unit == "kW"
-    again = side_by_side([runs[0], runs[0]])
-    assert (again.same, again.improvement, again.differences) == (True, 0.0, ())
     assert invoke("runs", "compare", "runs/one", "runs/one").exit_code == 0
     told = invoke("runs", "compare", "runs/one", "runs/two")
     assert told.exit_code == 1
@@ -98,15 +80,6 @@ def test_comparing_names_what_differs(place: Path) -> None:
     assert "2 runs compared" in (place / "both.html").read_text("utf-8")
     back = invoke("runs", "compare", "runs/two", "runs/one").stdout
     assert "one is worse by" in back
-
-
-def test_named_elements_are_compared_by_name() -> None:
-    one = {"parameters": [{"name": "a", "value": 1}, {"name": "b", "value": 2}], "tags": [1, 2]}
-    two = {"parameters": [{"name": "b", "value": 3}, {"name": "a", "value": 1}], "tags": [2, 1]}
-    found = list(changes(one, two))
-    assert found == [("parameters.b.value", 2, 3), ("tags", [1, 2], [2, 1])]
-    assert list(changes(one, one)) == []
-    assert [path for path, *_ in changes({}, {"x": {"y": 1}})] == ["x"]
 
 
 def test_a_run_that_was_cut_goes_on(place: Path) -> None:

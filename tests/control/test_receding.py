@@ -176,17 +176,6 @@ def test_a_named_expression_and_the_share_of_the_objective_cost_the_same() -> No
     assert costs[0] == pytest.approx(costs[1], rel=1e-9)
 
 
-def test_the_same_inputs_give_the_same_log() -> None:
-    logs = [
-        RecedingHorizon(battery(), state=STORE, forecasts={"price": PRICES})
-        .run(15, {"now": 33.0})
-        .log
-        for _ in range(2)
-    ]
-    xarray.testing.assert_identical(logs[0], logs[1])
-    assert not [name for name in logs[0] if "second" in str(name)]
-
-
 def test_several_periods_at_once() -> None:
     runner = RecedingHorizon(
         battery(), state=STORE, forecasts={"price": PRICES}, step=3, plant=PLANT
@@ -199,9 +188,6 @@ def test_several_periods_at_once() -> None:
     )
     assert again[::3][:-1] == pytest.approx(loop.log["now"].values)
     assert again[-1] == pytest.approx(float(loop.state["now"]))
-
-
-# --- limits that give way ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measured", [10.0 - 1e-4, 8.0, 0.0])
@@ -327,11 +313,7 @@ def test_a_heat_pump_with_a_curved_characteristic() -> None:
         {"name": "draw", "index": [T], "unit": "kW", "lower": 0, "upper": 2, "role": "decision"}
     )
     core["constraints"].append(
-        {
-            "constraint_id": "pump",
-            "forall": [T],
-            "expression": "heat[t] == 3*draw[t] - draw[t]**2*0.1[1/kW]",
-        }
+        constraint("heat[t] == 3*draw[t] - draw[t]**2*0.1[1/kW]", T, constraint_id="pump")
     )
     core["objective_function"]["expression"] = "sum(draw[t]*dt(t) for t in T)"
     runner = RecedingHorizon(
@@ -343,9 +325,6 @@ def test_a_heat_pump_with_a_curved_characteristic() -> None:
     cold = runner.step({"now": 19.0})
     assert cold.outcome == "relaxed"
     assert cold.relaxations[0].amount == pytest.approx(1.0, abs=1e-6)
-
-
-# --- series, measurements and what is refused --------------------------------------------------
 
 
 def test_what_really_comes_replaces_the_first_forecast_only() -> None:

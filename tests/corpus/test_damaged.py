@@ -5,13 +5,13 @@ Each case damages a copy of a sound problem in one place. What is said must name
 
 import json
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import xarray
 from click.testing import CliRunner
+from ruamel.yaml import YAML
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
@@ -28,119 +28,10 @@ ROOF, FIELD, HALL, UNKNOWN, MARKET = (
     "battery/missing_efficiency",
     "der/eight_hour_market",
 )
-TEXT, REQUIREMENTS = "problem.md", "expert/requirements.yaml"
-ANSWER, BLUEPRINT = "expert/answer.json", "expert/blueprint.json"
-LAST = """  - id: R2
-    quote: "at 18:00 it must hold no less than 5 MWh"
-    expression: "battery.state_of_charge[last(I)] >= E_end"
-    tolerance: "0.01[kWh]"
-"""
+BLUEPRINT = "expert/blueprint.json"
 
 
-@dataclass(frozen=True)
-class Damage:
-    """What is done to a copy of a problem, and words of the complaint that names it."""
-
-    name: str
-    problem: str
-    file: str
-    old: str
-    new: str | None
-    said: str
-
-
-def replaced(name: str, problem: str, file: str, old: str, new: str, said: str) -> Damage:
-    return Damage(name, problem, file, old, new, said)
-
-
-def removed(name: str, problem: str, file: str, said: str) -> Damage:
-    return Damage(name, problem, file, "", None, said)
-
-
-DAMAGES = (
-    # the text
-    replaced("number of the text", ROOF, TEXT, "50 000 kWh/yr", "55 000 kWh/yr", "50 000"),
-    replaced(
-        "quotation of the text", FIELD, TEXT, "4 MW in, 4 MW out", "4 MW im, 4 MW out", "4 MW in"
-    ),
-    replaced(
-        "cell of a table", ROOF, TEXT, "| 0.330 | 1.94 | 155 |", "| 0.330 | 1.94 | 165 |", "155"
-    ),
-    replaced(
-        "unit in the text", FIELD, TEXT, "takes at most 16 MW", "takes at most 16 kW", "16 MW"
-    ),
-    replaced("words moved", HALL, TEXT, "The market hall", "This market hall", "the quote"),
-    removed("no text", ROOF, TEXT, "problem"),
-    # the data
-    replaced("number of a series", FIELD, "blocks.csv", "06:00,96", "06:00,196", "objective"),
-    replaced("no number in a series", FIELD, "field.csv", "06:00,1.45", "06:00,none", "field.csv"),
-    replaced("column renamed", FIELD, "blocks.csv", "price_eur_mwh", "price", "price_eur_mwh"),
-    removed("data file missing", FIELD, "field.csv", "field.csv"),
-    # the blueprint
-    replaced(
-        "number of the blueprint", ROOF, BLUEPRINT, '"value": 50000', '"value": 45000', "45000"
-    ),
-    replaced("unit of the blueprint", FIELD, BLUEPRINT, '"MWh"', '"kWh"', "MWh"),
-    replaced("span of the blueprint", FIELD, BLUEPRINT, '"span": [', '"span": [1', "quote"),
-    replaced(
-        "field that the schema does not know", ROOF, BLUEPRINT, '"param_id"', '"paramid"', "paramid"
-    ),
-    replaced(
-        "name used twice", FIELD, BLUEPRINT, '"name": "E_end"', '"name": "E_start"', "E_start"
-    ),
-    replaced("JSON broken", ROOF, BLUEPRINT, '"schema":', '"schema"', "JSON"),
-    # the requirements
-    replaced(
-        "quotation of a requirement",
-        ROOF,
-        REQUIREMENTS,
-        "more than this usable",
-        "less than this usable",
-        "less than this usable",
-    ),
-    replaced("requirement tightened", ROOF, REQUIREMENTS, "<= 420[m2]", "<= 20[m2]", "R3"),
-    replaced(
-        "requirement loosened",
-        ROOF,
-        REQUIREMENTS,
-        ">= 50000[kWh/yr]",
-        ">= 40000[kWh/yr]",
-        "40000 kWh/yr is no number of the text",
-    ),
-    replaced(
-        "requirement dropped",
-        FIELD,
-        REQUIREMENTS,
-        LAST,
-        "",
-        "a requirement may be missing or too loose",
-    ),
-    replaced("id of a requirement used twice", ROOF, REQUIREMENTS, "id: R2", "id: R1", "R1"),
-    replaced("unit of a requirement", ROOF, REQUIREMENTS, "<= 420[m2]", "<= 420[kWh]", "kWh"),
-    replaced(
-        "dynamics changed",
-        FIELD,
-        REQUIREMENTS,
-        "charge_efficiency: eta_in",
-        "charge_efficiency: 0.85",
-        "physics",
-    ),
-    removed("requirements missing", ROOF, REQUIREMENTS, "requirements.yaml"),
-    # the answer
-    replaced("objective of the answer", ROOF, ANSWER, "16200", "16000", "objective"),
-    replaced("verdict of the answer", HALL, ANSWER, "proven infeasible", "certified", "verdict"),
-    replaced("sense of the answer", ROOF, ANSWER, "minimize", "maximize", "sense"),
-    replaced("unit of the answer", ROOF, ANSWER, '"EUR"', '"kWh"', "kWh"),
-    replaced(
-        "missing data of the answer",
-        UNKNOWN,
-        ANSWER,
-        '"battery.charge_efficiency", ',
-        "",
-        "missing",
-    ),
-    removed("answer missing", ROOF, ANSWER, "answer.json"),
-)
+DAMAGES = YAML(typ="safe").load(Path(__file__).with_name("damages.yaml"))
 
 
 def check(*arguments: object) -> dict[str, Any]:
@@ -190,15 +81,16 @@ def copy(problem: str, folder: Path) -> Path:
     return Path(shutil.copytree(ROOT / problem, folder / problem))
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_a_damaged_copy_is_red_for_the_right_reason(damage: Damage, tmp_path: Path) -> None:
-    file = copy(damage.problem, tmp_path) / damage.file
-    if damage.new is None:
-        file.unlink()
-    else:
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_copy_is_red_for_the_right_reason(name: str, tmp_path: Path) -> None:
+    damage = DAMAGES[name]
+    file = copy(damage["problem"], tmp_path) / damage["file"]
+    if "old" in damage:
         text = file.read_text("utf-8")
-        assert damage.old in text
-        file.write_text(text.replace(damage.old, damage.new, 1), "utf-8")
+        assert damage["old"] in text
+        file.write_text(text.replace(damage["old"], damage["new"], 1), "utf-8")
+    else:
+        file.unlink()
     found = check(tmp_path)
     assert found["exit_code"] != 0
-    assert damage.said in json.dumps(found, ensure_ascii=False)
+    assert damage["said"] in json.dumps(found, ensure_ascii=False)

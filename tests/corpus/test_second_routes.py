@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -33,8 +34,13 @@ def route(expert: Path) -> ModuleType:
 @each_problem
 def test_the_second_route_is_independent(expert: Path) -> None:
     text = (expert / answer(expert)["second_route"]["script"]).read_text(encoding="utf-8")
-    assert "engiagent" not in text
+    assert set(re.findall(r"engiagent[.\w]*", text)) <= {"engiagent.problems.reference"}
     assert "blueprint" not in text
+
+
+def test_what_second_routes_share_is_independent() -> None:
+    text = (ROOT / "reference.py").read_text(encoding="utf-8")
+    assert not re.search(r"(from|import) engiagent", text)
 
 
 @each_problem

@@ -3,6 +3,7 @@
 from typing import Any
 
 from engiagent.blueprint.document import Blueprint
+from tests.written import listing
 
 
 def blueprint(**core: Any) -> Blueprint:
@@ -52,44 +53,22 @@ def shortfall(seed: int = 42, scenarios: int = 200) -> dict[str, Any]:
                 "seed": seed,
             }
         ],
-        "definitions": [
-            {
-                "name": "sun",
-                "index": ["t in T"],
-                "unit": "W/m2",
-                "expression": "900[W/m2]*max(0, sin(3.141592653589793*(pos(t) - 5)/13)) "
-                "if 5 <= pos(t) <= 18 else 0",
-            },
-            {
-                "name": "surplus",
-                "index": ["s in S", "t in T"],
-                "unit": "kW",
-                "expression": "area*efficiency*sun[t]*cloud[s, t] - demand",
-            },
-            {
-                "name": "stored",
-                "index": ["s in S", "i in I"],
-                "unit": "kWh",
-                "expression": "E_start if i == first(I) else "
-                "max(0, min(E_max, stored[s, i-1] + surplus[s, i-1]*1[h]))",
-            },
-            {
-                "name": "unserved",
-                "index": ["s in S", "t in T"],
-                "unit": "kWh",
-                "expression": "max(0, -(stored[s, t] + surplus[s, t]*dt(t)))",
-            },
-            {
-                "name": "shortfall",
-                "unit": "kWh",
-                "expression": "sum(unserved[s, t] for s in S for t in T)/len(S)",
-            },
-            {
-                "name": "first_dark",
-                "index": ["s in S"],
-                "expression": "first_index(unserved[s, t] > 0 for t in T)",
-            },
-        ],
+        "definitions": listing("""
+            - {name: sun, index: [t in T], unit: W/m2,
+              expression: "900[W/m2]*max(0, sin(3.141592653589793*(pos(t) - 5)/13)) if 5 <= pos(t)
+                <= 18 else 0"}
+            - {name: surplus, index: [s in S, t in T], unit: kW,
+              expression: "area*efficiency*sun[t]*cloud[s, t] - demand"}
+            - {name: stored, index: [s in S, i in I], unit: kWh,
+              expression: "E_start if i == first(I) else max(0, min(E_max, stored[s, i-1] +
+                surplus[s, i-1]*1[h]))"}
+            - {name: unserved, index: [s in S, t in T], unit: kWh,
+              expression: "max(0, -(stored[s, t] + surplus[s, t]*dt(t)))"}
+            - {name: shortfall, unit: kWh,
+              expression: "sum(unserved[s, t] for s in S for t in T)/len(S)"}
+            - {name: first_dark, index: [s in S],
+              expression: "first_index(unserved[s, t] > 0 for t in T)"}
+        """),
     }
 
 
@@ -104,32 +83,18 @@ def thermostat() -> dict[str, Any]:
             number("start", 20, "degC"),
             number("P_boiler", 6, "kW"),
         ],
-        "equations": [
-            {
-                "name": "room",
-                "index": ["t in T"],
-                "instants": "I",
-                "unit": "degC",
-                "rate": "(P_boiler*on[t] - UA*(room[t] - outside))/C",
-                "initial": "start",
-                "scheme": "exact",
-            }
-        ],
-        "definitions": [
-            {
-                "name": "on",
-                "index": ["t in T"],
-                "unit": "1",
-                "expression": "where(room[t] < 19[degC], 1, "
-                "where(room[t] > 21[degC], 0, prev(on[t], 0)))",
-            },
-            {"name": "heat", "unit": "kWh", "expression": "sum(P_boiler*on[t]*dt(t) for t in T)"},
-            {
-                "name": "starts",
-                "unit": "1",
-                "expression": "sum(max(0, on[t] - prev(on[t], 0)) for t in T)",
-            },
-        ],
+        "equations": listing("""
+            - {name: room, index: [t in T], instants: I, unit: degC,
+              rate: "(P_boiler*on[t] - UA*(room[t] - outside))/C", initial: start, scheme: exact}
+        """),
+        "definitions": listing("""
+            - {name: "on", index: [t in T], unit: "1",
+              expression: "where(room[t] < 19[degC], 1, where(room[t] > 21[degC], 0, prev(on[t],
+                0)))"}
+            - {name: heat, unit: kWh, expression: "sum(P_boiler*on[t]*dt(t) for t in T)"}
+            - {name: starts, unit: "1",
+              expression: "sum(max(0, on[t] - prev(on[t], 0)) for t in T)"}
+        """),
     }
 
 

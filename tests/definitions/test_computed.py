@@ -11,6 +11,7 @@ from scipy import stats
 
 from engiagent.blueprint.definitions import evaluate_definitions
 from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
+from tests.written import listing
 
 CLOSED_FORM = 20 + 70 * np.exp(-np.arange(11) / 5)
 
@@ -105,21 +106,13 @@ def test_two_recursions_that_need_one_another_are_a_forecast_with_level_and_tren
             number("a", 0.5),
             number("b", 0.3),
         ],
-        "definitions": [
-            {
-                "name": "level",
-                "index": ["m in M"],
-                "unit": "MWh",
-                "expression": "a*sales[m] + (1 - a)*(prev(level[m], 12[MWh]) + prev(trend[m], 0))",
-            },
-            {
-                "name": "trend",
-                "index": ["m in M"],
-                "unit": "MWh",
-                "expression": "b*(level[m] - prev(level[m], 12[MWh])) + (1 - b)*prev(trend[m], 0)",
-            },
-            {"name": "next", "expression": "level[last(M)] + trend[last(M)]"},
-        ],
+        "definitions": listing("""
+            - {name: level, index: [m in M], unit: MWh,
+              expression: "a*sales[m] + (1 - a)*(prev(level[m], 12[MWh]) + prev(trend[m], 0))"}
+            - {name: trend, index: [m in M], unit: MWh,
+              expression: "b*(level[m] - prev(level[m], 12[MWh])) + (1 - b)*prev(trend[m], 0)"}
+            - {name: next, expression: "level[last(M)] + trend[last(M)]"}
+        """),
     }
     level, trend = 12.0, 0.0
     for value in sales:
@@ -129,20 +122,6 @@ def test_two_recursions_that_need_one_another_are_a_forecast_with_level_and_tren
     results = run(core)
     assert float(results["next"]) == pytest.approx(level + trend, rel=1e-13)
     assert results.series["next"].unit == "MWh"
-
-
-def test_first_index_is_the_position_and_the_length_of_the_set_where_there_is_none() -> None:
-    core: dict[str, Any] = {
-        "sets": hours(5),
-        "parameters": [number("E", [9, 4, 0, -3, 2], "kWh", index=["T"])],
-        "definitions": [
-            {"name": "empty", "expression": "first_index(E[t] <= 0 for t in T)"},
-            {"name": "never", "expression": "first_index(E[t] > 10 for t in T)"},
-            {"name": "later", "expression": "first_index(E[t] > 0 for t in T if pos(t) > 1)"},
-        ],
-    }
-    results = run(core)
-    assert [float(results[n]) for n in ("empty", "never", "later")] == [2, 5, 4]
 
 
 DISTRIBUTIONS: dict[str, tuple[dict[str, Any], Any]] = {

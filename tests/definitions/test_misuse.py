@@ -9,6 +9,7 @@ from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from tests.definitions.cases import blueprint, cooling, hours, number, thermostat
+from tests.written import mapping
 
 
 def said(core: dict[str, Any]) -> str:
@@ -235,19 +236,12 @@ def test_coupled_equations_need_one_scheme() -> None:
 
 
 def test_nothing_of_a_hostile_size_is_allocated() -> None:
-    core = {
-        "sets": [{"name": "S", "kind": "range", "start": 1, "stop": 1_000_000}],
-        "draws": [
-            {
-                "name": "x",
-                "index": ["a in S", "b in S"],
-                "distribution": "uniform",
-                "arguments": {"lower": 0, "upper": 1},
-                "generator": "PCG64",
-                "seed": 1,
-            }
-        ],
-    }
+    core = mapping("""
+        sets: [{name: S, kind: range, start: 1, stop: 1000000}]
+        draws:
+          - {name: x, index: [a in S, b in S], distribution: uniform,
+            arguments: {lower: 0, upper: 1}, generator: PCG64, seed: 1}
+    """)
     assert "EB047 draws[0]" in said(core)
 
 

@@ -17,6 +17,7 @@ from engiagent.blueprint.document import Blueprint, thaw
 from engiagent.text import Problem
 from engiagent.verify.definitions import reproduce
 from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
+from tests.written import listing
 
 TEXT = """# A tank cools
 
@@ -158,19 +159,15 @@ FUNCTIONS: dict[str, Any] = {
         number("ys", [0, 3, 12], "EUR", index=["B"]),
         number("yield_", {"low": 2, "high": 5}, "kWh", index=["W"]),
     ],
-    "definitions": [
-        {"name": "fee", "index": ["t in T"], "expression": "piecewise(load[t], xs, ys)"},
-        {
-            "name": "tax",
-            "index": ["t in T"],
-            "unit": "EUR",
-            "expression": "piecewise(load[t], (0, 30, 60), (1[EUR], 2[EUR], 5[EUR]))",
-        },
-        {"name": "power", "expression": "sumsq(load[t] for t in T)"},
-        {"name": "mean", "expression": "expect(yield_[w] for w in W)"},
-        {"name": "late", "expression": "first_index(load[t] > 20[kW] for t in T if pos(t) > 1)"},
-        {"name": "least", "expression": "min(load[t] for t in T) if first(T) != last(T) else 0"},
-    ],
+    "definitions": listing("""
+        - {name: fee, index: [t in T], expression: "piecewise(load[t], xs, ys)"}
+        - {name: tax, index: [t in T], unit: EUR,
+          expression: "piecewise(load[t], (0, 30, 60), (1[EUR], 2[EUR], 5[EUR]))"}
+        - {name: power, expression: "sumsq(load[t] for t in T)"}
+        - {name: mean, expression: "expect(yield_[w] for w in W)"}
+        - {name: late, expression: "first_index(load[t] > 20[kW] for t in T if pos(t) > 1)"}
+        - {name: least, expression: "min(load[t] for t in T) if first(T) != last(T) else 0"}
+    """),
 }
 
 CASES: dict[str, dict[str, Any]] = {
@@ -190,17 +187,10 @@ CASES: dict[str, dict[str, Any]] = {
     "euler": cooling("euler", "10 min"),
     "degrees": {
         **cooling("exact"),
-        "draws": [
-            {
-                "name": "ambient_noise",
-                "index": ["t in T"],
-                "distribution": "normal",
-                "unit": "degC",
-                "generator": "SFC64",
-                "seed": 1,
-                "arguments": {"mean": "ambient", "standard_deviation": "2[K]"},
-            }
-        ],
+        "draws": listing("""
+            - {name: ambient_noise, index: [t in T], distribution: normal, unit: degC,
+              generator: SFC64, seed: 1, arguments: {mean: ambient, standard_deviation: "2[K]"}}
+        """),
     },
 }
 
@@ -331,14 +321,10 @@ def test_a_claim_for_every_period_names_the_worst_place(tmp_path: Path) -> None:
         "sets": hours(4),
         "parameters": [number("E", [5, 7, 3, 6], "kWh", index=["T"])],
         "definitions": [{"name": "twice", "index": ["t in T"], "expression": "2*E[t]"}],
-        "claims": [
-            {
-                "claim_id": "K",
-                "forall": ["t in T"],
-                "expression": "twice[t] <= 12[kWh]",
-                "tolerance": "0.5[kWh]",
-            }
-        ],
+        "claims": listing("""
+            - {claim_id: K, forall: [t in T], expression: "twice[t] <= 12[kWh]",
+              tolerance: "0.5[kWh]"}
+        """),
     }
     certificate = reproduce(bare(tmp_path), None, assumed(core))
     (violation,) = certificate.violations

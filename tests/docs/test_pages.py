@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MADE = {"physics": "physics.md", "certificate": "certificate.md", "drawing": "packages.svg"}
+PAGES = ("certificate", "components", "physics", "reference")
+MADE = {**{name: f"{name}.md" for name in PAGES}, "drawing": "packages.svg"}
 
 
 @pytest.mark.parametrize("script", MADE)

@@ -66,20 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     trees = tmp_path_factory.mktemp("doctrees")
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-W",
-            "--keep-going",
-            "-q",
-            "-b",
-            "html",
-            "-d",
-            trees,
-            "docs",
-            out,
-        ],
+        f"{sys.executable} -m sphinx -W --keep-going -q -b html -d {trees} docs {out}".split(),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -86,19 +86,8 @@ def write_prices(folder: Path, years: tuple[int, ...]) -> Path:
 
 def test_what_a_battery_may_cost(tmp_path: Path) -> None:
     path = write_prices(tmp_path, (2023, 2024))
-    asked = [
-        f"{path}#price",
-        "--hours",
-        "4",
-        "--round-trip",
-        "0.81",
-        "--target",
-        "0.13",
-        "--years",
-        "15",
-        "--json",
-    ]
-    ran = CliRunner().invoke(finance, ["battery", *asked], catch_exceptions=False)
+    asked = f"battery {path}#price --hours 4 --round-trip 0.81 --target 0.13 --years 15 --json"
+    ran = CliRunner().invoke(finance, asked.split(), catch_exceptions=False)
     record = json.loads(ran.stdout)
     # 3.6 kWh out of 4 kWh stored a day at most; in four hours only 4 kWh can go in, which give
     # 4 · 0.9 · 0.9 kWh; the third price lets it go on, so the solve can only be above one cycle.

@@ -94,12 +94,6 @@ def test_the_value_changes_its_sign_only_at_rates(flows: list[int]) -> None:
     assert changes <= sum(1 / (1 + rate) < 8.001 for rate in found.rates) <= found.sign_changes
 
 
-def test_monthly_flows_of_thirty_years() -> None:
-    payment = annuity_payment(250_000, 0.005, 360)
-    found = internal_rates([250_000] + [-payment] * 360)
-    assert found.rate == pytest.approx(0.005, rel=1e-9)
-
-
 def test_several_rates_are_told() -> None:
     with pytest.raises(InputError, match=r"2 times and have 2 internal rates .* 0\.1, 0\.2"):
         _ = internal_rates([-100, 230, -132]).rate

@@ -34,7 +34,7 @@ from engiagent.models.tariffs import (
 from engiagent.plant.site import Site
 from engiagent.solvers.solving import solve
 from engiagent.study.economics.tariffs import meter_times, read_urdb, with_tariff
-from tests.blueprints import blueprint, variable
+from tests.blueprints import blueprint, constraint, variable
 
 PEAK = Schedule.of(Rule(period=1, start_hour=16, end_hour=21, days="weekday"))
 DAYS = 8
@@ -200,10 +200,7 @@ def free(need: float, hours: int) -> Blueprint:
         ],
         decision_variables=[variable("grid_import", "t in T", upper=100)],
         constraints=[
-            {
-                "constraint_id": "need",
-                "expression": f"sum(grid_import[t]*dt(t) for t in T) >= {need}[kWh]",
-            }
+            constraint(f"sum(grid_import[t]*dt(t) for t in T) >= {need}[kWh]", constraint_id="need")
         ],
         objective_function={"sense": "minimize", "expression": "0[EUR]", "unit": "EUR"},
     )
@@ -280,13 +277,8 @@ def test_a_rate_of_the_database_in_a_blueprint(tmp_path: Path) -> None:
     }
     (tmp_path / "rate.json").write_text(json.dumps(rate), encoding="utf-8")
     (tmp_path / "study.json").write_text(study.to_json(), encoding="utf-8")
-    asked = [
-        "tariff",
-        str(tmp_path / "study.json"),
-        str(tmp_path / "rate.json"),
-        "--output",
-        str(tmp_path / "full.json"),
-    ]
+    study_, rate_, full_ = (str(tmp_path / f"{name}.json") for name in ("study", "rate", "full"))
+    asked = ["tariff", study_, rate_, "--output", full_]
     ran = CliRunner().invoke(finance, asked, catch_exceptions=False)
     assert ran.exit_code == 0
     full = Blueprint.load(tmp_path / "full.json")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engiagent.blueprint.document import Blueprint
-from tests.blueprints import blueprint, constraint, parameter, variable
+from tests.blueprints import blueprint, constraint, goal, parameter, variable
 
 HOURS: dict[str, Any] = {
     "name": "T",
@@ -16,11 +16,6 @@ HOURS: dict[str, Any] = {
 }
 EDGES: dict[str, Any] = {"name": "I", "kind": "instants", "of": "T"}
 LAW = "Physical Laws"
-
-
-def goal(expression: str, unit: str = "EUR", sense: str = "minimize") -> dict[str, Any]:
-    """Return an objective."""
-    return {"name": "cost", "sense": sense, "unit": unit, "expression": expression}
 
 
 def room(power: float = 5.0, unit: str = "kW", **more: Any) -> Blueprint:

@@ -20,8 +20,8 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
-from tests.blueprints import blueprint, constraint, parameter, variable
-from tests.explain.plants import HOURS, goal, room, store
+from tests.blueprints import blueprint, constraint, goal, parameter, variable
+from tests.explain.plants import HOURS, room, store
 
 
 def best(given: Blueprint) -> float:

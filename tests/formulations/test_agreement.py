@@ -95,8 +95,7 @@ def check_checker(document: Blueprint, program: Program, x: np.ndarray[Any, Any]
     own = bench(document, program, x)
     for definition in document.core.constraints:
         frame = own.evaluator.frame(definition.forall, definition.where)
-        ops, sides = own.evaluator.sides(definition.expression, frame)
-        pairs = zip(ops, sides, sides[1:], strict=False)
+        pairs = own.evaluator.compared(definition.expression, frame)
         for (op, left, right), (_, slack, scale, unit) in zip(
             pairs, compiled_slacks(program, definition, x), strict=True
         ):

@@ -1,5 +1,6 @@
 """Components as algebra: the equations of the smallest instance, and the physics they must obey."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
@@ -17,6 +19,7 @@ from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests.written import mapping
 
 Json = dict[str, Any]
 
@@ -78,20 +81,13 @@ def algebra(document: Blueprint) -> list[str]:
     return lines + [f"{c.constraint_id}: {c.expression}" for c in core.constraints]
 
 
-BATTERY = {
-    "energy_capacity": "10[kWh]",
-    "charge_power_max": "4[kW]",
-    "discharge_power_max": "5[kW]",
-    "charge_efficiency": 0.9,
-    "discharge_efficiency": 0.8,
-    "initial_energy": 5,
-}
-ZONE = {
-    "capacitance": 2.0,
-    "resistance": 5.0,
-    "initial_temperature": 20,
-    "ambient_temperature": "outdoor",
-}
+BATTERY = mapping("""
+    {energy_capacity: "10[kWh]", charge_power_max: "4[kW]", discharge_power_max: "5[kW]",
+      charge_efficiency: 0.9, discharge_efficiency: 0.8, initial_energy: 5}
+""")
+ZONE = mapping("""
+    {capacitance: 2.0, resistance: 5.0, initial_temperature: 20, ambient_temperature: outdoor}
+""")
 OUTDOOR = series("outdoor", [0, 2, 4], "degC")
 
 
@@ -163,15 +159,11 @@ def test_quantities_follow_the_vocabulary() -> None:
         component("stove", "heater", {}, connections={"zone": "zone"}),
     ]
     core = expand(blueprint(parts, [OUTDOOR])).core
-    assert {v.quantity: v.role for v in core.decision_variables} == {
-        "zone.temperature": "state",
-        "zone.hall.temperature": "state",
-        "b.charge": "decision",
-        "b.discharge": "decision",
-        "b.state_of_charge": "state",
-        "fan.electric_power": "decision",
-        "stove.electric_power": "decision",
-    }
+    assert {v.quantity: v.role for v in core.decision_variables} == mapping("""
+        {zone.temperature: state, zone.hall.temperature: state, b.charge: decision,
+          b.discharge: decision, b.state_of_charge: state, fan.electric_power: decision,
+          stove.electric_power: decision}
+    """)
     assert {e.quantity for e in core.expressions} == {
         "zone.heating",
         "zone.hall.cooling",
@@ -544,129 +536,21 @@ def test_a_surplus_that_nobody_can_take_is_infeasible_by_its_balance() -> None:
 # --- what can be wrong ---------------------------------------------------------------------------
 
 
-def without(parameters: Json, name: str) -> Json:
-    return {key: value for key, value in parameters.items() if key != name}
-
-
-WRONG = [
-    (
-        "unknown model",
-        [component("x", "flywheel", {})],
-        "unknown model; expected air_handler, battery",
-    ),
-    (
-        "unknown parameter",
-        [component("b", "battery", {**BATTERY, "efficency": 0.9})],
-        "unknown parameter 'efficency'",
-    ),
-    (
-        "unknown option",
-        [component("b", "battery", BATTERY, options={"exclusive": "T"})],
-        "unknown option 'exclusive'; expected exclusive_on, scheme",
-    ),
-    (
-        "unknown connection",
-        [component("b", "battery", BATTERY, connections={"node": "x"})],
-        "unknown connection 'node'; expected bus",
-    ),
-    (
-        "absent parameter",
-        [component("b", "battery", without(BATTERY, "energy_capacity"))],
-        "the parameter energy_capacity is not given; expected a value in kWh",
-    ),
-    (
-        "unknown scheme",
-        [component("b", "battery", BATTERY, options={"scheme": "magic"})],
-        "unknown scheme; found 'magic'; expected exact or euler",
-    ),
-    (
-        "exclusive on nothing",
-        [component("b", "battery", BATTERY, options={"exclusive_on": "Noon"})],
-        "the option exclusive_on names no set; found 'Noon'; expected T",
-    ),
-    (
-        "big-M without a limit",
-        [
-            component(
-                "b", "battery", without(BATTERY, "charge_power_max"), options={"exclusive_on": "T"}
-            )
-        ],
-        "exclusive_on needs charge_power_max",
-    ),
-    (
-        "series in a scalar slot",
-        [component("z", "thermal_zone", {**ZONE, "initial_temperature": "outdoor"})],
-        "initial_temperature has to be a single number; found outdoor, which varies over T",
-    ),
-    (
-        "unreadable expression",
-        [component("b", "battery", {**BATTERY, "energy_capacity": "10 +"})],
-        "cannot read energy_capacity",
-    ),
-    (
-        "no such zone",
-        [component("h", "heater", {}, connections={"zone": "attic"})],
-        "connected to a zone that does not exist; found 'attic'",
-    ),
-    (
-        "neighbour of nobody",
-        [component("a", "thermal_zone", ZONE, connections={"neighbours": {"attic": 3}})],
-        "a neighbour is no other zone; found 'attic'",
-    ),
-    (
-        "a wall with two resistances",
-        [
-            component("a", "thermal_zone", ZONE, connections={"neighbours": {"b": 3}}),
-            component("b", "thermal_zone", ZONE, connections={"neighbours": {"a": 4}}),
-        ],
-        "the wall to b has two resistances",
-    ),
-    (
-        "half an outer wall",
-        [component("a", "thermal_zone", without(ZONE, "resistance"))],
-        "resistance and ambient_temperature belong together",
-    ),
-    (
-        "two of one name",
-        [component("b", "battery", BATTERY), component("b", "battery", BATTERY)],
-        "two components are called b",
-    ),
-    (
-        "alone on a bus",
-        [component("b", "battery", BATTERY, connections={"bus": "site"})],
-        "nothing else is on the bus site",
-    ),
-    (
-        "a name that is taken",
-        [component("outdoor", "load", {"power": 1}), component("b", "battery", BATTERY)],
-        "declares the name outdoor_power, which is there already",
-    ),
-    (
-        "no such time set",
-        [{**component("b", "battery", BATTERY), "index": "Days"}],
-        "it needs a time set; found 'Days'; expected T",
-    ),
-    (
-        "a yes or no",
-        [component("p", "generator_profile", {"available_power": 1, "curtailable": "maybe"})],
-        "cannot read curtailable; found 'maybe'; expected true or false",
-    ),
-    (
-        "schemes that differ",
-        [
-            component("a", "thermal_zone", ZONE, connections={"neighbours": {"b": 3}}),
-            component("b", "thermal_zone", ZONE, options={"scheme": "euler"}),
-        ],
-        "its scheme differs from that of b",
-    ),
-]
+REFUSED = YAML(typ="safe").load(
+    Path(__file__).with_name("refused_components.yaml").read_text("utf-8")
+)
 
 
 @pytest.mark.parametrize(
-    ("parts", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG]
+    ("parts", "message"),
+    [case[1:] for case in REFUSED["cases"]],
+    ids=[case[0] for case in REFUSED["cases"]],
 )
-def test_a_component_that_cannot_be_expanded_says_why(parts: list[Json], message: str) -> None:
+def test_a_component_that_cannot_be_expanded_says_why(parts: list[Any], message: str) -> None:
     taken = {"name": "outdoor_power", "value": 1, "unit": "kW"}
+    components = [
+        component(name, model, slots) | dict(*more) for name, model, slots, *more in parts
+    ]
     with pytest.raises(EngiagentError) as caught:
-        expand(blueprint(parts, [OUTDOOR, taken]))
+        expand(blueprint(components, [OUTDOOR, taken]))
     assert message in str(caught.value)

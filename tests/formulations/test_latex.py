@@ -22,6 +22,7 @@ from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter
 from tests.definitions.cases import blueprint as computed
 from tests.definitions.cases import shortfall
 from tests.strategies import blueprints
+from tests.written import listing, mapping
 
 CORPUS = Path(__file__).parents[2] / "problems"
 
@@ -192,14 +193,9 @@ def document() -> dict[str, Any]:
             {"name": "on", "index": ["g in G", "t in T"], "type": "binary"},
             {"name": "starts", "index": ["g in G"], "type": "integer", "lower": 0, "unit": "1"},
         ],
-        "expressions": [
-            {
-                "name": "stored",
-                "index": ["t in T"],
-                "expression": "soc[t+1] - soc[t]",
-                "unit": "kWh",
-            }
-        ],
+        "expressions": listing("""
+            [{name: stored, index: [t in T], expression: "soc[t+1] - soc[t]", unit: kWh}]
+        """),
         "constraints": [
             constraint(
                 "stored[t] == 0.9*charge[t]*dt(t)",
@@ -275,24 +271,14 @@ def test_goals_risks_and_soft_limits_are_named() -> None:
             *document()["sets"],
             {"name": "S", "kind": "scenario", "elements": ["wet", "dry"]},
         ],
-        "objective_function": {
-            "sense": "minimize",
-            "combination": "lexicographic",
-            "terms": [
-                {
-                    "name": "cost",
-                    "expression": "sum(price[t]*charge[t]*dt(t) for t in T)",
-                    "unit": "EUR",
-                    "tolerance": "2[EUR]",
-                },
-                {
-                    "name": "wear",
-                    "expression": "sum(charge[t] for t in T)",
-                    "unit": "kW",
-                    "sense": "maximize",
-                },
-            ],
-        },
+        "objective_function": mapping("""
+            sense: minimize
+            combination: lexicographic
+            terms:
+              - {name: cost, expression: "sum(price[t]*charge[t]*dt(t) for t in T)", unit: EUR,
+                tolerance: "2[EUR]"}
+              - {name: wear, expression: "sum(charge[t] for t in T)", unit: kW, sense: maximize}
+        """),
         "constraints": [
             constraint(
                 "charge[t] <= 20[kW]",

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Block, Program
 from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
+from tests.written import listing, mapping
 
 INF = np.inf
 
@@ -139,18 +140,10 @@ def test_comparisons_and_chains_become_rows_with_their_bounds() -> None:
         ("mixed__1", 8),
         ("mixed__2", 9),
     ]
-    assert dense(program) == [
-        [1, -1, 0],
-        [-1, -1, 0],
-        [1, -1, 0],
-        [1, 0, 0],
-        [1, -1, 0],
-        [0, 1, -1],
-        [-1, 0, 0],
-        [1, 0, 0],
-        [-1, 0, 0],
-        [1, 0, 0],
-    ]
+    assert dense(program) == listing("""
+        [[1, -1, 0], [-1, -1, 0], [1, -1, 0], [1, 0, 0], [1, -1, 0], [0, 1, -1], [-1, 0, 0],
+          [1, 0, 0], [-1, 0, 0], [1, 0, 0]]
+    """)
     assert bounds(program) == [
         (-1, INF),
         (-5, -5),
@@ -199,12 +192,9 @@ def test_variables_over_tuples_and_subsets() -> None:
     program = compiled(
         sets=[
             UNITS,
-            {
-                "name": "A",
-                "kind": "tuples",
-                "of": ["G", "G"],
-                "elements": [["G1", "G2"], ["G2", "G3"], ["G1", "G3"]],
-            },
+            mapping("""
+                {name: A, kind: tuples, of: [G, G], elements: [[G1, G2], [G2, G3], [G1, G3]]}
+            """),
             {"name": "F", "kind": "subset", "of": "G", "elements": ["G3", "G1"]},
         ],
         decision_variables=[variable("f", "(i, j) in A"), variable("y", "g in F")],
@@ -252,21 +242,11 @@ def test_named_expressions_are_reported_with_their_matrices() -> None:
     program = compiled(
         sets=[SHORT],
         decision_variables=[variable("x", "t in T"), variable("y")],
-        expressions=[
-            {
-                "name": "net",
-                "index": ["t in T"],
-                "expression": "x[t] - 2*y + 5",
-                "unit": "MW",
-                "quantity": "site.net",
-            },
-            {
-                "name": "rise",
-                "index": ["t in T"],
-                "where": "pos(t) > 0",
-                "expression": "x[t] - x[t-1]",
-            },
-        ],
+        expressions=listing("""
+            - {name: net, index: [t in T], expression: "x[t] - 2*y + 5", unit: MW,
+              quantity: site.net}
+            - {name: rise, index: [t in T], where: "pos(t) > 0", expression: "x[t] - x[t-1]"}
+        """),
         constraints=[constraint("net[t] <= 3[kW]", "t in T")],
     )
     point = np.array([4.0, 6.0, 1.0])

@@ -39,9 +39,6 @@ def parameters(name: str) -> dict[str, Any]:
     return {p["name"]: p["value"] for p in document["core_model_elements"]["parameters"]}
 
 
-# --- second routes -----------------------------------------------------------------------------
-
-
 def job_shop() -> float:
     """Try every order of the operations on every machine, and take the longest path of each."""
     data = parameters("job_shop")

@@ -126,3 +126,22 @@ def _objective(given: Json) -> Json:
             rest["sense"] = sense
             rest["expression"] = rest.pop(sense)
     return rest
+
+
+def with_fragment(document: Json, fragment: Json) -> Json:
+    """Put a fragment into a model; what has a name that is there takes its place."""
+    core = document["core_model_elements"]
+    for group, items in fragment.items():
+        if group == "kind":
+            document["kind"] = items
+            core |= {"decision_variables": [], "constraints": []}
+            del core["objective_function"]
+        elif items is None:
+            del core[group]
+        elif isinstance(items, list):
+            key = {"constraints": "constraint_id", "claims": "claim_id"}.get(group, "name")
+            new = {item[key] for item in items}
+            core[group] = [item for item in core.get(group, []) if item[key] not in new] + items
+        else:
+            core[group] = items
+    return document

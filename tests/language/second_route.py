@@ -38,13 +38,13 @@ def compare_readings(program: Program, blueprint: Blueprint, folder: Path) -> No
         ):
             continue  # slack or auxiliary columns stand in the row
         frame = evaluator.frame(constraint.forall, constraint.where)
-        ops, sides = evaluator.sides(constraint.expression, frame)
+        ((op, left, right),) = evaluator.compared(constraint.expression, frame)
         rows = slice(block.start, block.stop)
-        limit = (program.row_lower if ops[0] == ">=" else program.row_upper)[rows]
-        excess = arithmetic.add(sides[0], sides[1], -1.0)
+        limit = (program.row_lower if op == ">=" else program.row_upper)[rows]
+        excess = arithmetic.add(left, right, -1.0)
         # Whatever is uncertain takes the value that is worst for the row.
         worst = uncertain.growth(excess) if uncertain else 0.0
-        worst = -worst if ops[0] == ">=" else worst
+        worst = -worst if op == ">=" else worst
         theirs = (excess.data + worst) / float(parse_unit(block.unit).factor)
         np.testing.assert_allclose(activity[rows] - limit, theirs, rtol=1e-9, atol=1e-6)
 

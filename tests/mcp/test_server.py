@@ -110,6 +110,7 @@ def test_a_client_can_pose_a_problem_and_see_it(tmp_path: Path) -> None:
         ("load_problem", {"path": "../secret"}),
         ("load_problem", {"path": "/etc/passwd"}),
         ("load_problem", {"path": "link"}),
+        ("load_problem", {"path": "brewery/../.."}),
         ("pose_problem", {"folder": "../out", "text": "x"}),
         ("pose_problem", {"folder": "/tmp/out", "text": "x"}),
         ("pose_problem", {"folder": "link", "text": "x", "overwrite": True}),

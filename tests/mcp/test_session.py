@@ -58,17 +58,8 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[str]:
     """Run the server over HTTP in a process of its own and give its URL."""
-    command = [
-        sys.executable,
-        "-m",
-        "engiagent",
-        "mcp",
-        "--http",
-        "127.0.0.1:0",
-        "--workspace",
-        str(folder),
-        *options,
-    ]
+    server = f"-m engiagent mcp --http 127.0.0.1:0 --workspace {folder}"
+    command = [sys.executable, *server.split(), *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

@@ -106,23 +106,6 @@ def test_excess_says_who_leaves_too_empty_and_who_charges_while_away() -> None:
     assert not excess.both.any()
 
 
-@settings(deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_driving_takes_what_the_distance_needs(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    cars = fleet(consumption=[0.15, 0.2, 0.25])
-    charge, discharge, distance = rng.uniform(0, 9, (3, 30, 3))
-    start = rng.uniform(10, 30, 3)
-    energy = cars.drive(charge, discharge, distance, 0.25, start)
-    gained = 0.25 * (0.93 * charge - discharge / 0.9).sum(axis=0)
-    used = np.array([0.15, 0.2, 0.25]) * distance.sum(axis=0)
-    assert energy[-1] - start == pytest.approx(gained - used, rel=1e-9, abs=1e-9)
-    state = start
-    for k in range(30):
-        state = cars.step(state, charge[k], discharge[k], 0.25, distance[k])
-        assert state == pytest.approx(energy[k + 1], rel=1e-9, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [

@@ -27,11 +27,12 @@ def by_psychrolib(name: str, *series: Floats) -> Floats:
 def test_air_is_as_psychrolib_says() -> None:
     t, relative, p = some_air()
     ratio = moist_air.humidity_ratio(t, relative, p)
+    full = moist_air.enthalpy(t, moist_air.saturation_humidity_ratio(t, p))
     for ours, theirs in (
         (moist_air.saturation_pressure(t), by_psychrolib("GetSatVapPres", t)),
         (ratio, by_psychrolib("GetHumRatioFromRelHum", t, relative, p)),
         (moist_air.relative_humidity(t, ratio, p), relative),
-        (moist_air.saturated_enthalpy(t, p), by_psychrolib("GetSatAirEnthalpy", t, p) / 1e3),
+        (full, by_psychrolib("GetSatAirEnthalpy", t, p) / 1e3),
         (moist_air.vapour_pressure(ratio, p), by_psychrolib("GetVapPresFromHumRatio", ratio, p)),
     ):
         assert ours == pytest.approx(theirs, rel=1e-9)
@@ -56,16 +57,6 @@ def test_air_that_could_freeze_or_melt_the_wick_answers_with_the_liquid_one() ->
     liquid = float(moist_air.wet_bulb(dry, frozen))
     assert liquid >= 0.0
     assert moist_air.wet_bulb_humidity_ratio(liquid, dry) == pytest.approx(frozen, abs=1e-14)
-
-
-def test_inverses_return_what_went_in() -> None:
-    t, relative, p = some_air()
-    ratio = moist_air.humidity_ratio(t, relative, p)
-    heat = moist_air.enthalpy(t, ratio)
-    assert moist_air.temperature_of_enthalpy(heat, ratio) == pytest.approx(t, abs=1e-11)
-    assert moist_air.humidity_ratio_of_enthalpy(heat, t) == pytest.approx(ratio, abs=1e-13)
-    full = moist_air.saturated_enthalpy(t, p)
-    assert moist_air.saturation_temperature_of_enthalpy(full, p) == pytest.approx(t, abs=1e-9)
 
 
 def test_fog_boiling_and_nan_are_refused() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.models.chp import ExtractionChp
-from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
 from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError, increasing, over_time, within
@@ -37,9 +36,6 @@ THREE, FOUR = np.ones(3), np.ones((4, 3))
         lambda: SETS.fuel_rate(THREE, True),
         lambda: CHP.fuel(THREE, [1.0, 2.0]),
         lambda: CHP.excess(THREE, [1.0, 2.0]),
-        lambda: EvFleet(energy_capacity=[50.0, 60.0], charge_power_max=7.0).drive(
-            FOUR, 0.0, 0.0, 1.0, 20.0
-        ),
         lambda: over_time(THREE, (4,), "the load"),
         lambda: within("full", "the load", "kW"),
         lambda: increasing([[1.0, 2.0]], "the points"),

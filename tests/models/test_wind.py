@@ -52,11 +52,6 @@ def test_running_is_the_loop_over_time(wind: list[float], first: bool, restart: 
     assert turbine.running(wind, first).tolist() == expected
     both = turbine.running(np.column_stack((wind, wind)), [first, not first])
     assert both[:, 0].tolist() == expected
-    runs = np.array(first)
-    for place, speed in enumerate(wind):
-        runs, power = turbine.step(runs, speed)
-        assert bool(runs) == expected[place]
-        assert float(power) == float(turbine.power(speed, running=expected[place]))
 
 
 @pytest.mark.parametrize(

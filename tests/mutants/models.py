@@ -69,26 +69,22 @@ def wholeness_dropped(run: Run) -> Blueprints:
 
 def only_once(run: Run) -> Blueprints:
     """Ask a constraint of the first element only."""
-    for constraint in run.blueprint.core.constraints:
-        for k, binder in enumerate(constraint.forall):
-            name, _, over = binder.partition(" in ")
-            if " " in over.strip():
-                continue
-            where = f"{name.strip()} == first({over.strip()})"
-            if constraint.where:
-                where = f"({constraint.where}) and {where}"
-            changed = replace(constraint, where=where)
-            yield f"{constraint.constraint_id}[{k}]", _with_constraint(run, constraint, changed)
+    yield from _where(run, "{0} == first({1})")
 
 
 def not_at_the_end(run: Run) -> Blueprints:
     """Ask a constraint of all elements but the last."""
+    yield from _where(run, "{0} != last({1})")
+
+
+def _where(run: Run, condition: str) -> Blueprints:
+    """Ask every constraint of fewer elements of each of its sets."""
     for constraint in run.blueprint.core.constraints:
         for k, binder in enumerate(constraint.forall):
             name, _, over = binder.partition(" in ")
             if " " in over.strip():
                 continue
-            where = f"{name.strip()} != last({over.strip()})"
+            where = condition.format(name.strip(), over.strip())
             if constraint.where:
                 where = f"({constraint.where}) and {where}"
             changed = replace(constraint, where=where)

@@ -10,7 +10,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
@@ -18,6 +17,7 @@ from engiagent.notebook.magics import Reading, read_cell
 from engiagent.notebook.progress import Shown
 from engiagent.solvers.result import Progress
 from engiagent.text import Problem, corpus_root
+from tests.cli.blueprints import market_split
 
 # What JupyterLab leaves of the output of a notebook that is not trusted, as far as it is used here
 # (its sanitizer.ts, November 2026): neither svg nor style nor script nor math.
@@ -128,9 +128,6 @@ def test_formulas_are_set_by_a_notebook_and_are_those_of_the_document(shown: lis
     assert r"\forall\, t \in" in latex
 
 
-# --- progress ----------------------------------------------------------------------------------
-
-
 class Terminal(io.StringIO):
     """A terminal that remembers."""
 
@@ -156,9 +153,6 @@ def test_progress_says_nothing_into_a_log() -> None:
     assert stream.getvalue() == ""
 
 
-# --- tasks -------------------------------------------------------------------------------------
-
-
 def test_a_task_solves_beside_others_and_gives_the_same() -> None:
     blueprint = Problem.load("merchant_day").analyse()
 
@@ -175,59 +169,8 @@ def test_a_task_solves_beside_others_and_gives_the_same() -> None:
     assert ticks > 3
 
 
-def hard(jobs: int) -> Blueprint:
-    """A program over whole numbers that nobody solves in seconds: a market split."""
-    import random
-
-    random.seed(4)
-    rows = [[random.randrange(100) for _ in range(jobs)] for _ in range(jobs // 10 + 1)]
-    labels = [f"j{k}" for k in range(jobs)]
-    document: dict[str, Any] = {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "market split"},
-        "core_model_elements": {
-            "sets": [
-                {"name": "J", "kind": "labels", "elements": labels},
-                {"name": "R", "kind": "labels", "elements": [f"r{k}" for k in range(len(rows))]},
-            ],
-            "parameters": [
-                {
-                    "name": "a",
-                    "index": ["R", "J"],
-                    "unit": "1",
-                    "value": {f"r{k}": row for k, row in enumerate(rows)},
-                },
-                {"name": "half", "index": ["R"], "unit": "1", "value": [sum(r) // 2 for r in rows]},
-            ],
-            "decision_variables": [
-                {"name": "x", "index": ["j in J"], "type": "binary", "unit": "1"},
-                {"name": "s", "index": ["r in R"], "type": "continuous", "lower": 0, "unit": "1"},
-                {"name": "u", "index": ["r in R"], "type": "continuous", "lower": 0, "unit": "1"},
-            ],
-            "constraints": [
-                {
-                    "constraint_id": "C",
-                    "name": "split",
-                    "forall": ["r in R"],
-                    "hard": True,
-                    "expression": "sum(a[r, j]*x[j] for j in J) + s[r] - u[r] == half[r]",
-                    "category": "Physical Laws",
-                }
-            ],
-            "objective_function": {
-                "name": "slack",
-                "sense": "minimize",
-                "unit": "1",
-                "expression": "sum(s[r] + u[r] for r in R)",
-            },
-        },
-    }
-    return Blueprint.from_dict(document)
-
-
-def test_a_cancelled_task_stops_the_solver() -> None:
-    blueprint = hard(40)
+def test_a_cancelled_task_stops_the_solver(tmp_path: Path) -> None:
+    blueprint = Blueprint.load(market_split(tmp_path / "split.json"))
 
     async def cancelled() -> float:
         task = asyncio.ensure_future(blueprint.asolve(time_limit=60))
@@ -239,9 +182,6 @@ def test_a_cancelled_task_stops_the_solver() -> None:
         return time.perf_counter() - began
 
     assert asyncio.run(cancelled()) < 10.0
-
-
-# --- the magic ---------------------------------------------------------------------------------
 
 
 def cell() -> str:
@@ -259,17 +199,6 @@ def test_a_cell_is_a_problem_with_its_audit_and_what_keeps_it_from_a_plan() -> N
     assert found.audit.verdict == "undecided"  # prose alone, nothing is stored beside it
     assert found.blueprint is None
     assert "engiagent new" in found.trouble
-
-
-def test_the_magic_binds_its_name_in_the_notebook() -> None:
-    shell = InteractiveShell.instance()
-    try:
-        magic: Any = shell.run_cell_magic
-        shell.run_line_magic("load_ext", "engiagent")
-        magic("problem", f"day --no-audit --data '{DATA}'", cell())
-        assert isinstance(shell.user_ns["day"], Reading)
-    finally:
-        InteractiveShell.clear_instance()
 
 
 def test_a_text_that_cannot_be_modelled_says_so_and_keeps_the_problem() -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import engiagent
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 from engiagent.notebook.difference import diff
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.run import Run
@@ -44,26 +43,11 @@ def solution(blueprint: Blueprint) -> Solution:
     return blueprint.solve()
 
 
-# --- problems ----------------------------------------------------------------------------------
-
-
-def test_there_is_one_class_of_each_kind() -> None:
-    assert engiagent.Problem is Problem
-    assert engiagent.Blueprint is Blueprint
-
-
 def test_a_problem_is_found_by_folder_file_and_name(merchant: Problem) -> None:
     folder = corpus_root() / "battery" / "merchant_day"
     for path in (folder, str(folder), folder / "problem.md", "battery/merchant_day"):
         found = Problem.load(path)
         assert (found.id, found.sha256) == (merchant.id, merchant.sha256)
-
-
-def test_a_name_that_is_none_is_told_the_nearest() -> None:
-    with pytest.raises(InputError, match="merchant_day"):
-        Problem.load("merchant_dya")
-    with pytest.raises(InputError, match="no such file"):
-        Problem.load("merchant_day.md")
 
 
 def prices(names: tuple[str, ...] = ("price_eur_per_mwh",)) -> pd.DataFrame:
@@ -92,19 +76,6 @@ def test_an_audit_says_what_the_text_does_not_give() -> None:
 def test_an_engine_that_is_none_is_refused_with_those_there_are(merchant: Problem) -> None:
     with pytest.raises(InputError, match="offline, anthropic, expert"):
         merchant.analyse("oracle")
-
-
-def test_what_the_text_lacks_can_be_given() -> None:
-    problem = Problem.load("missing_efficiency")
-    lacking = problem.analyse()
-    assert lacking.home.missing
-    with pytest.raises(EngiagentError, match="no value is known"):
-        lacking.solve()
-    given = dict.fromkeys(lacking.home.missing, "0.95")
-    assert problem.analyse(values=given).solve().status == "optimal"
-
-
-# --- blueprints --------------------------------------------------------------------------------
 
 
 def test_where_a_blueprint_comes_from_is_neither_compared_nor_written(blueprint: Blueprint) -> None:
@@ -169,9 +140,6 @@ def test_bounds_of_variables_can_be_edited() -> None:
     assert edited.solve().to_dataframe(units=False)[variable.quantity].max() <= 1.0 + 1e-9
 
 
-# --- plans -------------------------------------------------------------------------------------
-
-
 def test_a_plan_is_a_table_with_units_and_local_time(solution: Solution) -> None:
     frame = solution.to_dataframe()
     assert "battery.charge [kW]" in frame
@@ -194,11 +162,6 @@ def test_a_plan_that_is_kept_can_be_checked_by_anybody(
     path = solution.to_netcdf(tmp_path / "plan.nc")
     assert check(merchant, path, solution.blueprint.expanded).verdict == "certified"
     assert merchant.check(path).verdict in ("certified", "feasible")  # by its quantities alone
-
-
-def test_the_certificate_is_that_of_the_problem(solution: Solution) -> None:
-    assert solution.certificate.verdict == "certified"
-    assert solution.certificate.inputs["problem.md"]
 
 
 def test_an_edited_plan_is_certified_against_what_was_edited(blueprint: Blueprint) -> None:
@@ -257,9 +220,6 @@ def test_no_plan_is_an_answer_with_a_proof_and_a_reason() -> None:
     assert "nothing to draw" in plan.plot()._repr_html_()
 
 
-# --- runs --------------------------------------------------------------------------------------
-
-
 def test_a_run_is_opened_and_not_begun_again(merchant: Problem, tmp_path: Path) -> None:
     run = merchant.run(tmp_path / "day")
     started = run.record["started"]
@@ -291,21 +251,9 @@ def test_a_run_that_was_cut_while_it_copied_its_problem_is_begun_again(
     assert (again.folder / "problem/day_ahead.csv").is_file()
 
 
-def test_runs_of_two_blueprints_are_compared(blueprint: Blueprint, tmp_path: Path) -> None:
-    edited = blueprint.set("battery.charge_power_max", 6, "MW")
-    runs = [item.run(tmp_path / str(k)) for k, item in enumerate((blueprint, edited))]
-    assert [run.verdict for run in runs] == ["certified", "solved"]
-    found = runs[0].diff(runs[1])
-    assert any("P_charge" in change.where for change in found.changes)
-    assert any(change.where == "objective" for change in found.changes)
-
-
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run\.json|record"):
         Run.open(tmp_path)
-
-
-# --- studies -----------------------------------------------------------------------------------
 
 
 def test_a_sweep_is_a_table_and_a_chart_and_agrees_with_single_edits(blueprint: Blueprint) -> None:

@@ -75,4 +75,4 @@ def test_every_extra_that_a_message_names_is_declared() -> None:
             for group in re.findall(r"engiagent\[([\w,]+)\]", text):
                 named |= set(group.split(","))
     assert named <= set(PROJECT["optional-dependencies"])
-    assert {"solvers", "grid", "llm"} <= named
+    assert {"solvers", "llm"} <= named

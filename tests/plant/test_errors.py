@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from ruamel.yaml import YAML
 
 from engiagent.cli.app import app
 from engiagent.errors import InputError
@@ -28,39 +29,7 @@ def errors(folder: Path, yaml: str, **files: Any) -> list[tuple[int | None, int 
 
 @pytest.mark.parametrize(
     ("written", "instead", "line", "column", "words"),
-    [
-        ("energy_capacity", "energy_capacty", 12, 5, "unknown slot.*'energy_capacity'"),
-        ("model: battery", "model: batery", 11, 12, "unknown model.*expected 'battery'"),
-        ("10 kWh", "10 kW", 12, 22, "another dimension; found '10 kW'; expected a value in kWh"),
-        ("10 kWh", "10", 12, 22, "no unit; found '10'; expected a value in kWh, as 10 kWh"),
-        ("10 kWh", "10 kWX", 12, 25, "cannot read the unit 'kWX'"),
-        ("10 kWh", "1,5 kWh", 12, 23, "decimal comma.*a decimal point"),
-        ("10 kWh", "[1 kWh, 2 kWh]", 12, 22, "2 values in a list.*one value"),
-        ("10 kWh", "no.csv#size", 12, 22, "a column where one number is needed"),
-        ("4 kW}", "no.csv#load}", 9, 30, "no.csv"),
-        ("4 kW}", "load.csv#laod_kW}", 9, 30, "laod_kW.*load_kW"),
-        ("4 kW}", "load.csv#bare}", 9, 30, "without a unit.*load.csv#bare .kW."),
-        ("4 kW}", "'load.csv#load_kW [MW]'}", 9, 30, "the header of load_kW says kW"),
-        ("4 kW}", "4 kW +}", 9, 30, "load"),
-        ("4 kW}", "4 kW 5 kW}", 9, 32, "unit"),
-        ("4 kW}", "4 kW + 5}", 9, 30, "no unit"),
-        ("4 kW}", "a?b}", 9, 30, "no value"),
-        ("4 kW}", "4 kW, bus: cold}", 4, 3, "grid names no bus, others do; .*expected bus: cold"),
-        ("power: 4 kW", "bus: x", 9, 3, "power is not given"),
-        ("step: 1 h", "step: one", 2, 48, "no duration"),
-        ("step: 1 h", "stp: 1 h", 2, 42, "unknown key in the horizon.*'step'"),
-        ("periods: 4", "days: 0", 2, 36, "no positive number"),
-        ("periods: 4", "days: 1, end: 2026-06-02", 2, 44, "stated twice"),
-        ("periods: 4", "end: 2026-05-01", 2, 35, "long"),
-        ("step: 1 h", "step: 1 h, zone: Europe/Berln", 2, 59, "unknown time zone"),
-        ("goal:", "gaol:", 17, 1, "unknown key in the plant block.*'goal'"),
-        ("minimize: cost", "minimise: cost", 17, 8, "unknown key in the goal.*'minimize'"),
-        ("minimize: cost", "minimize: 'grid.imprt[t]'", 17, 24, "no quantity 'imprt'.*'import'"),
-        ("minimize: cost", "minimize: profit", 17, 18, "profit is to be maximized"),
-        ("title: Small site", "title: [a]", 1, 8, "no text"),
-        ("10 kWh", "10 kWh\n    align: men", 13, 12, "unknown rule.*'mean'"),
-        ("  load:", "  2load:", 9, 3, "no name of a component"),
-    ],
+    YAML(typ="safe").load(Path(__file__).with_name("errors.yaml")),
 )
 def test_an_error_says_where_and_what_would_be_right(
     written: str, instead: str, line: int, column: int, words: str, tmp_path: Path

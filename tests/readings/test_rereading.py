@@ -18,6 +18,7 @@ from engiagent.readings import Reading
 from engiagent.readings.stored import place_of, reread, store, stored_reading
 from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.units.unit import parse_unit
+from tests.blueprints import constraint, goal, variable
 
 TEXT = """# Filling the high basin
 
@@ -104,33 +105,17 @@ def document() -> dict[str, Any]:
                     "source_reference": [at(f"| {k}  ", str(k)) for k in range(30, 36)],
                 },
             ],
-            "decision_variables": [
-                {
-                    "name": "p",
-                    "index": ["t in T"],
-                    "type": "continuous",
-                    "lower": 0,
-                    "upper": "P_max",
-                    "unit": "kW",
-                }
-            ],
+            "decision_variables": [variable("p", "t in T", upper="P_max")],
             "constraints": [
-                {
-                    "constraint_id": "need",
-                    "name": "need",
-                    "category": "Strategic Requirements",
-                    "hard": True,
-                    "expression": "sum(p[t]*dt(t) for t in T) >= E_need",
-                    "source_reference": at("By the end the basin needs 450 kWh"),
-                }
+                constraint(
+                    "sum(p[t]*dt(t) for t in T) >= E_need",
+                    constraint_id="need",
+                    source_reference=at("By the end the basin needs 450 kWh"),
+                )
             ],
-            "objective_function": {
-                "name": "cost",
-                "sense": "minimize",
-                "unit": "EUR",
-                "expression": "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t)"
-                " for t in T)",
-            },
+            "objective_function": goal(
+                "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)"
+            ),
         },
         "extended_analysis_and_robustness": {
             "unused": [
@@ -202,9 +187,6 @@ def undecided(found: Reading, *words: str) -> None:
     assert found.blueprint is None
     quoted = " ".join(q for gap in found.not_understood for q in (*gap.quotes, gap.reason))
     assert all(word in quoted for word in words), found.not_understood
-
-
-# --- what is read ------------------------------------------------------------------------------
 
 
 def test_the_text_itself_gives_the_blueprint_that_was_accepted(folder: Path) -> None:
@@ -308,9 +290,6 @@ def test_more_rows_are_more_periods_where_nothing_is_listed_by_hand(
     undecided(read(tmp_path, plain, longer), "6 hours")
 
 
-# --- what is left undecided --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -372,9 +351,6 @@ def test_a_reading_whose_quotes_are_not_in_its_text_is_refused(tmp_path: Path) -
     with pytest.raises(InputError, match="misquotes"):
         put(tmp_path, TEXT.replace("120", "12000"), document())
     assert reread(Problem.load(tmp_path)) is None
-
-
-# --- the corpus and the commands ---------------------------------------------------------------
 
 
 def test_stored_readings_of_the_corpus_are_of_its_texts() -> None:

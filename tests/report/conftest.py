@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 import xarray
 
+from tests.blueprints import EDGES, constraint, variable
+
 MakeRun = Callable[..., Path]
 
 TEXT = """---
@@ -39,29 +41,11 @@ def blueprint(periods: int, start: str = "2025-03-30T00:00") -> dict[str, Any]:
         },
     ]
     variables = [
-        {
-            "name": n,
-            "index": ["t in T"],
-            "type": "continuous",
-            "lower": 0,
-            "upper": "P_max",
-            "unit": "kW",
-            "quantity": f"battery.{n}",
-            "role": "decision",
-        }
+        variable(n, "t in T", upper="P_max", quantity=f"battery.{n}", role="decision")
         for n in ("charge", "discharge")
     ]
-    variables.append(
-        {
-            "name": "soc",
-            "index": ["i in I"],
-            "lower": 0,
-            "upper": "E_max",
-            "unit": "kWh",
-            "quantity": "battery.state_of_charge",
-            "role": "state",
-        }
-    )
+    state = {"quantity": "battery.state_of_charge", "role": "state"}
+    variables.append(variable("soc", "i in I", upper="E_max", unit="kWh", **state))
     zone = {"zone": "Europe/Berlin"} if "T" in start else {}
     return {
         "schema": "engiagent-blueprint/1",
@@ -69,15 +53,9 @@ def blueprint(periods: int, start: str = "2025-03-30T00:00") -> dict[str, Any]:
         "modeling_context": {"problem_essence": "arbitrage"},
         "core_model_elements": {
             "sets": [
-                {
-                    "name": "T",
-                    "kind": "time",
-                    "start": start,
-                    "step": "1 h",
-                    "periods": periods,
-                    **zone,
-                },
-                {"name": "I", "kind": "instants", "of": "T"},
+                {"name": "T", "kind": "time", "start": start, "step": "1 h", "periods": periods}
+                | zone,
+                EDGES,
             ],
             "parameters": parameters,
             "decision_variables": variables,
@@ -87,20 +65,19 @@ def blueprint(periods: int, start: str = "2025-03-30T00:00") -> dict[str, Any]:
                 "expression": "sum(price[t]*(charge[t] - discharge[t])*dt(t) for t in T)",
             },
             "constraints": [
-                {
-                    "constraint_id": "C1",
-                    "name": "energy balance",
-                    "forall": ["t in T"],
-                    "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
-                },
-                {
-                    "constraint_id": "C2",
-                    "name": "reserve in the evening",
-                    "forall": ["t in T"],
-                    "where": "hour(t) >= 17",
-                    "expression": "soc[t] >= 0.2*E_max",
-                    "source_reference": {"kind": "text", "span": [1, 5], "quote": "keep a fifth"},
-                },
+                constraint(
+                    "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
+                    "t in T",
+                    name="energy balance",
+                ),
+                constraint(
+                    "soc[t] >= 0.2*E_max",
+                    "t in T",
+                    constraint_id="C2",
+                    name="reserve in the evening",
+                    where="hour(t) >= 17",
+                    source_reference={"kind": "text", "span": [1, 5], "quote": "keep a fifth"},
+                ),
             ],
         },
         "extended_analysis_and_robustness": {

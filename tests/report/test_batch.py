@@ -3,29 +3,20 @@
 import base64
 import csv
 import io
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engiagent.errors import InputError
 from engiagent.report import render_batch, write_batch
 from tests.report.test_page import assert_sound
-
-MakeRun = Callable[..., Path]
-
-
-def put(folder: Path, verdict: str | None = None, **record: Any) -> Path:
-    folder.mkdir(parents=True)
-    whole = {"schema": "engiagent-run/1", "problem": folder.name, "state": "done"} | record
-    (folder / "run.json").write_text(json.dumps(whole | {"verdict": verdict}), encoding="utf-8")
-    return folder
+from tests.view.test_runlist import put
 
 
 def test_every_run_has_a_row_and_a_link_to_its_report(tmp_path: Path) -> None:
-    certified = put(tmp_path / "week 1" / "a&b", "certified", started="2026-01-01T10:00:00+00:00")
+    certified = put(
+        tmp_path / "week 1" / "a&b", verdict="certified", started="2026-01-01T10:00:00+00:00"
+    )
     put(tmp_path / "none", state="failed", reason="<b>no</b> " + "long " * 100)
     (certified / "report.html").write_text("x")
     path = write_batch(tmp_path)
@@ -51,7 +42,7 @@ def test_an_empty_folder_says_so_and_no_folder_is_an_error(tmp_path: Path) -> No
 
 
 def test_a_name_that_a_spreadsheet_would_compute_is_made_a_text(tmp_path: Path) -> None:
-    put(tmp_path / "=HYPERLINK(1)", "certified")
+    put(tmp_path / "=HYPERLINK(1)", verdict="certified")
     page = assert_sound(render_batch(tmp_path))
     (uri,) = (a["href"] for a in page.all("a") if a.get("download") == "runs.csv")
     assert "'=HYPERLINK(1)" in base64.b64decode(str(uri).partition(",")[2]).decode()

@@ -2,7 +2,6 @@ import base64
 import csv
 import io
 import re
-from collections.abc import Callable
 from datetime import datetime
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -17,8 +16,8 @@ from engiagent.errors import EngiagentError
 from engiagent.report import render_picture, render_report, write_report
 from engiagent.report.charts.palette import DARK, LIGHT
 from tests.charts.test_palette import contrast
+from tests.report.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 
 
@@ -250,15 +249,6 @@ def test_whatever_exists_is_shown(kept: str, make_run: MakeRun) -> None:
 @pytest.mark.parametrize("lost", PARTS)
 def test_no_single_artefact_is_needed(lost: str, make_run: MakeRun) -> None:
     assert_sound(render_report(make_run(**{lost: None})))
-
-
-def test_an_interrupted_run_says_so(make_run: MakeRun) -> None:
-    record = {"state": "interrupted", "verdict": None, "reason": "Ctrl-C while solving"}
-    text = assert_sound(
-        render_report(make_run(record=record, certificate=None, solution=None))
-    ).text
-    assert "No verdict The run was interrupted before it came to a verdict." in text
-    assert "Ctrl-C while solving" in text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import base64
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from engiagent.report import plain, render_report
 from engiagent.report.artefacts import load_run
 from engiagent.report.instructions import Instructions, instructions
 from engiagent.report.schedule import build_schedule
-
-MakeRun = Callable[..., Path]
+from tests.report.conftest import MakeRun
 
 
 def todo_of(folder: Path) -> Instructions | None:
@@ -72,18 +70,6 @@ def test_states_and_expressions_are_no_settings(make_run: MakeRun, solution: Any
     todo = todo_of(make_run(solution=data))
     assert todo is not None
     assert todo.table.head[1:] == ("battery: discharge [kW]",)
-
-
-def test_without_roles_whatever_is_neither_state_nor_expression_is_set(
-    make_run: MakeRun, solution: Any
-) -> None:
-    data = solution(24)
-    for name in ("charge", "discharge"):
-        del data[name].attrs["role"]
-    data["cost"] = ("T", np.ones(24), {"units": "EUR", "role": "expression"})
-    todo = todo_of(make_run(solution=data))
-    assert todo is not None
-    assert len(todo.table.head) == 3
 
 
 def test_the_csv_has_the_rows_that_the_page_leaves_out(make_run: MakeRun, solution: Any) -> None:
@@ -153,12 +139,6 @@ def test_missing_data_are_asked_for(make_run: MakeRun, certificate: Any) -> None
     folder = make_run(solution=None, certificate=proof)
     assert answer(folder, "What to do").text.startswith("Give the missing data")
     assert answer(folder, "Why believe it?").text.startswith("Nothing is claimed")
-
-
-def test_no_certificate_no_claim(make_run: MakeRun) -> None:
-    folder = make_run(certificate=None)
-    assert answer(folder, "Is it safe?").text.startswith("Not known")
-    assert answer(folder, "Why believe it?").text == "Nothing was checked."
 
 
 @pytest.mark.parametrize(

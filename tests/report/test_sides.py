@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import pytest
 
 from engiagent.errors import InputError
 from engiagent.report import compare, side_by_side
+from tests.report.conftest import MakeRun
 from tests.report.test_page import assert_sound
-
-MakeRun = Callable[..., Path]
 
 
 @pytest.fixture
@@ -68,13 +66,6 @@ def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> No
     assert len(page.all("svg")) == 1
     assert "2025-03-30 08:00+02:00" in page.text
     assert "E_max" in page.text
-
-
-def test_the_data_form_is_json_with_a_schema(pair: tuple[Path, Path]) -> None:
-    found = json.loads(json.dumps(side_by_side(pair).to_json(), allow_nan=False))
-    assert found["schema"] == "engiagent-comparison/2"
-    assert [run["run"] for run in found["runs"]] == ["run", "second"]
-    assert found["runs"][0]["verdict"] == "certified"
 
 
 def test_a_run_compared_with_itself_does_not_differ(make_run: MakeRun) -> None:

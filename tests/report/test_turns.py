@@ -2,14 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from engiagent.report import render_report
-from engiagent.report.turns import read_story, stage_table, story, turn_table
+from engiagent.report.tables import Cell, DataTable
+from engiagent.report.turns import read_story, story
+from tests.report.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
+
+def rows_of(table: DataTable | None) -> tuple[tuple[Cell, ...], ...]:
+    assert table is not None
+    return table.rows
 
 
 def line(second: float, **rest: Any) -> dict[str, Any]:
@@ -36,34 +39,8 @@ def test_a_stage_that_has_not_ended_is_running_and_says_how_far_it_is() -> None:
     assert (second.name, second.start, second.seconds) == ("solve", 3.0, None)
     assert second.outcome == "running"
     assert second.progress == "after 2.0 s, 12 nodes, bound 3.5, gap 25\u202f%"
-    cells = [[cell.text for cell in row] for row in stage_table(story(LINES)).rows]
+    cells = [[cell.text for cell in row] for row in rows_of(story(LINES).stage_table())]
     assert cells[1] == ["solve", "running", "3.0 s", ""]
-
-
-def test_the_way_through_the_agents_is_drawn_where_there_is_one() -> None:
-    names = ["analyzer", "modeler", "analyzer", "modeler", "solver"]
-    found = story([route(k, name) for k, name in enumerate(names)])
-    assert found.way is not None
-    assert [bar.lane for bar in found.way.bars] == names
-    assert story([route(1, "analyzer")]).way is None
-
-
-def test_times_are_those_of_turns_and_of_stages_outside_them() -> None:
-    lines = [
-        line(0, stage="load", event="start"),
-        line(1, stage="load", event="end", outcome="done", seconds=1.0),
-        line(1, stage="analyse", event="start"),
-        line(3, stage="analyse", event="end", outcome="done", seconds=2.0),
-        route(3, "analyzer") | {"outcome": {"status": "failed", "seconds": 2.0}},
-        line(4, stage="report", event="start"),
-    ]
-    times = story(lines).times
-    assert times is not None
-    assert [(bar.lane, bar.start, bar.stop, bar.good) for bar in times.bars] == [
-        ("(load)", 0.0, 1.0, True),
-        ("analyzer", 1.0, 3.0, False),
-        ("(report)", 4.0, None, False),
-    ]
 
 
 def test_the_report_does_not_tell_of_its_own_writing(make_run: MakeRun) -> None:
@@ -90,7 +67,7 @@ def test_a_turn_tells_why_it_was_sent_and_what_it_found() -> None:
         "priority": "high",
         "estimated_success": 0.5,
     }
-    (row,) = turn_table(story([sent])).rows
+    (row,) = rows_of(story([sent]).turn_table())
     assert [cell.text for cell in row] == [
         "3 modeler",
         "failed",
@@ -130,5 +107,5 @@ def test_strange_lines_do_no_harm() -> None:
         {"event": "route", "outcome": {"faults": [1], "usage": {"input_tokens": "a"}}},
     ]
     found = story(odd)
-    assert len(turn_table(found).rows) == 3
-    assert len(stage_table(found).rows) == 1
+    assert len(rows_of(found.turn_table())) == 3
+    assert len(rows_of(found.stage_table())) == 1

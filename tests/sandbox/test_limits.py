@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 from engiagent.errors import InputError
 from engiagent.run.sandbox.answer import read_answer
@@ -34,81 +35,17 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
     return run_script(path, limits=Limits(**{**SMALL.to_dict(), **changes}))
 
 
-@pytest.mark.parametrize(
-    ("text", "changes", "reason"),
-    [
-        ("while True: pass", {"seconds": 0.5}, "the time limit of 0.5 s"),
-        ("while True: pass", {"cpu_seconds": 1, "seconds": 30}, "more than 1 s of processor time"),
-        ("x = bytearray(10**9)", {}, "more than 400 MB of memory"),
-        ("while True: print('x' * 1000)", {}, "printed more than 100 kB"),
-        (
-            "import threading, time\n"
-            "for k in range(30): threading.Thread(target=time.sleep, args=(9,)).start()",
-            {"memory_mb": 8000},
-            "more than 12 threads",
-        ),
-        (
-            "import time\nfor k in range(100): open(str(k), 'w')\ntime.sleep(9)",
-            {},
-            "more than 50 files",
-        ),
-        ("for k in range(4): open(str(k), 'wb').write(bytes(1_900_000))", {}, "more than 4 MB"),
-        (  # what is removed while it is open takes its space all the same
-            "import os, time\n"
-            "held = []\n"
-            "for k in range(8):\n"
-            "    held.append(open('f', 'wb', buffering=0))\n"
-            "    os.unlink('f')\n"
-            "    held[-1].write(bytes(1_900_000))\n"
-            "time.sleep(9)",
-            {"seconds": 8},
-            "more than 4 MB",
-        ),
-        (
-            "import mmap, os, time\n"
-            "held = []\n"
-            "for k in range(8):\n"
-            "    with open('f', 'w+b') as file:\n"
-            "        file.write(bytes(1_900_000))\n"
-            "        file.flush()\n"
-            "        held.append(mmap.mmap(os.open('f', os.O_RDWR), 4096))\n"
-            "    os.unlink('f')\n"
-            "time.sleep(9)",
-            {"seconds": 8},
-            "more than 4 MB",
-        ),
-        ("import os\nwhile True:\n    os.mkdir('d')\n    os.chdir('d')", {}, "more than 50 files"),
-        (
-            "import signal, time\n"
-            "for n in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:\n"
-            "    signal.signal(n, signal.SIG_IGN)\n"
-            "time.sleep(60)",
-            {"seconds": 0.5},
-            "the time limit",
-        ),
-    ],
-    ids=[
-        "wall",
-        "cpu",
-        "memory",
-        "output",
-        "threads",
-        "files",
-        "size",
-        "unlinked",
-        "mapped",
-        "depth",
-        "signals",
-    ],
-)
-def test_a_script_that_takes_too_much_is_ended(
-    tmp_path: Path, text: str, changes: dict[str, float], reason: str
-) -> None:
+TOO_MUCH = YAML(typ="safe").load(Path(__file__).with_name("limits.yaml"))
+
+
+@pytest.mark.parametrize("kind", TOO_MUCH)
+def test_a_script_that_takes_too_much_is_ended(tmp_path: Path, kind: str) -> None:
+    case = TOO_MUCH[kind]
     began = time.monotonic()
-    result = run(tmp_path, text, **changes)
+    result = run(tmp_path, case["text"], **case["changes"])
     assert result.status == "limit", result
-    assert reason in str(result.reason)
-    assert time.monotonic() - began < changes.get("seconds", SMALL.seconds) + 6
+    assert case["reason"] in str(result.reason)
+    assert time.monotonic() - began < case["changes"].get("seconds", SMALL.seconds) + 6
     assert result.schedule == {}
 
 

@@ -14,6 +14,7 @@ from engiagent.formulations.definite import positive_semidefinite
 from engiagent.formulations.program import Indicators, Products, Program, RowBlock
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, constant, variables
 from tests.solvers.effort import examples
+from tests.written import listing
 
 INF = np.inf
 
@@ -193,24 +194,10 @@ def forms(draw: Any, depth: int = 2) -> Form:
     inner: Form = draw(forms(depth - 1))
     name = draw(
         st.sampled_from(
-            [
-                "affine",
-                "exp",
-                "log",
-                "sqrt",
-                "sin",
-                "cos",
-                "tanh",
-                "power",
-                "abs",
-                "max",
-                "min",
-                "product",
-                "square",
-                "quotient",
-                "piecewise",
-                "sum",
-            ]
+            listing("""
+                [affine, exp, log, sqrt, sin, cos, tanh, power, abs, max, min, product, square,
+                  quotient, piecewise, sum]
+            """)
         )
     )
     if name == "affine":

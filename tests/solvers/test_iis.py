@@ -78,6 +78,16 @@ def test_only_whole_numbers_make_it_infeasible() -> None:
     assert found.leaves >= 2
 
 
+def test_the_limits_of_whole_numbers_belong_to_a_conflict_that_needs_them() -> None:
+    # x0 >= 0.5 and x0 <= 0.8 have points, but none in whole numbers; x1 has no part in it.
+    given = program([[1, 0]], ([0.5], [INF]), ([-9, -4], [0.8, 2]), whole=(0, 1))
+    found = irreducible_set(given)
+    assert found is not None
+    assert found.proven
+    assert found.irreducible
+    assert names(given) == {("R0", "lower"), ("x0", "upper")}
+
+
 def test_a_nonlinear_row_is_left_out_and_never_part_of_a_proof() -> None:
     from engiagent.formulations.program import Products
 

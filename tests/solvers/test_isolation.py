@@ -17,7 +17,6 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Progress, SolveOptions
 from engiagent.solvers.solving import solve
-from tests.solvers.casadi.problems import tank
 from tests.solvers.conformance.cases import CASES
 from tests.solvers.programs import dense_linear, dense_quadratic, knapsack, market_split
 
@@ -71,10 +70,8 @@ def test_memory_limit_leaves_room_for_small_programs() -> None:
     [
         ("clarabel", lambda: dense_quadratic(250)),
         ("ipopt", lambda: dense_quadratic(250)),
-        ("casadi-qpoases", lambda: dense_quadratic(250)),
         ("scip", lambda: dense_quadratic(250)),
         ("scs", lambda: next(case.program for case in CASES if case.name == "SOCP: rotated cone")),
-        ("fatrop", lambda: tank(2000)),
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )
@@ -248,15 +245,6 @@ def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail("the worker outlived its parent by 5 s")
-
-
-def test_the_worker_knows_the_stages_of_a_program() -> None:
-    """They are told by the index sets of columns, which have to reach it."""
-    program = tank(200)
-    options = SolveOptions(backend="fatrop")
-    apart, here = solve(program, options), solve(program, options, isolate=False)
-    assert (apart.status, here.status) == ("optimal", "optimal")
-    assert apart.objective == here.objective
 
 
 def test_the_worker_imports_no_more_than_it_needs() -> None:

@@ -35,7 +35,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
         ("MISOCP: disk", "scip"),
         ("NLP: catenary", "ipopt"),
         ("NLP: waves", "scip"),
-        ("NLP: table", "scip"),
         ("MINLP: whole number", "scip"),
     ],
 )
@@ -108,7 +107,7 @@ def test_the_choice_is_what_solve_does() -> None:
 
 def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a solver claims, as HiGHS 1.14 did."""
-    from engiagent.solvers import special
+    from engiagent.solvers.chain import solving as chain
 
     def claims(program: Program, options: SolveOptions, watch: Any) -> SolverResult:
         return SolverResult(
@@ -123,9 +122,9 @@ def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyP
             gap=0.0,
         )
 
-    monkeypatch.setattr(special, "solve_here", claims)
+    monkeypatch.setattr(chain, "solve_here", claims)
     program = make([1, 1], [([1, 1], 1, 2)])
-    monkeypatch.setitem(BACKENDS, "liar", special.__name__)
+    monkeypatch.setitem(BACKENDS, "liar", chain.__name__)
     result = solve(program, SolveOptions(backend="liar"), isolate=False)
     assert (result.status, result.x) == ("error", None)
     assert "c[0] by" in result.reason or "C" in result.reason

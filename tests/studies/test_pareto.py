@@ -12,8 +12,8 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.study import Pareto, Setting, Study, run_study
-from engiagent.study.fronts import parse_goal
-from engiagent.study.pareto import METHODS, Method
+from engiagent.study.pareto import METHODS, Method, parse_goal
+from tests.blueprints import blueprint, variable
 from tests.studies.test_study import storage
 
 Json = dict[str, Any]
@@ -32,14 +32,7 @@ def plant(whole: bool = False) -> Blueprint:
             {"name": "noise", "index": ["U"], "value": [1, 3, 1]},
         ],
         "decision_variables": [
-            {
-                "name": "x",
-                "index": ["u in U"],
-                "lower": 0,
-                "upper": 6,
-                "unit": "kWh",
-                "type": "integer" if whole else "continuous",
-            }
+            variable("x", "u in U", upper=6, unit="kWh", type="integer" if whole else "continuous")
         ],
         "expressions": [
             {"name": "dirty", "expression": "sum(soot[u]*x[u] for u in U)", "unit": "kg"},
@@ -53,14 +46,7 @@ def plant(whole: bool = False) -> Blueprint:
             "expression": "sum(price[u]*x[u] for u in U)",
         },
     }
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "a plant"},
-            "core_model_elements": core,
-        }
-    )
+    return blueprint(**core)
 
 
 def front(outcome: Study) -> list[tuple[float, ...]]:
@@ -151,16 +137,8 @@ def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
     file, out = tmp_path / "mine.json", tmp_path / "out"
     file.write_text(storage().to_json(), "utf-8")
     goal = "throughput=min:sum(charge[t]*dt(t) for t in T)"
-    words = [
-        "study",
-        "pareto",
-        file,
-        "--goal",
-        goal,
-        *["--points", "3", "--certify", "--json", "--out"],
-        out,
-    ]
-    result = CliRunner().invoke(app, [str(word) for word in (*words, "--out", out)])
+    words = f"study pareto {file} --points 3 --certify --json --out {out}".split()
+    result = CliRunner().invoke(app, [*words, "--goal", goal])
     assert result.exit_code == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     assert {row["verdict"] for row in rows} <= {"certified", "feasible"}

@@ -1,6 +1,5 @@
 """Studies against the same models solved one by one."""
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from ruamel.yaml import YAML
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
@@ -18,6 +18,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.solving import solve
 from engiagent.study import Cases, Setting, Study, run_study
+from tests.blueprints import blueprint, constraint
 
 Json = dict[str, Any]
 PRICES = [80, 20, -5, 60]
@@ -63,14 +64,7 @@ def storage(report: Json | None = None, **core: Any) -> Blueprint:
     parts |= core
     if report is not None:
         parts["report"] = report
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "storage"},
-            "core_model_elements": parts,
-        }
-    )
+    return blueprint(**parts)
 
 
 def of(study: Study, name: str) -> list[Json]:
@@ -139,14 +133,6 @@ def test_each_point_is_the_model_solved_alone(study: Study) -> None:
     assert [p["status"] for p in study.rows] == ["optimal"] * len(study.rows)
 
 
-def test_a_case_and_a_sweep_of_the_same_value_agree(study: Study) -> None:
-    (case,), sweep = of(study, "without_storage"), of(study, "size")[0]
-    assert case["objective"] == pytest.approx(sweep["objective"])
-    assert case["values"]["dual(cycles)"] == pytest.approx(
-        sweep["values"]["dual(cycles)"], abs=1e-9
-    )
-
-
 def test_a_dual_is_the_slope_of_the_objective(study: Study) -> None:
     """With its unit and sign: EUR per kWh of right-hand side, in the sense of the objective."""
     (base,) = of(study, "base")
@@ -200,12 +186,9 @@ def test_an_infeasible_value_is_a_result() -> None:
 
 def test_a_sweep_over_structure_compiles_anew() -> None:
     rows = [
-        {
-            "constraint_id": "C",
-            "forall": ["t in T"],
-            "where": "price[t] <= gamma*20[EUR/MWh]",
-            "expression": "charge[t] <= 0",
-        }
+        constraint(
+            "charge[t] <= 0", "t in T", constraint_id="C", where="price[t] <= gamma*20[EUR/MWh]"
+        )
     ]
     report = {"sweeps": [{"name": "s", "parameter": "gamma", "values": [0.5, 1, 9]}]}
     found = run_study(Cases(), storage(report, constraints=rows, expressions=[]), HERE)
@@ -250,61 +233,7 @@ def test_parts_of_a_chain_have_their_own_duals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("report", "code", "path"),
-    [
-        ({"expressions": ["soc[t]"]}, "EB002", "expressions[0]"),
-        ({"expressions": ["nothing"]}, "EB002", "expressions[0]"),
-        ({"duals": ["room", "rom"]}, "EB035", "duals[1]"),
-        ({"cases": [{"name": "base", "patch": []}]}, "EB035", "cases[0].name"),
-        (
-            {
-                "cases": [{"name": "a", "patch": []}],
-                "sweeps": [{"name": "a", "parameter": "E", "values": [1]}],
-            },
-            "EB035",
-            "sweeps[0].name",
-        ),
-        (
-            {"sweeps": [{"name": "s", "parameter": "F", "values": [1]}]},
-            "EB035",
-            "sweeps[0].parameter",
-        ),
-        (
-            {"sweeps": [{"name": "s", "parameter": "half", "values": [1]}]},
-            "EB035",
-            "sweeps[0].parameter",
-        ),
-        (
-            {"sweeps": [{"name": "s", "parameter": "E", "values": [1], "unit": "kW"}]},
-            "EB006",
-            "sweeps[0].unit",
-        ),
-        (
-            {"sweeps": [{"name": "s", "parameter": "E", "values": [1, [1, 2]]}]},
-            "EB014",
-            "sweeps[0].values[1]",
-        ),
-        (
-            {
-                "cases": [
-                    {
-                        "name": "c",
-                        "patch": [
-                            {"op": "test", "path": "/kind", "value": "programme"},
-                            {"op": "remove", "path": "/kindly"},
-                        ],
-                    }
-                ]
-            },
-            "EB036",
-            "cases[0].patch[1]",
-        ),
-        (
-            {"cases": [{"name": "c", "patch": [{"op": "remove", "path": "/kind"}]}]},
-            "EB036",
-            "cases[0].patch",
-        ),
-    ],
+    ("report", "code", "path"), YAML(typ="safe").load(Path(__file__).with_name("reports.yaml"))
 )
 def test_what_is_wrong_in_a_report_is_located(report: Json, code: str, path: str) -> None:
     found = analyse(storage(report)).errors
@@ -422,16 +351,3 @@ def test_the_exit_code_is_that_of_the_base(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["study", "cases", str(file), "--out", str(tmp_path / "out")])
     assert result.exit_code == 3
     assert "sweep = s, value = 10, unit = kWh: optimal" in result.stderr
-
-
-def test_the_command_writes_what_the_function_returns(tmp_path: Path) -> None:
-    file = tmp_path / "blueprint.json"
-    file.write_text(storage(REPORT).to_json(), encoding="utf-8")
-    out = tmp_path / "out"
-    result = CliRunner().invoke(app, ["study", "cases", str(file), "--out", str(out), "--json"])
-    assert result.exit_code == 0, result.output
-    data = json.loads(result.stdout)
-    assert len(data["rows"]) == 13
-    wide = pd.read_csv(io.StringIO((out / "cases.csv").read_text("utf-8")))
-    assert set(wide["case"]) == {"base", "without_storage", "no_limit"}
-    assert "sweep = size, value = 0.01, unit = MWh: optimal" in result.stderr

@@ -36,9 +36,6 @@ def objectives(outcome: Study) -> list[float]:
     return [row["objective"] for row in outcome.rows]
 
 
-# --- what is varied ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "values", "unit", "factor"),
     [
@@ -92,9 +89,6 @@ def test_a_grid_has_every_combination_the_last_name_fastest() -> None:
     assert points_of(given) == [(1, 3), (1, 4), (2, 3), (2, 4)]
     with pytest.raises(InputError, match="how many values"):
         points_of((Variation.parse("a=1..2"),))
-
-
-# --- points --------------------------------------------------------------------------------------
 
 
 def test_every_point_is_what_a_fresh_compilation_gives() -> None:
@@ -157,17 +151,11 @@ def test_risk_budgets_and_slots_are_swept(problem: str, text: str, rises: bool) 
     assert len(set(found)) == 3
 
 
-# --- certificates --------------------------------------------------------------------------------
-
-
 def test_each_plan_is_certified_against_its_own_numbers() -> None:
     setting = Setting(isolate=False, certify=True)
     found = run_study(request("E=20,30", "price=*1,2"), storage(), setting)
     assert [row["verdict"] for row in found.rows] == ["certified"] * 4
     assert any("certified against the blueprint" in note for note in found.notes)
-
-
-# --- cut off and started again -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -226,9 +214,6 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(text, "utf-8")
     with pytest.raises(InputError, match=r"points\.jsonl:2"):
         run_study(request("E=10,20"), storage(), replace(HERE, out=tmp_path))
-
-
-# --- the command ---------------------------------------------------------------------------------
 
 
 def run(words: str, *places: Path) -> Result:

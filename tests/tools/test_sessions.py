@@ -44,14 +44,6 @@ def through(session: Session) -> dict[str, Any]:
     return done(session, "check")
 
 
-def test_the_way_from_a_text_to_a_certificate(session: Session) -> None:
-    found = through(session)
-    assert (found["verdict"], found["plan"]["optimum"]) == ("certified", "recomputed")
-    assert found["reading"]["grade"] == "annotated"
-    assert found["objective"]["value"] == pytest.approx(COST, rel=1e-9)
-    assert [node.tool for node in session.graph.nodes] == list(WAY)
-
-
 @pytest.mark.parametrize("name", sorted(tools()))
 def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
     known = tools()[name]
@@ -188,17 +180,6 @@ def test_a_patch_that_makes_the_problem_easier_is_found_out(session: Session) ->
     assert found["levels"]["data"] == "fail"
 
 
-@pytest.mark.parametrize("path", ["../brewery", "/etc/passwd", "brewery/../..", "nothing", ""])
-def test_paths_stay_in_the_folder(session: Session, path: str) -> None:
-    assert session.call("load_problem", {"path": path}).status == "failed"
-
-
-def test_a_link_does_not_lead_out_of_the_folder(session: Session, tmp_path: Path) -> None:
-    (session.root / "link").symlink_to(PROBLEM)
-    seen = session.call("load_problem", {"path": "link"})
-    assert (seen.status, "leads out" in seen.content["error"]) == ("failed", True)
-
-
 def test_a_report_is_a_run_that_is_listed_and_read(session: Session) -> None:
     verdict = through(session)["verdict"]
     done(session, "report", folder="runs/first")
@@ -241,7 +222,9 @@ def test_answers_are_as_their_schemas_have_them(session: Session) -> None:
     }
     assert set(calls) == set(tools())
     for name, arguments in calls.items():
+        before = session.state
         Draft202012Validator(tools()[name].returns).validate(done(session, name, **arguments))
+        assert tools()[name].access == "write" or session.state is before
 
 
 def test_a_schedule_from_elsewhere_is_checked_and_kept(session: Session) -> None:
@@ -263,20 +246,6 @@ def test_a_schedule_from_elsewhere_is_checked_and_kept(session: Session) -> None
     assert session.call("load_schedule", {"path": "brewery"}).status == "failed"
 
 
-def test_reading_tools_change_nothing(session: Session) -> None:
-    through(session)
-    before = session.state
-    for name, arguments in {
-        "audit": {},
-        "lint": {},
-        "explain": {},
-        "emit": {"form": "mps"},
-        "list_runs": {},
-    }.items():
-        done(session, name, **arguments)
-    assert session.state is before
-
-
 def test_a_stored_graph_runs_again_to_the_same_answers(session: Session) -> None:
     through(session)
     done(session, "set_parameter", name="battery.energy_capacity", value=45, unit="kWh")
@@ -293,15 +262,6 @@ def test_a_stored_graph_runs_again_to_the_same_answers(session: Session) -> None
     changed = replay(again, session.root)
     assert 0 in changed.differences
     assert 4 in changed.differences
-
-
-def test_edges_lead_from_what_made_a_part_to_what_works_from_it(session: Session) -> None:
-    through(session)
-    done(session, "compile")
-    edges = session.graph.edges()
-    assert {(0, 1), (1, 2), (2, 3), (3, 4)} <= set(edges)
-    assert all(first < second for first, second in edges)
-    assert not any(first in (2, 3, 4) for first, second in edges if second == 5)
 
 
 def test_independent_calls_may_change_places(session: Session) -> None:

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from engiagent.blueprint.document import Blueprint
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
+from tests.written import listing, mapping
 
 CAPACITY, POWER, ETA, START = 100.0, 40.0, 0.9, 30.0
 TEXT = """---
@@ -126,44 +127,28 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
                 parameter("eta", 90, "%", spot("90 %")),
                 parameter("E_start", 30, "kWh", spot("30 kWh")),
                 parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
-                {
-                    "name": "price",
-                    "index": ["T"],
-                    "data": "prices.csv#price",
-                    "unit": "EUR/MWh",
-                    "source_reference": {"kind": "file", "file": "prices.csv", "column": "price"},
-                },
+                mapping("""
+                    {name: price, index: [T], data: "prices.csv#price", unit: EUR/MWh,
+                      source_reference: {kind: file, file: prices.csv, column: price}}
+                """),
             ],
             "decision_variables": [
                 power("charge"),
                 power("discharge"),
-                {
-                    "name": "soc",
-                    "index": ["i in I"],
-                    "type": "continuous",
-                    "lower": 0,
-                    "upper": "E_max",
-                    "unit": "kWh",
-                    "quantity": "battery.state_of_charge",
-                    "role": "state",
-                },
+                mapping("""
+                    {name: soc, index: [i in I], type: continuous, lower: 0, upper: E_max,
+                      unit: kWh, quantity: battery.state_of_charge, role: state}
+                """),
             ],
-            "components": [
-                {
-                    "name": "battery",
-                    "model": "battery",
-                    "index": "T",
-                    "expanded": True,
-                    "parameters": {
-                        "energy_capacity": "E_max",
-                        "charge_power_max": "P_max",
-                        "discharge_power_max": "P_max",
-                        "charge_efficiency": "eta",
-                        "discharge_efficiency": "eta",
-                        "initial_energy": "E_start",
-                    },
-                }
-            ],
+            "components": listing("""
+                - name: battery
+                  model: battery
+                  index: T
+                  expanded: true
+                  parameters: {energy_capacity: E_max, charge_power_max: P_max,
+                    discharge_power_max: P_max, charge_efficiency: eta, discharge_efficiency: eta,
+                    initial_energy: E_start}
+            """),
             "objective_function": {
                 "sense": "maximize",
                 "unit": "EUR",

@@ -5,26 +5,16 @@ from typing import Any
 import pytest
 
 from tests.verify.small import HOURS, document, judged, rule
+from tests.written import mapping
 
 SETS = [*HOURS, {"name": "I", "kind": "instants", "of": "T"}]
-TAKE = {
-    "name": "take",
-    "index": ["t in T"],
-    "lower": 0,
-    "upper": 9,
-    "unit": "kW",
-    "quantity": "store.charge",
-    "role": "decision",
-}
-E = {
-    "name": "e",
-    "index": ["i in I"],
-    "lower": 0,
-    "upper": 20,
-    "unit": "kWh",
-    "quantity": "store.energy",
-    "role": "state",
-}
+TAKE = mapping("""
+    {name: take, index: [t in T], lower: 0, upper: 9, unit: kW, quantity: store.charge,
+      role: decision}
+""")
+E = mapping("""
+    {name: e, index: [i in I], lower: 0, upper: 20, unit: kWh, quantity: store.energy, role: state}
+""")
 STEP = rule("e[t+1] == 0.5*e[t] + take[t]*dt(t)")
 START = {"constraint_id": "start", "expression": "e[first(I)] == 4[kWh]"}
 FLOOR = {"constraint_id": "floor", "forall": ["i in I"], "expression": "e[i] >= 2[kWh]"}
@@ -58,13 +48,10 @@ def test_a_state_without_a_balance_stays_unchecked() -> None:
 
 
 def test_a_state_that_is_an_expression_is_named() -> None:
-    energy = {
-        "name": "e",
-        "index": ["i in I"],
-        "unit": "kWh",
-        "quantity": "store.energy",
-        "expression": "4[kWh] + sum(take[s]*dt(s) for s in T if pos(s) < pos(i))",
-    }
+    energy = mapping("""
+        {name: e, index: [i in I], unit: kWh, quantity: store.energy,
+          expression: "4[kWh] + sum(take[s]*dt(s) for s in T if pos(s) < pos(i))"}
+    """)
     blueprint = document([TAKE], [FLOOR], sets=SETS, expressions=[energy])
     level = judged(blueprint, {"take": [1, 1, 2]}).levels["physics"]
     assert level["status"] == "pass"
@@ -72,15 +59,10 @@ def test_a_state_that_is_an_expression_is_named() -> None:
 
 
 TANKS = [*SETS, {"name": "K", "kind": "labels", "elements": ["low", "high"]}]
-FLOW = {
-    "name": "flow",
-    "index": ["t in T"],
-    "lower": -9,
-    "upper": 9,
-    "unit": "kW",
-    "quantity": "pipe.flow",
-    "role": "decision",
-}
+FLOW = mapping("""
+    {name: flow, index: [t in T], lower: -9, upper: 9, unit: kW, quantity: pipe.flow,
+      role: decision}
+""")
 LEVEL = {**E, "name": "x", "index": ["k in K", "i in I"], "quantity": "tank.energy"}
 BEGIN = {"constraint_id": "begin", "forall": ["k in K"], "expression": "x[k, first(I)] == 4[kWh]"}
 EXPLICIT = "x[k, t+1] == x[k, t] + sum((x[o, t] - x[k, t])/4 for o in K if o != k)"
@@ -111,12 +93,9 @@ def test_states_of_several_units_that_act_on_one_another_are_executed_together(s
 
 def test_a_state_that_begins_within_the_horizon_is_executed() -> None:
     start = {"constraint_id": "start", "expression": "x[k, begins[k]] == 4[kWh]"}
-    begins = {
-        "name": "begins",
-        "index": ["K"],
-        "type": "element of I",
-        "value": {"low": 0, "high": 1},
-    }
+    begins = mapping("""
+        {name: begins, index: [K], type: element of I, value: {low: 0, high: 1}}
+    """)
     step = {**rule("x[k, t+1] == x[k, t] + (flow[t]*dt(t) if k == 'low' else 0[kWh])")}
     rules = [{**step, "forall": ["k in K", "t in T"]}, {**start, "forall": ["k in K"]}]
     blueprint = document([FLOW, LEVEL], rules, sets=TANKS, parameters=[begins])

@@ -36,6 +36,7 @@ from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
 from tests.cli.asking import answer, invoke
 from tests.verify import example
+from tests.written import mapping
 
 SHOWN = {"recomputed", "agreed", "no goal"}
 READ = {"annotated", "confirmed", "stated"}
@@ -145,24 +146,18 @@ def test_a_wrong_blueprint_beside_a_text_without_annotations_is_solved_and_no_mo
 
 
 def formal() -> dict[str, Any]:
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "a store"},
-        "core_model_elements": {
-            "sets": [],
-            "parameters": [{"name": "capacity", "value": 250, "unit": "kWh"}],
-            "decision_variables": [{"name": "stored", "lower": 0, "unit": "kWh"}],
-            "constraints": [
-                {
-                    "constraint_id": "full",
-                    "expression": "stored <= capacity",
-                    "category": "Physical Laws",
-                }
-            ],
-            "objective_function": {"sense": "maximize", "unit": "kWh", "expression": "stored"},
-        },
-    }
+    return mapping("""
+        schema: engiagent-blueprint/1
+        kind: programme
+        modeling_context: {problem_essence: a store}
+        core_model_elements:
+          sets: []
+          parameters: [{name: capacity, value: 250, unit: kWh}]
+          decision_variables: [{name: stored, lower: 0, unit: kWh}]
+          constraints:
+            - {constraint_id: full, expression: stored <= capacity, category: Physical Laws}
+          objective_function: {sense: maximize, unit: kWh, expression: stored}
+    """)
 
 
 def written(path: Path, document: dict[str, Any]) -> Path:

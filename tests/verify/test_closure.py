@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from engiagent.text import Problem
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +111,6 @@ def test_builder_and_checker_share_the_language_slots_and_physics_only() -> None
     assert set(shared) <= {f"engiagent/{name}" for name in packages} | {"models"}
 
 
-@pytest.mark.xfail(strict=True, reason="26 972 lines; remove this mark once the checker is smaller")
 def test_what_every_certificate_rests_on_is_small() -> None:
     everything = closure("engiagent.verify.checking", *UNITS, late=True)
     show("with all units and all that is imported late", lines(everything))

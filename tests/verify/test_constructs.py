@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.verify.small import document, entry, judged, rule
+from tests.written import listing, mapping
 
 X = {"name": "x", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
 Y = {"name": "y", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
@@ -13,14 +14,9 @@ E = {"name": "e", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kWh
 R = {"name": "r", "index": ["t in T"], "lower": -100, "upper": 100}
 ON = {"name": "on", "index": ["t in T"], "type": "binary"}
 OFF = {"name": "off", "index": ["t in T"], "type": "binary"}
-ZERO = {
-    "x": [0, 0, 0],
-    "y": [0, 0, 0],
-    "e": [0, 0, 0],
-    "r": [1, 1, 1],
-    "on": [0, 0, 0],
-    "off": [0, 0, 0],
-}
+ZERO = mapping("""
+    {x: [0, 0, 0], y: [0, 0, 0], e: [0, 0, 0], r: [1, 1, 1], "on": [0, 0, 0], "off": [0, 0, 0]}
+""")
 TABLES = [
     {"name": "load", "index": ["K"], "value": [0, 60, 100], "unit": "kW"},
     {"name": "fuel", "index": ["K"], "value": [0, 9, 21], "unit": "EUR/h"},
@@ -43,226 +39,146 @@ ALL: list[dict[str, Any]] = [
 ]
 
 # constraint, what holds, what does not, the row at fault, by how much
-CASES: list[tuple[str, dict[str, Any], dict[str, Any], str | None, float | None, str | None]] = [
-    ("max(x[t], y[t], 5) <= 10", {"x": [10, 5, -50]}, {"y": [0, 12.5, 0]}, "01:00", 2.5, "kW"),
-    (
-        "min(x[t], y[t]) >= 1",
-        {"x": [1, 2, 3], "y": [9, 1, 2]},
-        {"x": [1, 1, 1], "y": [2, 2, -3]},
-        "02:00",
-        4.0,
-        "kW",
-    ),
-    (
-        "abs(x[t] - y[t]) <= 2",
-        {"x": [1, 2, 3], "y": [3, 2, 1]},
-        {"x": [0, -3, 0]},
-        "01:00",
-        1.0,
-        "kW",
-    ),
-    (
-        "x[t]*y[t] <= 6[kW^2]",
-        {"x": [2, 1, -9], "y": [3, 1, 9]},
-        {"x": [0, 0, 4], "y": [0, 0, 2]},
-        "02:00",
-        2.0,
-        "kW^2",
-    ),
-    (
-        "x[t]**2 + y[t]**2 <= 25[kW^2]",
-        {"x": [3, 5, 0], "y": [4, 0, -5]},
-        {"x": [6, 0, 0]},
-        "00:00",
-        11.0,
-        "kW^2",
-    ),
-    ("r[t]**0.5 <= 2", {"r": [4, 1, 0]}, {"r": [1, 9, 1]}, "01:00", 1.0, "1"),
-    ("r[t]**3 >= -8", {"r": [-2, 1, 0]}, {"r": [1, -3, 1]}, "01:00", 19.0, "1"),
-    ("exp(r[t]) <= exp(1)", {"r": [1, 0, -9]}, {"r": [0, 0, np.log(5)]}, "02:00", 5 - np.e, "1"),
-    ("log(r[t]) >= 0", {"r": [1, 2, 3]}, {"r": [1, 0.5, 1]}, "01:00", np.log(2), "1"),
-    ("sqrt(r[t]) <= 2", {"r": [0, 4, 1]}, {"r": [0, 9, 1]}, "01:00", 1.0, "1"),
+CASES: list[tuple[str, Any, Any, str, float, str]] = [
+    ("max(x[t], y[t], 5) <= 10", "x=10 5 -50", "y=0 12.5 0", "01:00", 2.5, "kW"),
+    ("min(x[t], y[t]) >= 1", "x=1 2 3, y=9 1 2", "x=1 1 1, y=2 2 -3", "02:00", 4.0, "kW"),
+    ("abs(x[t] - y[t]) <= 2", "x=1 2 3, y=3 2 1", "x=0 -3 0", "01:00", 1.0, "kW"),
+    ("x[t]*y[t] <= 6[kW^2]", "x=2 1 -9, y=3 1 9", "x=0 0 4, y=0 0 2", "02:00", 2.0, "kW^2"),
+    ("x[t]**2 + y[t]**2 <= 25[kW^2]", "x=3 5 0, y=4 0 -5", "x=6 0 0", "00:00", 11.0, "kW^2"),
+    ("r[t]**0.5 <= 2", "r=4 1 0", "r=1 9 1", "01:00", 1.0, "1"),
+    ("r[t]**3 >= -8", "r=-2 1 0", "r=1 -3 1", "01:00", 19.0, "1"),
+    ("exp(r[t]) <= exp(1)", "r=1 0 -9", {"r": [0, 0, np.log(5)]}, "02:00", 5 - np.e, "1"),
+    ("log(r[t]) >= 0", "r=1 2 3", "r=1 0.5 1", "01:00", np.log(2), "1"),
+    ("sqrt(r[t]) <= 2", "r=0 4 1", "r=0 9 1", "01:00", 1.0, "1"),
     (
         "sin(r[t]) + cos(r[t]) + tanh(r[t]) <= 1",
-        {"r": [0, 0, -1]},
-        {"r": [0, 1, 0]},
+        "r=0 0 -1",
+        "r=0 1 0",
         "01:00",
         np.sin(1) + np.cos(1) + np.tanh(1) - 1,
         "1",
     ),
-    ("r[t]/(2 + r[t]) <= 0.5", {"r": [2, 1, 0]}, {"r": [2, 6, 2]}, "01:00", 0.25, "1"),
-    (
-        "sumsq(x[s] for s in T) <= 14[kW^2]*r[t]",
-        {"x": [1, 2, 3]},
-        {"x": [1, 2, 4]},
-        "00:00",
-        7.0,
-        "kW^2",
-    ),
+    ("r[t]/(2 + r[t]) <= 0.5", "r=2 1 0", "r=2 6 2", "01:00", 0.25, "1"),
+    ("sumsq(x[s] for s in T) <= 14[kW^2]*r[t]", "x=1 2 3", "x=1 2 4", "00:00", 7.0, "kW^2"),
     (
         "max(x[s] for s in T) - min(x[s] for s in T) <= y[t]",
-        {"x": [1, 2, 3], "y": [2, 2, 9]},
-        {"x": [1, 2, 4], "y": [5, 2, 3]},
+        "x=1 2 3, y=2 2 9",
+        "x=1 2 4, y=5 2 3",
         "01:00",
         1.0,
         "kW",
     ),
-    (
-        "piecewise(x[t], load, fuel) <= 15[EUR/h]",
-        {"x": [80, 60, 0]},
-        {"x": [0, 90, 0]},
-        "01:00",
-        3.0,
-        "EUR/h",
-    ),
+    ("piecewise(x[t], load, fuel) <= 15[EUR/h]", "x=80 60 0", "x=0 90 0", "01:00", 3.0, "EUR/h"),
     (
         "piecewise(x[t], (0, 60, 100), (0[EUR], 9, 21)) <= 15[EUR]",
-        {"x": [80, 60, 0]},
-        {"x": [0, 90, 0]},
+        "x=80 60 0",
+        "x=0 90 0",
         "01:00",
         3.0,
         "EUR",
     ),
     (
         "piecewise(x[t], (0, 0.06[MW], 0.1[MW]), (0, 9, 21)) <= 15",
-        {"x": [80, 60, 0]},
-        {"x": [0, 90, 0]},
+        "x=80 60 0",
+        "x=0 90 0",
         "01:00",
         3.0,
         "1",
     ),
-    (
-        "implies(on[t], x[t] >= 5)",
-        {"on": [1, 0, 1], "x": [5, 0, 9]},
-        {"on": [0, 1, 0], "x": [0, 3, 0]},
-        "01:00",
-        2.0,
-        "kW",
-    ),
-    (
-        "implies(not on[t], x[t] == 0)",
-        {"on": [1, 0, 0], "x": [5, 0, 0]},
-        {"x": [0, 0, -3]},
-        "02:00",
-        3.0,
-        "kW",
-    ),
+    ("implies(on[t], x[t] >= 5)", "on=1 0 1, x=5 0 9", "on=0 1 0, x=0 3 0", "01:00", 2.0, "kW"),
+    ("implies(not on[t], x[t] == 0)", "on=1 0 0, x=5 0 0", "x=0 0 -3", "02:00", 3.0, "kW"),
     (
         "implies(on[t] == 1 and off[t] == 0, 2 <= x[t] <= 4)",
-        {"on": [1, 1, 0], "off": [0, 1, 0], "x": [4, 9, 9]},
-        {"on": [1, 1, 0], "x": [4, 9, 9]},
+        "on=1 1 0, off=0 1 0, x=4 9 9",
+        "on=1 1 0, x=4 9 9",
         "01:00",
         5.0,
         "kW",
     ),
     (
         "implies(on[t] or off[t], x[t] <= 1 and e[t] <= 2)",
-        {"on": [1, 0, 0], "off": [0, 1, 0], "x": [1, 0, 9], "e": [2, 2, 9]},
-        {"off": [0, 1, 0], "e": [0, 2.5, 0]},
+        "on=1 0 0, off=0 1 0, x=1 0 9, e=2 2 9",
+        "off=0 1 0, e=0 2.5 0",
         "01:00",
         0.5,
         "kWh",
     ),
-    ("either(x[t] <= 2, x[t] >= 7)", {"x": [2, 7, 0]}, {"x": [0, 4, 0]}, "01:00", 2.0, "kW"),
+    ("either(x[t] <= 2, x[t] >= 7)", "x=2 7 0", "x=0 4 0", "01:00", 2.0, "kW"),
     (
         "either(x[t] <= 2, x[t] >= 7 and y[t] <= 1)",
-        {"x": [2, 7, 9], "y": [9, 1, 0]},
-        {"x": [0, 8, 0], "y": [0, 4, 0]},
+        "x=2 7 9, y=9 1 0",
+        "x=0 8 0, y=0 4 0",
         "01:00",
         3.0,
         "kW",
     ),
-    (
-        "either(x[t] == 0, e[t] <= 1)",
-        {"x": [0, 5, 0], "e": [9, 1, 0]},
-        {"x": [0, 5, 0], "e": [9, 3, 0]},
-        "01:00",
-        2.0,
-        "kWh",
-    ),
-    (
-        "exclusive(x[t], y[t])",
-        {"x": [2, 0, 0], "y": [0, -3, 0]},
-        {"x": [0, 5, 0], "y": [0, -3, 0]},
-        "01:00",
-        3.0,
-        "kW",
-    ),
+    ("either(x[t] == 0, e[t] <= 1)", "x=0 5 0, e=9 1 0", "x=0 5 0, e=9 3 0", "01:00", 2.0, "kWh"),
+    ("exclusive(x[t], y[t])", "x=2 0 0, y=0 -3 0", "x=0 5 0, y=0 -3 0", "01:00", 3.0, "kW"),
     (
         "exclusive(x[t], e[t], on[t])",
-        {"x": [2, 0, 0], "e": [0, -3, 0], "on": [0, 0, 1]},
-        {"x": [0.5, 0, 0], "on": [1, 0, 0]},
+        "x=2 0 0, e=0 -3 0, on=0 0 1",
+        "x=0.5 0 0, on=1 0 0",
         "00:00",
         0.5,
         "kW",
     ),
-    (
-        "exclusive(on[t], off[t])",
-        {"on": [1, 0, 0], "off": [0, 1, 0]},
-        {"on": [0, 0, 1], "off": [0, 0, 1]},
-        "02:00",
-        1.0,
-        "1",
-    ),
+    ("exclusive(on[t], off[t])", "on=1 0 0, off=0 1 0", "on=0 0 1, off=0 0 1", "02:00", 1.0, "1"),
     (
         "complements(x[t] - 1[kW] >= 0, y[t] >= 0)",
-        {"x": [1, 4, 1], "y": [7, 0, 0]},
-        {"x": [1, 4, 1], "y": [0, 2, 0]},
+        "x=1 4 1, y=7 0 0",
+        "x=1 4 1, y=0 2 0",
         "01:00",
         2.0,
         "kW",
     ),
     (
         "complements(x[t] >= 0, e[t] >= 0)",
-        {"x": [1, 0, 0], "e": [0, 4, 0]},
-        {"x": [-2, 0, 0], "e": [0, 0, 0]},
+        "x=1 0 0, e=0 4 0",
+        "x=-2 0 0, e=0 0 0",
         "00:00",
         2.0,
         "kW",
     ),
     (
         "complements(x[t] <= 3, y[t] >= 0)",
-        {"x": [1, 3, 3], "y": [0, 4, 0]},
-        {"x": [1, 3, 3], "y": [0.5, 0, 0]},
+        "x=1 3 3, y=0 4 0",
+        "x=1 3 3, y=0.5 0 0",
         "00:00",
         0.5,
         "kW",
     ),
     (
         "sum(q[k]*dt(k) for k in Q if within(k, t)) <= 1[kWh]",
-        {"q": [1, 1, 1, 3, 0, 0, 0, 0, 3]},
-        {"q": [0, 0, 0, 2, 2, 2, 0, 0, 0]},
+        "q=1 1 1 3 0 0 0 0 3",
+        "q=0 0 0 2 2 2 0 0 0",
         "01:00",
         1.0,
         "kWh",
     ),
     (
         "sum(q[k]*dt(k) for k in Q if at(k, T) == t) <= 1[kWh]",
-        {"q": [1, 1, 1, 3, 0, 0, 0, 0, 3]},
-        {"q": [0, 0, 0, 2, 2, 2, 0, 0, 0]},
+        "q=1 1 1 3 0 0 0 0 3",
+        "q=0 0 0 2 2 2 0 0 0",
         "01:00",
         1.0,
         "kWh",
     ),
-    ("expect(z[s] for s in S) <= 2", {"z": [8, 0]}, {"z": [0, 4]}, "00:00", 1.0, "kW"),
-    (
-        "sum(prob(s)*z[s] for s in S if s == 'b') <= 1.5",
-        {"z": [9, 2]},
-        {"z": [0, 4]},
-        "00:00",
-        1.5,
-        "kW",
-    ),
+    ("expect(z[s] for s in S) <= 2", "z=8 0", "z=0 4", "00:00", 1.0, "kW"),
+    ("sum(prob(s)*z[s] for s in S if s == 'b') <= 1.5", "z=9 2", "z=0 4", "00:00", 1.5, "kW"),
 ]
 
 
-def plan(changes: dict[str, Any]) -> dict[str, Any]:
+def plan(changes: Any) -> dict[str, Any]:
+    """Return a schedule of zeros but for some series, as lists or as ``x=1 2 3, y=4 5 6``."""
+    if isinstance(changes, str):
+        parts = (part.split("=") for part in changes.split(", "))
+        changes = {name: list(map(float, numbers.split())) for name, numbers in parts}
     return {**ZERO, "q": [0] * 9, "z": [0, 0], **changes}
 
 
 @pytest.mark.parametrize(("text", "right", "wrong", "row", "amount", "unit"), CASES)
 def test_the_right_passes_and_the_wrong_is_told(
-    text: str, right: dict[str, Any], wrong: dict[str, Any], row: str, amount: float, unit: str
+    text: str, right: Any, wrong: Any, row: str, amount: float, unit: str
 ) -> None:
     blueprint = document(ALL, [rule(text)], sets=SETS, parameters=TABLES)
     good = judged(blueprint, plan(right))
@@ -330,14 +246,9 @@ def test_a_power_that_overflows_does_not_pass() -> None:
 
 
 def test_a_semicontinuous_variable_has_a_gap() -> None:
-    valve = {
-        "name": "v",
-        "index": ["t in T"],
-        "type": "semicontinuous",
-        "lower": 5,
-        "upper": 40,
-        "unit": "kW",
-    }
+    valve = mapping("""
+        {name: v, index: [t in T], type: semicontinuous, lower: 5, upper: 40, unit: kW}
+    """)
     blueprint = document([valve])
     assert judged(blueprint, {"v": [0, 5, 40]}).violations == ()
     for data, amount in (([0, 3, 40], 2.0), ([0, 1, 40], 1.0), ([0, 42, 5], 2.0), ([0, -1, 5], 1)):
@@ -375,24 +286,10 @@ def test_a_table_may_differ_by_row_and_choose_by_index() -> None:
 def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() -> None:
     import time
 
-    sets = [
-        {
-            "name": "D",
-            "kind": "time",
-            "start": "2025-01-01T00:00",
-            "step": "24 h",
-            "periods": 365,
-            "zone": "UTC",
-        },
-        {
-            "name": "Q",
-            "kind": "time",
-            "start": "2025-01-01T00:00",
-            "step": "15 min",
-            "periods": 35040,
-            "zone": "UTC",
-        },
-    ]
+    sets = listing("""
+        - {name: D, kind: time, start: "2025-01-01T00:00", step: 24 h, periods: 365, zone: UTC}
+        - {name: Q, kind: time, start: "2025-01-01T00:00", step: 15 min, periods: 35040, zone: UTC}
+    """)
     power = {"name": "p", "index": ["q in Q"], "lower": 0, "upper": 9, "unit": "kW"}
     day = rule("sum(p[q]*dt(q) for q in Q if within(q, d)) <= 24[kWh]", "d in D")
     window = rule("sum(p[s] for s in Q if pos(q) - 4 < pos(s) <= pos(q)) <= 8[kW]", "q in Q")

@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 
 from tests.verify import small
+from tests.written import mapping
 
-HEAT = {
-    "name": "heat",
-    "index": ["t in T"],
-    "type": "continuous",
-    "lower": 0,
-    "upper": 20,
-    "unit": "kW",
-    "role": "decision",
-}
+HEAT = mapping("""
+    {name: heat, index: [t in T], type: continuous, lower: 0, upper: 20, unit: kW, role: decision}
+""")
 FREE = {"name": "dump", "index": ["t in T"], "type": "continuous", "unit": "kW", "role": "decision"}
 DEMAND = {"name": "demand", "value": 12, "unit": "kW"}
 GOAL = {"sense": "minimize", "unit": "kW", "expression": "sum(heat[t] for t in T)"}

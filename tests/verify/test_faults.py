@@ -15,6 +15,7 @@ from engiagent.errors import InputError
 from engiagent.verify.claims import Reading
 from tests.verify import example
 from tests.verify.example import accused, check, statuses
+from tests.written import listing
 
 
 @pytest.fixture(scope="module")
@@ -288,14 +289,9 @@ def test_a_limit_that_is_written_down_but_limits_nothing_is_found(
 
 def test_a_named_expression_with_other_values_is_caught(tmp_path: Path, solved: xr.Dataset) -> None:
     def name(core: dict[str, Any]) -> None:
-        core["expressions"] = [
-            {
-                "name": "net",
-                "index": ["t in T"],
-                "expression": "discharge[t] - charge[t]",
-                "unit": "kW",
-            }
-        ]
+        core["expressions"] = listing("""
+            [{name: net, index: [t in T], expression: "discharge[t] - charge[t]", unit: kW}]
+        """)
 
     problem, blueprint = example.make_problem(tmp_path), edited(name)
     net = (solved["discharge"] - solved["charge"]).assign_attrs(units="kW")

@@ -18,20 +18,14 @@ from engiagent.verify.levels.data import _compare_arrays
 from engiagent.verify.levels.literals import Tracing
 from tests.verify.example import make_problem
 from tests.verify.small import document
+from tests.written import listing
 
-SETS: list[dict[str, Any]] = [
-    {
-        "name": "T",
-        "kind": "time",
-        "start": "2025-07-01T00:00",
-        "step": "1 h",
-        "periods": 3,
-        "zone": "Europe/Berlin",
-    },
-    {"name": "G", "kind": "labels", "elements": ["G1", "G2"]},
-    {"name": "Bus", "kind": "labels", "elements": ["A", "B", "C"]},
-    {"name": "Line", "kind": "tuples", "of": ["Bus", "Bus"], "elements": [["A", "B"], ["B", "C"]]},
-]
+SETS: list[dict[str, Any]] = listing("""
+    - {name: T, kind: time, start: "2025-07-01T00:00", step: 1 h, periods: 3, zone: Europe/Berlin}
+    - {name: G, kind: labels, elements: [G1, G2]}
+    - {name: Bus, kind: labels, elements: [A, B, C]}
+    - {name: Line, kind: tuples, of: [Bus, Bus], elements: [[A, B], [B, C]]}
+""")
 
 
 def bench(folder: Path, **definition: Any) -> tuple[Blueprint, Bench]:

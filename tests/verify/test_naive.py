@@ -17,6 +17,7 @@ from engiagent.verify.series import Series
 from tests.verify import naive
 from tests.verify.naive import Place, World
 from tests.verify.small import document
+from tests.written import listing, mapping
 
 N = 6
 START = 1751349600.0  # 2025-07-01T06:00, a Tuesday
@@ -52,12 +53,9 @@ BLUEPRINT: Blueprint = document(
             "cyclic": True,
         },
         {"name": "G", "kind": "labels", "elements": ["a", "b"]},
-        {
-            "name": "S",
-            "kind": "scenario",
-            "elements": ["low", "usual", "high"],
-            "probabilities": [0.2, 0.5, 0.3],
-        },
+        mapping("""
+            {name: S, kind: scenario, elements: [low, usual, high], probabilities: [0.2, 0.5, 0.3]}
+        """),
         {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
         {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
         {"name": "M", "kind": "range", "start": 3, "stop": 6},
@@ -167,19 +165,13 @@ def leaves(scope: tuple[str, ...]) -> st.SearchStrategy[str]:
         t.map(lambda n: f"sum(y[home[g], {n}] for g in G if g == 'a')"),
         t.map(lambda n: f"sum(x[q] for q in T if within(q, at({n}, D)))"),
         st.sampled_from(
-            [
-                "3[kW]",
-                "sum(P[g] for g in G)",
-                "sum(f[g, j] for (g, j) in A if g != j)",
-                "sum(w[c-1]*(pos(c)+1) for c in C)",
-                "w[first(C)-2]",
-                "w[last(C)+1]",
-                "sum(m[p]*p for p in M if p > 4)",
-                "sum(w[c] - w[c+1] for c in C if clock(c) >= '07:00')",
-                "sum(P[j] for (g, j) in A)",
-                "f['a', 'b']",
-                "m[5]",
-            ]
+            listing("""
+                ["3[kW]", "sum(P[g] for g in G)", "sum(f[g, j] for (g, j) in A if g != j)",
+                  "sum(w[c-1]*(pos(c)+1) for c in C)", "w[first(C)-2]", "w[last(C)+1]",
+                  "sum(m[p]*p for p in M if p > 4)",
+                  "sum(w[c] - w[c+1] for c in C if clock(c) >= '07:00')",
+                  "sum(P[j] for (g, j) in A)", "f['a', 'b']", "m[5]"]
+            """)
         ),
     )
 
@@ -199,14 +191,10 @@ def plain(inner: st.SearchStrategy[str], scope: tuple[str, ...]) -> st.SearchStr
         ratio.map(lambda r: f"(2 + sin({r}))**(-1)"),
         ratio.map(lambda r: f"piecewise(tanh({r}), (-1, 0, 0.25, 1), (2, 0, 1, 5))"),
         st.sampled_from(
-            [
-                "b[last(T)]",
-                "len(Late)",
-                "first_index(price[q] < 0 for q in T)",
-                "first_index(price[q] > 9 for q in T)",
-                "7 % 4",
-                "-7 // 2",
-            ]
+            listing("""
+                ["b[last(T)]", len(Late), "first_index(price[q] < 0 for q in T)",
+                  "first_index(price[q] > 9 for q in T)", "7 % 4", -7 // 2]
+            """)
         ),
         t.map(lambda n: f"pos({n})"),
         t.map(lambda n: f"b[{n}]"),
@@ -264,14 +252,10 @@ def constraints() -> st.SearchStrategy[str]:
     compare = st.tuples(side, st.sampled_from(["<=", ">=", "=="]), side).map(" ".join)
     signs = st.tuples(side, st.sampled_from(["<=", ">="]), side).map(" ".join)
     switch = st.sampled_from(
-        [
-            "b[t]",
-            "not b[t]",
-            "b[t] == 1",
-            "b[t] == 0",
-            "b[t] and b[last(T)]",
-            "b[t] or b[first(T)] == 0",
-        ]
+        listing("""
+            ["b[t]", "not b[t]", "b[t] == 1", "b[t] == 0", "b[t] and b[last(T)]",
+              "b[t] or b[first(T)] == 0"]
+        """)
     )
     return st.one_of(
         compare,

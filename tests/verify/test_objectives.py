@@ -1,6 +1,5 @@
 """Objectives evaluated again: scenarios and risk, several goals, and what broken limits cost."""
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -188,26 +187,3 @@ def test_an_objective_without_a_value_is_a_violation() -> None:
         bad = judged(document([r], [], objective), {"r": [1, -1, 2]})
         assert bad.verdict == "violated"
         assert bad.violations[0]["where"] == {"t": "01:00"}
-
-
-def test_goals_and_penalties_agree_with_plain_arithmetic() -> None:
-    """Every combination of measure and sense against a loop over scenarios."""
-    chances = [0.2, 0.5, 0.3]
-    rng = np.random.default_rng(3)
-    for (measure, alpha), sense in product(
-        [("expected", None), ("worst", None), ("cvar", 0.6)], ["minimize", "maximize"]
-    ):
-        later = rng.uniform(0, 90, 3)
-        risk = {"measure": measure} | ({} if alpha is None else {"alpha": alpha})
-        blueprint = document([LATER], [], bill(risk, sense), sets=scenarios(chances))
-        found = judged(blueprint, {"later": later})
-        worst_first = sorted(zip(0.5 * later, chances, strict=True), reverse=sense == "minimize")
-        left, total = 1.0 - (alpha or 0.0), 0.0
-        if measure == "worst":
-            left = 1e-12
-        share = left
-        for value, chance in worst_first:
-            taken = min(chance, left)
-            total, left = total + taken * value, left - taken
-        assert found.objective is not None
-        assert found.objective["value"] == pytest.approx(total / share)

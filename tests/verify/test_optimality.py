@@ -11,12 +11,12 @@ from scipy.optimize import linprog
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.levels.goals import evaluate_objective
+from engiagent.verify.levels.goals import evaluate_declared
 from engiagent.verify.levels.optimality import DualBound, Proof
-from engiagent.verify.levels.relaxation import CLOSE, infeasibility, programme_of, relaxed_bound
-from engiagent.verify.requirements import Goal
+from engiagent.verify.levels.relaxation import Programme, infeasibility, programme_of, relaxed_bound
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series
+from tests.verify import small
 
 M, N = 3, 4
 
@@ -39,32 +39,16 @@ def document(
     variable: dict[str, Any] = {"name": "x", "index": ["j in J"], "unit": "MWh", "lower": 0}
     if upper is not None:
         variable["upper"] = upper
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "test"},
-            "core_model_elements": {
-                "sets": [
-                    {"name": "I", "kind": "range", "start": 1, "stop": M},
-                    {"name": "J", "kind": "range", "start": 1, "stop": N},
-                ],
-                "parameters": [
-                    {"name": "A", "index": ["I", "J"], "value": rows, "unit": "1"},
-                    {"name": "b", "index": ["I"], "value": b.tolist(), "unit": "MWh"},
-                    {"name": "c", "index": ["J"], "value": c.tolist(), "unit": "EUR/MWh"},
-                ],
-                "decision_variables": [variable],
-                "objective_function": {
-                    "sense": sense,
-                    "unit": "EUR",
-                    "expression": "sum(c[j]*x[j] for j in J)",
-                },
-                "constraints": [
-                    {"constraint_id": "rows", "forall": ["i in I"], "expression": text}
-                ],
-            },
-        }
+    return small.document(
+        [variable],
+        [{"constraint_id": "rows", "forall": ["i in I"], "expression": text}],
+        {"sense": sense, "unit": "EUR", "expression": "sum(c[j]*x[j] for j in J)"},
+        sets=[{"name": n, "kind": "range", "start": 1, "stop": k} for n, k in (("I", M), ("J", N))],
+        parameters=[
+            {"name": "A", "index": ["I", "J"], "value": rows, "unit": "1"},
+            {"name": "b", "index": ["I"], "value": b.tolist(), "unit": "MWh"},
+            {"name": "c", "index": ["J"], "value": c.tolist(), "unit": "EUR/MWh"},
+        ],
     )
 
 
@@ -76,29 +60,23 @@ def bench_of(blueprint: Blueprint, x: np.ndarray[Any, Any]) -> Bench:
     return bench
 
 
-def bound_of(blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> DualBound:
+def programme(blueprint: Blueprint, x: np.ndarray[Any, Any]) -> Programme:
     bench = bench_of(blueprint, x)
-    goal = blueprint.core.objective_function
-    assert goal is not None
-    assert goal.expression is not None
-    objective = evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
+    return programme_of(bench, blueprint.core, evaluate_declared(bench, blueprint.core))
+
+
+def bound_of(blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> DualBound:
     duals = {"rows": Multipliers(y, parse_unit("EUR/MWh"))}
-    return relaxed_bound(bench, blueprint.core, objective, duals)
+    return relaxed_bound(programme(blueprint, x), duals)
 
 
 def given_bound(
     blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]
 ) -> float | None:
     """Return what these very multipliers prove, without others that the checker may find."""
-    bench = bench_of(blueprint, x)
-    goal = blueprint.core.objective_function
-    assert goal is not None
-    assert goal.expression is not None
-    objective = evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
-    built = programme_of(bench, blueprint.core, objective)
-    assert not isinstance(built, str)
+    built = programme(blueprint, x)
     duals = {"rows": Multipliers(y, parse_unit("EUR/MWh"))}
-    weights = built.weights(duals, objective.node.unit, built.sign)
+    weights = built.weights(duals, built.objective.node.unit, built.sign)
     assert weights is not None
     found = built.given_bound(weights)
     return None if found is None else built.sign * found
@@ -119,10 +97,15 @@ def test_a_multiplier_of_rounding_does_not_lose_the_bound(noise: float, sense: s
         sense,
         upper=None,
     )
-    found = bound_of(case, np.full(4, 1.0), np.array([0.5, noise, 0.0]))
-    assert found.value is not None
-    assert found.value == pytest.approx(sign, rel=1e-9)  # others than those given prove the best
-    assert sign * found.value <= 1.0
+    given, plan = np.array([0.5, noise, 0.0]), np.full(4, 1.0)
+    found, best = given_bound(case, plan, given), bound_of(case, plan, given).value
+    assert found is not None
+    assert best is not None
+    assert found == pytest.approx(sign * 0.5, rel=1e-12)
+    assert sign * found <= 0.5
+    # The checker's own multipliers prove the optimum.
+    assert best == pytest.approx(sign, rel=1e-12)
+    assert sign * best <= 1.0
 
 
 @settings(deadline=None, max_examples=40)
@@ -142,7 +125,7 @@ def test_reduced_costs_of_rounding_on_variables_without_bounds_do_not_lose_it(
     found = bound_of(case, np.full(4, 1.0), duals + np.array(steps) * np.spacing(duals))
     assert found.value is not None
     best = 1.3 + 5 * 0.3 + 7 * 0.3
-    assert found.value == pytest.approx(best, rel=1e-9)
+    assert found.value == pytest.approx(best, abs=1e-11)
     assert found.value <= best + 1e-15
 
 
@@ -216,7 +199,7 @@ def test_variables_without_bounds_are_bounded_by_what_they_cost(seed: int, maxim
     noisy = true * (1 + 1e-12 * rng.normal(size=M))
     tight = bound_of(blueprint, result.x, noisy).value
     assert tight is not None
-    assert tight == pytest.approx(optimum, rel=CLOSE, abs=1e-9)  # what counts as no gap
+    assert tight == pytest.approx(optimum, rel=1e-9, abs=1e-9)
     # A worse plan is told as such, and no multipliers claim more than there is.
     worse = result.x + rng.uniform(0, 1, N)
     for y in (noisy, true + rng.normal(size=M)):

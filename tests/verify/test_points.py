@@ -14,6 +14,7 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
+from engiagent.verify.levels.relaxation import programme_of
 from engiagent.verify.levels.tree import bound_by_cases
 from engiagent.verify.levels.variables import box_of
 from engiagent.verify.series import Series
@@ -93,5 +94,7 @@ def test_cases_of_whole_numbers_are_cut_in_the_variables_own_unit(
     series = {"n": Series("n", np.array(shown), parse_unit(unit), ())}
     bench = Bench(Declarations(plan.core, None), series)
     boxes = {v.name: box_of(bench, v) for v in plan.core.decision_variables}
-    found = bound_by_cases(bench, plan.core, evaluate_declared(bench, plan.core), boxes)
+    found = bound_by_cases(
+        programme_of(bench, plan.core, evaluate_declared(bench, plan.core), boxes)
+    )
     assert found.value == pytest.approx(best, rel=1e-6)

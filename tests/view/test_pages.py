@@ -1,6 +1,7 @@
 """The list and its filters, and the page of a run, as a browser without JavaScript sees them."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -101,3 +102,10 @@ def test_two_runs_side_by_side(put: Put, call: Caller) -> None:
     assert 'href="/runs/a"' in reply.text
     assert call("/compare?run=a").status == 404
     assert call("/compare").status == 404
+
+
+def test_the_page_of_a_run_under_way_loads_itself_again(put: Put, call: Caller) -> None:
+    put("now", state="running", pid=os.getpid(), stage="solve")
+    put("then", state="done", verdict="certified")
+    assert 'http-equiv="refresh"' in call("/runs/now").text
+    assert 'http-equiv="refresh"' not in call("/runs/then").text + call("/").text

@@ -1,10 +1,6 @@
 """Who is answered and what is given away: this computer, its own pages, files of runs."""
 
-import http.client
-import json
-import os
 import socket
-import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -129,8 +125,6 @@ def secret(tmp_path: Path, put: Put) -> Path:
         "/static/../library.py",
         "/static/%2e%2e/server.py",
         "/static/",
-        "/events/runs/..",
-        "/events/runs/nothing",
         "/runs/" + "x/" * 500,
         "/secret.txt",
         "//a",
@@ -150,49 +144,6 @@ def test_nothing_outside_the_runs_files_is_given(path: str, secret: Path, call: 
 def test_links_are_not_listed_either(secret: Path, call: Caller) -> None:
     assert "link.md" not in call("/runs/a").text
     assert "elsewhere" not in call("/").text
-
-
-def test_a_stream_says_when_a_run_has_come_further(put: Put, call: Caller) -> None:
-    folder = put("a", state="running", pid=os.getpid())
-    connection = http.client.HTTPConnection("127.0.0.1", call.port, timeout=20)
-    connection.request("GET", "/events/runs/a")
-    reply = connection.getresponse()
-    assert (reply.status, reply.getheader("Content-Type")) == (
-        200,
-        "text/event-stream; charset=utf-8",
-    )
-    words = [reply.readline() for _ in range(3)]
-    assert words == [b"event: changed\n", b"data: 1\n", b"\n"]
-    (folder / "trace.jsonl").write_text("{}\n")
-    assert [reply.readline() for _ in range(3)] == words
-    done = json.loads((folder / "run.json").read_text()) | {"state": "done"}
-    (folder / "run.json").write_text(json.dumps(done))
-    assert [reply.readline() for _ in range(3)] == words
-    assert reply.readline() == b""  # a run that has ended says no more
-    connection.close()
-
-
-def test_streams_are_bounded_and_end_with_the_viewer(put: Put, tmp_path: Path) -> None:
-    put("a", state="running", pid=os.getpid())
-    view = open_view(tmp_path / "runs", 0)
-    import threading
-
-    thread = threading.Thread(target=view.run, daemon=True)
-    thread.start()
-    port = view.server.server_port
-    held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(32)]
-    for connection in held:
-        connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    for connection in held:
-        assert b" 200 " in connection.recv(100)
-    assert Caller(port)("/events").status == 503
-    assert Caller(port)("/").status == 200
-    begun = time.monotonic()
-    view.close()
-    thread.join(10)
-    assert time.monotonic() - begun < 5
-    for connection in held:
-        connection.close()
 
 
 def test_a_run_that_cannot_be_shown_does_not_end_the_viewer(put: Put, call: Caller) -> None:

@@ -139,22 +139,11 @@ def test_a_table_that_every_reader_takes(weather: Weather, tmp_path: Path) -> No
 
 def test_the_command_writes_the_table(epw: Path, tmp_path: Path) -> None:
     out = tmp_path / "w.csv"
-    asked = [
-        str(epw),
-        "--start",
-        "2026-03-29T00:00",
-        "--zone",
-        "Europe/Berlin",
-        "--periods",
-        "46",
-        "--step",
-        "0.5",
-        "--column",
-        "dry_bulb_temperature",
-        "--output",
-        str(out),
-    ]
-    ran = CliRunner().invoke(command, asked, catch_exceptions=False)
+    asked = (
+        f"{epw} --start 2026-03-29T00:00 --zone Europe/Berlin --periods 46 --step 0.5"
+        f" --column dry_bulb_temperature --output {out}"
+    )
+    ran = CliRunner().invoke(command, asked.split(), catch_exceptions=False)
     assert ran.exit_code == 0
     table = read_table(tmp_path, "w.csv")
     assert table.rows == 46

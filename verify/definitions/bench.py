@@ -8,15 +8,69 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Core, DefinitionDef, DrawDef, EquationDef
-from engiagent.blueprint.grammar import parse_binder
+from engiagent.blueprint.grammar import Node, parse_binder
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import InputError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
-from engiagent.verify.definitions.reading import DecisionEvaluator
 from engiagent.verify.documents import Declarations
-from engiagent.verify.frames import Environment, Frame, Symbol
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, Symbol
+from engiagent.verify.places import Places, located
+from engiagent.verify.values import Floats, Ints, Value
+
+NEAR = 1e-9
+"""A decision this close to its limit, relative to its terms, may fall the other way."""
+
+
+class DecisionEvaluator(Evaluator):
+    """Evaluates computed answers in SI units: conditions may look at values.
+
+    Attributes
+    ----------
+    close_calls
+        How many comparisons of values fell within rounding of their limit without meeting it.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self.places = _Places(environment, self.number)
+        self.close_calls = 0
+
+    def number(self, node: Node, frame: Frame) -> Value:
+        """Return the numbers of a node, one per row.
+
+        Raises
+        ------
+        EvaluationError
+            Also for a number outside the domain of a function.
+        """
+        value = super().number(node, frame)
+        if self.faults:
+            raise EvaluationError(self.faults[0].text)
+        return value
+
+    def _compare(self, op: str, left: Node, right: Node, frame: Frame) -> Bools:
+        result = super()._compare(op, left, right, frame)
+        if self._are_numbers((left, right), frame):
+            a, b = arithmetic.align([self._clock_or_number(p, frame) for p in (left, right)])
+            gap = np.abs(a.data - b.data)
+            near = (gap > 0.0) & (gap <= NEAR * (a.size + b.size))
+            self.close_calls += int(near.sum())
+        return result
+
+
+class _Places(Places):
+    """Index positions, where an instant may name the period that begins there."""
+
+    def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
+        """Return positions in ``index_set``; negative or beyond its size when outside."""
+        found = self.element(node, frame, index_set)
+        periods = found.set.root.periods_of
+        if periods is None or periods is not index_set.root:
+            return located(found, index_set)
+        return located(Elements(periods, found.set.rooted(found.positions)), index_set)
+
 
 Computed = DefinitionDef | EquationDef | DrawDef
 

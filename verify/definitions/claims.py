@@ -1,7 +1,6 @@
 """Claims: what the answer asserts, judged on the numbers, their rounding and half the step."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,17 +13,6 @@ from engiagent.verify.definitions.residuals import LEVEL, Outcome
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.values import Floats, Value
-
-
-@dataclass(frozen=True, eq=False)
-class _Excess:
-    """By how much each row of a claim is off, and how far rounding may have moved that, in SI."""
-
-    frame: Frame
-    amount: Floats
-    rounding: Floats
-    unit: Unit
-    left: Value
 
 
 def check_claim(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
@@ -43,33 +31,33 @@ def check_claim(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
 
 
 def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
-    excess = _excess(bench, claim)
-    steps = excess.unit.difference() if excess.unit.is_point else excess.unit
+    frame, amounts, roundings, left = _excess(bench, claim)
+    steps = left.unit.difference() if left.unit.is_point else left.unit
     allowed = _tolerance(bench, claim, steps)
     factor = steps.scale
-    if excess.amount.size == 0:
+    if amounts.size == 0:
         text = f"{claim.claim_id}: the claim speaks of nothing: its filter leaves no row"
         return Outcome({"id": claim.claim_id, "status": "unchecked", "reason": text})
-    worst = int(np.argmax(excess.amount))
-    amount = float(excess.amount[worst])
+    worst = int(np.argmax(amounts))
+    amount = float(amounts[worst])
     change = 0.0
     if finer is not None:
-        change = float(np.max(np.abs(_excess(finer, claim).amount - excess.amount)))
-    where = excess.frame.labels(worst)
+        change = float(np.max(np.abs(_excess(finer, claim)[1] - amounts)))
+    where = frame.labels(worst)
     check: dict[str, object] = {
         "id": claim.claim_id,
         "name": claim.name or claim.claim_id,
         "text": claim.expression,
         "quote": _quote(claim.source_reference),
-        "rows": int(excess.amount.size),
+        "rows": int(amounts.size),
         "worst": {"where": where, "excess": amount / factor, "unit": str(steps)},
-        "value": float(excess.left.shown[worst]),
+        "value": float(left.shown[worst]),
         "tolerance": allowed / factor,
         "half_step_change": change / factor if finer is not None else None,
         "status": "pass",
     }
-    rounding = float(excess.rounding[worst])
-    holds = bool(np.all(excess.amount <= allowed))
+    rounding = float(roundings[worst])
+    holds = bool(np.all(amounts <= allowed))
     surely = amount - change - rounding > allowed
     if not change <= allowed and not surely:
         reason = f"{claim.claim_id}: half the step changes it by {change / factor:.3g} {steps}, "
@@ -83,7 +71,7 @@ def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     place = ", ".join(f"{n} = {label}" for n, label in where.items())
     message = f"{claim.claim_id}{f' at {place}' if place else ''}: {claim.expression} is off by "
     message += f"{amount / factor:.6g} {steps}; the left side is "
-    message += f"{float(excess.left.shown[worst]):.9g} {excess.unit}"
+    message += f"{float(left.shown[worst]):.9g} {left.unit}"
     name = claim.name or claim.claim_id
     violation = Violation(
         LEVEL, claim.claim_id, name, message, where, amount / factor, str(steps), allowed / factor
@@ -91,19 +79,23 @@ def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     return Outcome({**check, "status": "fail"}, violation)
 
 
-def _excess(bench: Bench, claim: ClaimDef) -> _Excess:
+def _excess(bench: Bench, claim: ClaimDef) -> tuple[Frame, Floats, Floats, Value]:
+    """Return rows, by how much each is off, how far rounding may have moved that, the left side.
+
+    Amounts are in SI.
+    """
     frame = bench.frame(claim.forall, claim.where)
-    ops, sides = bench.evaluator().sides(claim.expression, frame)
+    compared = bench.evaluator().compared(claim.expression, frame)
     amount = np.full(frame.size, -np.inf)
     rounding = np.zeros(frame.size)
-    for op, left, right in zip(ops, sides, sides[1:], strict=False):
+    for op, left, right in compared:
         gap = left.data - right.data
         if not np.isfinite(gap).all():
             raise EvaluationError("a side is not a finite number")
         off = {"<=": gap, ">=": -gap, "==": np.abs(gap)}[op]
         amount = np.maximum(amount, off)
         rounding = np.maximum(rounding, left.error() + right.error())
-    return _Excess(frame, amount, rounding, sides[0].unit, sides[0])
+    return frame, amount, rounding, compared[0][1]
 
 
 def _tolerance(bench: Bench, claim: ClaimDef, unit: Unit) -> float:

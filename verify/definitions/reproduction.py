@@ -8,15 +8,15 @@
 * optimality: every point of a design is computed and checked again.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engiagent.blueprint.definitions import Results, check_definitions, evaluate_definitions
 from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.verify.case import input_hashes
-from engiagent.verify.certificate import Certificate
+from engiagent.verify.certificate import LEVELS, Certificate
 from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
 from engiagent.verify.definitions.bench import Bench, answers_of
 from engiagent.verify.definitions.claims import check_claim
@@ -24,7 +24,7 @@ from engiagent.verify.definitions.design import check_design
 from engiagent.verify.definitions.residuals import Outcome, check_values
 from engiagent.verify.documents import Bench as PlainBench
 from engiagent.verify.documents import Declarations
-from engiagent.verify.findings import Report, Violation
+from engiagent.verify.findings import Report
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
@@ -50,78 +50,86 @@ def reproduce(
     -------
     The certificate, with the verdict ``reproduced``, ``violated``, ``ill-posed`` or ``undecided``.
     """
+    core, found = blueprint.core, _Found()
     findings = [str(d) for d in check_definitions(blueprint, problem.folder)]
-    missing = [p.name for p in blueprint.core.parameters if p.status == "missing"]
+    missing = tuple(p.name for p in core.parameters if p.status == "missing")
     if missing or findings:
-        levels = {"algebra": Report("unchecked", {"findings": findings, "checks": []})}
-        return _certificate(problem, blueprint, reading, levels, [], missing, [], findings)
-    plain = _as_programme(blueprint)
-    data, open_sentences = check_data(
-        problem, plain, PlainBench(Declarations(plain.core, problem.folder), {})
-    )
-    levels = {"data": data}
-    notes: list[str] = []
+        found.levels["algebra"] = Report("unchecked", {"findings": findings, "checks": []})
+        found.notes += findings
+    else:
+        plain = _as_programme(blueprint)
+        bench = PlainBench(Declarations(plain.core, problem.folder), {})
+        found.levels["data"], found.not_understood = check_data(problem, plain, bench)
+        try:
+            _judge(problem, results, blueprint, found)
+        except EngiagentError as error:
+            found.notes.append(str(error))
+            unchecked = Report("unchecked", {"findings": [str(error)], "checks": []})
+            found.levels.setdefault("algebra", unchecked)
+        if not core.claims:
+            found.notes.append(
+                "nothing is claimed; the computed values were reproduced or not as they are"
+            )
+    import engiagent
+
+    violations = [v.to_dict() for report in found.levels.values() for v in report.violations]
+    return Certificate(
+        verdict="undecided",
+        problem=problem.id,
+        plan={"claim": "answer"},
+        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
+        inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **found.inputs},
+        objective=found.objective,
+        levels={name: found.levels.get(name, UNCHECKED).to_dict() for name in LEVELS},
+        violations=tuple(violations),
+        missing=missing,
+        not_understood=tuple(found.not_understood),
+        notes=tuple(found.notes),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": engiagent.__version__},
+    ).judged(reading=_what_is_open(reading, found.levels.get("data", UNCHECKED)))
+
+
+@dataclass
+class _Found:
+    """What a check has found so far, as the certificate has it."""
+
+    levels: dict[str, Report] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+    not_understood: list[str] = field(default_factory=list)
     objective: dict[str, Any] | None = None
-    inputs: dict[str, str] = {}
-    try:
-        objective = _judge(problem, results, blueprint, levels, notes, inputs)
-    except EngiagentError as error:
-        notes.append(str(error))
-        levels.setdefault("algebra", Report("unchecked", {"findings": [str(error)], "checks": []}))
-    violations = [v for report in levels.values() for v in report.violations]
-    if not blueprint.core.claims:
-        notes.append("nothing is claimed; the computed values were reproduced or not as they are")
-    return _certificate(
-        problem,
-        blueprint,
-        reading,
-        levels,
-        violations,
-        missing,
-        open_sentences,
-        notes,
-        objective,
-        inputs,
-    )
 
 
-def _judge(
-    problem: ProblemLike,
-    results: Any,
-    blueprint: Blueprint,
-    levels: dict[str, Report],
-    notes: list[str],
-    inputs: dict[str, str],
-) -> dict[str, Any] | None:
-    """Fill in the levels beyond data; return the objective where there is a design."""
+def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Found) -> None:
+    """Fill in the levels beyond data, and the objective where there is a design."""
     if results is None:
         results = evaluate_definitions(blueprint, problem.folder)
-        notes.append("no results were given: they were computed for this check")
-    declarations = Declarations(blueprint.core, problem.folder)
+        found.notes.append("no results were given: they were computed for this check")
+    core, levels = blueprint.core, found.levels
+    declarations = Declarations(core, problem.folder)
     bench = Bench(declarations, answers_of(results))
-    inputs["schedule"] = bench.sha256()
+    found.inputs["schedule"] = bench.sha256()
     finer = None
-    if any(e.scheme != "exact" for e in blueprint.core.equations):
+    if any(e.scheme != "exact" for e in core.equations):
         finer = Bench(declarations, answers_of(_with_half_step(problem, blueprint, bench)))
         levels["physics"] = _physics(list(check_values(finer, refine=2)))
     else:
         text = "no differential equation is approximated, so there is no step to halve"
         levels["physics"] = Report("pass", {"findings": [text]})
-    outcomes = [
-        *check_values(bench),
-        *(check_claim(bench, claim, finer) for claim in blueprint.core.claims),
-    ]
-    levels["algebra"] = _algebra(outcomes)
-    if blueprint.core.design is None:
+    claims = (check_claim(bench, claim, finer) for claim in core.claims)
+    levels["algebra"] = _algebra([*check_values(bench), *claims])
+    if core.design is None:
         body = {"findings": ["nothing was chosen"], "evidence": "no goal"}
         levels["optimality"] = Report("unchecked", body)
-        return None
+        return
     report, objective = check_design(blueprint, problem.folder, bench)
     # A sample of a box proves no best, yet what is stated of it ("best of n") is recomputed.
-    sampled = blueprint.core.design.samples is not None and report.body.get("findings") == []
+    sampled = core.design.samples is not None and report.body.get("findings") == []
     evidence = "recomputed" if report.status == "pass" or sampled else "open"
     levels["optimality"] = replace(report, body={**report.body, "evidence": evidence})
-    return objective or None
+    found.objective = objective or None
 
 
 def _with_half_step(problem: ProblemLike, blueprint: Blueprint, bench: Bench) -> Results:
@@ -189,39 +197,6 @@ def _rule(name: str, text: str, source: Any, where: str | None = None) -> Constr
         category="Physical Laws",
         source_reference=source,
     )
-
-
-def _certificate(
-    problem: ProblemLike,
-    blueprint: Blueprint,
-    reading: Reading,
-    levels: dict[str, Report],
-    violations: Sequence[Violation],
-    missing: Sequence[str],
-    not_understood: Sequence[str],
-    notes: Sequence[str],
-    objective: dict[str, Any] | None = None,
-    inputs: Mapping[str, str] | None = None,
-) -> Certificate:
-    import engiagent
-
-    names = ("data", "algebra", "physics", "optimality")
-    return Certificate(
-        verdict="undecided",
-        problem=problem.id,
-        plan={"claim": "answer"},
-        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
-        inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **(inputs or {})},
-        objective=objective,
-        levels={name: levels.get(name, UNCHECKED).to_dict() for name in names},
-        violations=tuple(violation.to_dict() for violation in violations),
-        missing=tuple(missing),
-        not_understood=tuple(not_understood),
-        notes=tuple(notes),
-        tolerances=TOLERANCES,
-        tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__},
-    ).judged(reading=_what_is_open(reading, levels.get("data", UNCHECKED)))
 
 
 def _what_is_open(reading: Reading, data: Report) -> Reading:

@@ -142,19 +142,16 @@ def stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme |
     found = programme_of(programme.bench, programme.core, goal.expression, goal.sense)
     own = {item.id for item in requirements.requirements}
     columns = [
-        found.entries(row.excess)[1] if row.equal and row.excess.degree == 1 else None
+        (row, found.entries(row.excess)[1] if row.equal and row.excess.degree == 1 else None)
         for row in found.rows
     ]
-    covered = [
-        part
-        for part, row in zip(columns, found.rows, strict=True)
-        if part is not None and row.rule.id in own
-    ]
-    stated_columns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *covered]))
+    repeated = [part for row, part in columns if part is not None and row.rule.id in own]
+    repeated.append(np.zeros(0, dtype=np.int64))
+    covered = np.concatenate(repeated)
     kept = tuple(
         row
-        for part, row in zip(columns, found.rows, strict=True)
-        if part is None or row.rule.id in own or not np.isin(part, stated_columns).all()
+        for row, part in columns
+        if part is None or row.rule.id in own or not np.isin(part, covered).all()
     )
     return replace(found, rows=kept)
 
@@ -316,22 +313,21 @@ def _floating(reason: str) -> dict[str, Any]:
     return {"arithmetic": FLOATING, "reason": reason}
 
 
-def _noted(certificate: Certificate, level: str, body: Mapping[str, Any]) -> Certificate:
-    """Return a certificate in which a level has a section ``exact``."""
-    levels = dict(certificate.levels)
-    levels[level] = {**levels.get(level, {"status": "unchecked"}), EXACT: dict(body)}
-    return replace(certificate, levels=levels)
+def _noted(
+    certificate: Certificate, level: str, body: Mapping[str, Any], section: str = EXACT
+) -> Certificate:
+    """Return a certificate in which a level has a section."""
+    known = certificate.levels.get(level, {"status": "unchecked"})
+    return replace(
+        certificate, levels={**certificate.levels, level: {**known, section: dict(body)}}
+    )
 
 
 # --- a claim that nothing is allowed -----------------------------------------------------------
 
 
 def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
-    """Return the certificate of a claim of infeasibility with what an exact ray says of it.
-
-    A proof in doubles that exactness takes back is none; one that only exactness gives counts
-    where the blueprint alone says what is asked.
-    """
+    """Return the certificate of a claim of infeasibility with what an exact ray says of it."""
     if case.blueprint is None:
         return certificate
     core = case.blueprint.core
@@ -344,7 +340,13 @@ def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
     body: dict[str, Any] = {"arithmetic": EXACT, "margin": None}
     claimed = _conflict(case)
     if claimed is not None:
-        certificate = _with_conflict(certificate, programme, system, claimed)
+        members = conflict.members_of(claimed)
+        shown: dict[str, Any] = {"infeasible": None, "irreducible": None}
+        if members is None:
+            shown["reason"] = "the claim names no members"
+        else:
+            shown = conflict.checked(programme, system, members)
+        certificate = _noted(certificate, "optimality", shown, "irreducible_set")
     for whose, weights in _rays(case, programme, system):
         scale, boxes = _scale(programme), _boxes(programme, system)
         found = bounds.repaired(system, weights, boxes, scale, ray=True)
@@ -358,8 +360,8 @@ def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
             body.pop("reason", None)
             return _concluded(certificate, case, body)
         body["reason"] = "the ray proves nothing"
-    shown = certificate.levels.get("optimality", {}).get("irreducible_set") or {}
-    return _concluded(certificate, case, {**body, "proven": shown.get("infeasible") is True})
+    irreducible = certificate.levels.get("optimality", {}).get("irreducible_set") or {}
+    return _concluded(certificate, case, {**body, "proven": irreducible.get("infeasible") is True})
 
 
 def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tuple[str, Floats]]:
@@ -383,22 +385,6 @@ def _conflict(case: Case) -> Any:
     return claim
 
 
-def _with_conflict(
-    certificate: Certificate, programme: ExactProgramme, system: Linear, claim: Any
-) -> Certificate:
-    """Return a certificate that says whether a set of members is infeasible, and irreducible."""
-    members = conflict.members_of(claim)
-    body: dict[str, Any] = {"infeasible": None, "irreducible": None}
-    if members is None:
-        body["reason"] = "the claim names no members"
-    else:
-        body = conflict.checked(programme, system, members)
-    levels = dict(certificate.levels)
-    level = levels.get("optimality", {"status": "unchecked"})
-    levels["optimality"] = {**level, "irreducible_set": body}
-    return replace(certificate, levels=levels)
-
-
 def zeros(declarations: Declarations) -> dict[str, Series]:
     """Return zero for every variable: which number does not matter to what is affine."""
     points: dict[str, Series] = {}
@@ -411,8 +397,7 @@ def zeros(declarations: Declarations) -> dict[str, Series]:
 
 
 def _concluded(certificate: Certificate, case: Case, body: dict[str, Any]) -> Certificate:
-    levels = dict(certificate.levels)
-    level = {**levels.get("optimality", {"status": "unchecked"}), EXACT: body}
+    levels = dict(_noted(certificate, "optimality", body).levels)
     if body["proven"] and case.requirements is None:
-        level |= {"status": "pass", "evidence": "recomputed"}
-    return certificate.judged(levels={**levels, "optimality": level})
+        levels["optimality"] = {**levels["optimality"], "status": "pass", "evidence": "recomputed"}
+    return certificate.judged(levels=levels)

@@ -22,14 +22,9 @@ from engiagent.verify.values import Floats, Ints
 class StatedArrays:
     """A mixed-integer linear programme; ``row_lower <= A x <= row_upper`` in CSR.
 
-    Attributes
-    ----------
-    over
-        What it is of, in words.
-    complete
-        Whether it says everything that is asked; else it only is easier to satisfy.
-    unit
-        Of the objective. Columns and rows are in units of their own, whole numbers among them.
+    ``over``: what it is of, in words. ``complete``: whether it says everything that is asked; else
+    it only is easier to satisfy. ``unit``: of the objective. Columns and rows are in units of their
+    own, whole numbers among them.
     """
 
     sense: str

@@ -182,11 +182,7 @@ def contradiction(linear: Linear) -> str | None:
 
 
 def _exact_ray(system: Linear, rows: Ints, near: Floats) -> Fractions:
-    """Return weights of chosen rows that cancel exactly in every column without a needed bound.
-
-    Columns without bounds need sums that vanish; these are linear equations in the weights, solved
-    by elimination in fractions near to weights that a solver proposed.
-    """
+    """Return weights of chosen rows that cancel exactly in every column without a needed bound."""
     places = {int(row): k for k, row in enumerate(rows.tolist())}
     equations: dict[int, dict[int, Fraction]] = {}
     for row, column, factor in zip(

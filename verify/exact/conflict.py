@@ -173,11 +173,7 @@ def _only(system: Linear, kept: Sequence[Limits], whole: bool) -> Linear:
 
 
 def _witness(system: Linear, whole: bool) -> Fraction | None:
-    """Return by how much a point misses what is left, relative to its terms; None without one.
-
-    Nothing is missed by most points, read off to few digits; equations with long figures are kept
-    to the last digit of a double only.
-    """
+    """Return by how much a point misses what is left, relative to its terms; None without one."""
     found = _point(system, whole)
     if found is None:
         return None

@@ -25,12 +25,8 @@ ZERO = Fraction(0)
 class Finding:
     """How one rule, or one side of the bounds of a variable, came out.
 
-    Attributes
-    ----------
-    worst
-        The largest violation in SI; ``row`` is where it is.
-    excess
-        By how much it is beyond what is allowed there; not above zero when the rule holds.
+    ``worst``: the largest violation in SI; ``row`` is where it is. ``excess``: by how much it is
+    beyond what is allowed there; not above zero when the rule holds.
     """
 
     id: str

@@ -17,10 +17,10 @@ from engiagent.verify.exact.numbers import Fractions, floats, fraction, listed
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import Rule
 from engiagent.verify.levels.forms import Form
-from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.implied import implied_ends
+from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.relaxed import Relaxation
-from engiagent.verify.levels.rows import Row, rows_of
-from engiagent.verify.levels.variables import bounds_of, box_of
+from engiagent.verify.levels.variables import bounds_of
 from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import Ints, Value, constants_of, grouped, summed
 
@@ -34,15 +34,9 @@ Ends = tuple[list[Fraction | None], list[Fraction | None]]
 class Box:
     """Bounds of a variable, in SI; None where there is none.
 
-    Attributes
-    ----------
-    exists
-        Where a sparse variable is.
-    whole
-        By how much a whole number of the variable's unit is larger than one in SI; None where it
-        need not be whole.
-    zero
-        The SI value of the unit's zero, of which a scale of temperature has one of its own.
+    ``exists``: where a sparse variable is. ``whole``: by how much a whole number of the variable's
+    unit is larger than one in SI; None where it need not be whole. ``zero``: the SI value of the
+    unit's zero, of which a scale of temperature has one of its own.
     """
 
     name: str
@@ -165,20 +159,11 @@ def _end(number: Any) -> Fraction | None:
 class Linear:
     """Rows ``sum(factors x) + constant <= 0``, some of them ``== 0``, in a box.
 
-    Attributes
-    ----------
-    rows, columns, factors
-        The coefficients, one entry for each place.
-    constant
-        What is left of every row where all columns are zero.
-    lower, upper
-        Bounds of the columns; None where there is none.
-    whole
-        Steps of integers in SI; zero for a column that need not be whole.
-    cost, offset
-        The objective, to be minimised.
-    spans
-        Where the rows of each comparison are, by rule and number.
+    ``rows``, ``columns``, ``factors``: the coefficients, one entry for each place. ``constant``:
+    what is left of every row where all columns are zero. ``lower``, ``upper``: bounds of the
+    columns; None where there is none. ``whole``: steps of integers in SI; zero for a column that
+    need not be whole. ``cost``, ``offset``: the objective, to be minimised. ``spans``: where the
+    rows of each comparison are, by rule and number.
     """
 
     rows: Ints
@@ -266,19 +251,16 @@ def _ends_of(boxes: tuple[Box, ...], size: int) -> tuple[Ends, Fractions]:
 
 def implied(programme: ExactProgramme, system: Linear) -> Ends:
     """Return the bounds of the columns, missing ones as rows imply them, rounded outwards."""
-    bench, core = programme.bench.floating, programme.core
-    starts = programme.starts
-    try:
-        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
-        wider = implied_bounds(bench, rows_of(bench, core), boxes)
-    except EngiagentError:
-        return system.lower, system.upper
+    found = system.relaxation()
+    spans = [np.arange(span.stop - span.start) for span in system.spans.values()]
+    order = np.concatenate([np.zeros(0, dtype=np.int64), *spans])
+    point = floats(programme.point)
+    wider = implied_ends(found.rows, found.equal, order, point, found.lower, found.upper)
     lower, upper = list(system.lower), list(system.upper)
-    for name, box in wider.items():
-        for ends, known, side in ((lower, box.lower, -1), (upper, box.upper, 1)):
-            for place, number in enumerate(known.tolist() if name in starts else (), starts[name]):
-                if ends[place] is None and np.isfinite(number):
-                    ends[place] = _outwards(number, side)
+    for ends, known, side in ((lower, wider[0], -1), (upper, wider[1], 1)):
+        for place, number in enumerate(known.tolist()):
+            if ends[place] is None and np.isfinite(number):
+                ends[place] = _outwards(number, side)
     return lower, upper
 
 

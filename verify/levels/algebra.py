@@ -74,22 +74,14 @@ def rules_of(requirements: Requirements) -> list[Rule]:
 
 def rules_of_core(core: Core) -> list[Rule]:
     """Return the constraints of a blueprint as rules."""
-    return [
-        Rule(
-            c.constraint_id,
-            c.expression,
-            c.name,
-            _quote(c.source_reference),
-            c.forall,
-            c.where,
-            hard=c.hard is not False,
+    rules = []
+    for c in core.constraints:
+        source, hard = c.source_reference, c.hard is not False
+        quote = source.get("quote") if isinstance(source, Mapping) else None
+        rules.append(
+            Rule(c.constraint_id, c.expression, c.name, quote, c.forall, c.where, hard=hard)
         )
-        for c in core.constraints
-    ]
-
-
-def _quote(source: Any) -> str | None:
-    return source.get("quote") if isinstance(source, Mapping) else None
+    return rules
 
 
 def check_rules(bench: Bench, rules: Sequence[Rule], level: str = "algebra") -> list[Outcome]:

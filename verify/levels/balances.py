@@ -31,12 +31,8 @@ from engiagent.verify.vocabulary import is_state
 class Executed:
     """What the balances make of a state.
 
-    Attributes
-    ----------
-    trajectories
-        One for each element of the sets beside time; empty where a step has no balance.
-    series
-        The recomputed state as a whole, in the shape of the schedule's.
+    ``trajectories``: one for each element of the sets beside time; empty where a step has no
+    balance. ``series``: the recomputed state as a whole, in the shape of the schedule's.
     """
 
     definition: VariableDef
@@ -156,11 +152,8 @@ def _rows(value: Value, states: Mapping[int, _State]) -> Iterator[_Row]:
 def _propagated(rows: Sequence[_Row], times: Ints) -> tuple[Floats, Floats, Bools]:
     """Return by how much every element changes when it is computed from those before it.
 
-    Returns
-    -------
-    tuple
-        Changes; by how much each step is off on its own; and which elements are determined. Those
-        at the beginning of which no equation speaks alone are the plan's own choice.
+    With it by how much each step is off on its own, and which elements are determined; those at the
+    beginning of which no equation speaks alone are the plan's own choice.
     """
     change, defect = np.zeros(times.size), np.zeros(times.size)
     known = np.zeros(times.size, dtype=np.bool_)

@@ -39,15 +39,10 @@ def least_over_cases(
 ) -> tuple[Number, int] | None:
     """Return the least bound over all cases and how many were solved; None when one has none.
 
-    Parameters
-    ----------
-    solve
-        The bound of a case; infinite where it allows nothing, None where nothing is shown.
-    halves
-        The cases into which one falls by the optimum of its relaxation, none where nothing is
-        left to choose: then the relaxation itself is what is weak.
-    enough
-        A bound that closes a case, as the plan at hand is no better.
+    ``solve``: the bound of a case; infinite where it allows nothing, None where nothing is shown.
+    ``halves``: the cases into which one falls by the optimum of its relaxation, none where nothing
+    is left to choose: then the relaxation itself is what is weak. ``enough``: a bound that closes a
+    case, as the plan at hand is no better.
     """
     numbers, tried = count(), 0
     waiting: list[tuple[Number, int, Case, Floats]] = []

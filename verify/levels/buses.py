@@ -1,12 +1,20 @@
-"""What units exchange: the buses of a site and the flows into and out of them."""
+"""What units exchange over the buses of a site, and what executing them demands, as rows.
 
-from collections.abc import Sequence
+Every row is implied by the tests of the physics level, so that a bound over them holds for every
+plan that passes these. What cannot be written so is left out, which loosens the bound.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from engiagent.blueprint.document import ConstraintDef
+from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants import entry_of
+from engiagent.verify.plants.rows import known, row, written
+from engiagent.verify.plants.unit import Unit
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
@@ -38,14 +46,26 @@ def buses_of(plant: Plant) -> dict[str, list[Dynamics]]:
                 if unit not in members:
                     members.append(unit)
     return {
-        bus: units
-        for bus, units in buses.items()
-        if any(unit.model in ("grid", "load") for unit in units)
+        name: units
+        for bus, members in buses.items()
+        if any(unit.model in ("grid", "load") for unit in members)
+        for name, units in _by_scenario(bus, members)
     }
 
 
+def _by_scenario(bus: str, members: list[Dynamics]) -> Iterator[tuple[str, list[Dynamics]]]:
+    """Yield a bus in every scenario, with those of its units that are there."""
+    scenarios = {m.element.scenario: None for m in members if m.element and m.element.scenario}
+    if not scenarios:
+        yield bus, members
+    for scenario in scenarios:
+        units = [m for m in members if m.element is None or m.element.scenario in ((), scenario)]
+        yield f"{bus}[{','.join(scenario)}]", units
+
+
 def sides_of(bus: str, units: Sequence[Dynamics]) -> tuple[list[Side], list[Side]]:
-    """Return what flows into a bus and what flows out of it."""
+    """Return what flows into a bus, in one scenario perhaps, and what flows out of it."""
+    bus = bus.partition("[")[0]
     sides: tuple[list[Side], list[Side]] = ([], [])
     for unit in units:
         model = entry_of(unit.model)
@@ -67,6 +87,61 @@ def total(plant: Plant, side: Sequence[Side]) -> Floats:
 def flow_of(plant: Plant, unit: Dynamics, word: str) -> Floats:
     """Return what a unit feeds into its bus, or draws from it. [kW]."""
     if unit.model == "load":
-        power = plant.slot(unit, "power")
-        return plant.decision(unit, word) if power is None else power
+        power = plant.of(unit).slot("power")
+        return plant.of(unit).decision(word) if power is None else power
     return plant.value(unit, word)
+
+
+# --- as rows -----------------------------------------------------------------------------------
+
+
+def physical_rows(plant: Plant) -> Iterator[ConstraintDef]:
+    """Yield what the declared units demand of their quantities."""
+    for unit in plant.units:
+        if unit.model not in COMPONENTS:
+            continue
+        own = entry_of(unit.model).rows
+        for make in (_limits, *(() if own is None else (own,))):
+            try:
+                yield from make(plant.of(unit))
+            except EngiagentError:
+                continue  # the physics level says what is wrong with the unit
+    yield from _balances(plant)
+
+
+def _limits(unit: Unit) -> Iterator[ConstraintDef]:
+    over = unit.periods.name
+    for word, slot in entry_of(unit.model).limits:
+        name = known(unit, word)
+        if name is None:
+            continue
+        yield row(f"{name} not negative", f"{name}[t] >= 0", over)
+        most = written(unit, slot)
+        if most is not None:
+            yield row(f"{name} limit", f"{name}[t] <= {most}", over)
+
+
+def _balances(plant: Plant) -> Iterator[ConstraintDef]:
+    """Yield the balance of every bus that is judged."""
+    for bus, units in buses_of(plant).items():
+        try:
+            texts = [_side(plant, side) for side in sides_of(bus, units)]
+            over = plant.of(units[0]).periods.name
+        except EngiagentError:
+            continue
+        if all(text is not None for text in texts):
+            yield row(f"balance of {bus}", f"{texts[0]} == {texts[1]}", over)
+
+
+def _side(plant: Plant, side: Sequence[Side]) -> str | None:
+    """Return the sum of one side of a bus, None when a part of it has no quantity."""
+    terms = []
+    for unit, word in side:
+        name = known(plant.of(unit), word)
+        text = None if name is None else f"{name}[t]"
+        if unit.model == "load":
+            text = written(plant.of(unit), "power") or text
+        if text is None:
+            return None
+        terms.append(text)
+    return " + ".join(terms) or "0[kW]"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
+from engiagent.blueprint.document import Blueprint, ComponentDef, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.unit import parse_unit
@@ -92,11 +92,8 @@ def binding_names(blueprint: Blueprint) -> set[str]:
         for bound in (variable.lower, variable.upper):
             used = set(_names(bound))
             names |= used if len(used) == 1 else set()
-    for component in core.components:
-        walls = component.connections.get("neighbours") if component.connections else None
-        for text in [*component.parameters.values(), *(walls or {}).values()]:
-            names |= set(_names(text))
-    return _made_of(blueprint, names)
+    texts = [text for component in core.components for text in written_of(component)]
+    return _made_of(blueprint, names.union(*map(_names, texts)))
 
 
 def _made_of(blueprint: Blueprint, names: set[str]) -> set[str]:
@@ -120,9 +117,7 @@ def used_names(blueprint: Blueprint) -> set[str]:
         texts += [variable.lower, variable.upper, variable.initial, variable.where]
     for expression in core.expressions:
         texts += [expression.expression, expression.where]
-    for component in core.components:
-        walls = component.connections.get("neighbours") if component.connections else None
-        texts += [*component.parameters.values(), *(walls or {}).values()]
+    texts += [text for component in core.components for text in written_of(component)]
     texts += [index_set.where for index_set in core.sets]
     texts += [p.uncertain.deviation for p in core.parameters if p.uncertain is not None]
     texts += [c.penalty.weight for c in core.constraints if c.penalty is not None]
@@ -130,6 +125,12 @@ def used_names(blueprint: Blueprint) -> set[str]:
         texts += written_in(core.objective_function)
         texts += [text for term in core.objective_function.terms for text in written_in(term)]
     return _made_of(blueprint, {name for text in texts for name in _names(text)})
+
+
+def written_of(component: ComponentDef) -> list[Any]:
+    """Return what is given of a component, and of its walls to neighbours."""
+    walls = component.connections.get("neighbours") if component.connections else None
+    return [*component.parameters.values(), *(walls or {}).values()]
 
 
 def written_in(goal: ObjectiveDef | GoalDef) -> list[str]:
@@ -152,12 +153,8 @@ def _names(text: Any) -> Iterator[str]:
 class Uncovered(NamedTuple):
     """What of a text nobody accounted for, and what it merely says again.
 
-    Attributes
-    ----------
-    numbers, demands
-        Findings for numbers, and the words of requirements.
-    repeated
-        Numbers and requirements that repeat accounted ones, with where these stand.
+    ``numbers``, ``demands``: findings for numbers, and the words of requirements. ``repeated``:
+    numbers and requirements that repeat accounted ones, with where these stand.
     """
 
     numbers: list[str]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,26 +14,24 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.units.currencies import unit_of_column
-from engiagent.units.unit import Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
-from engiagent.verify.alignment import at_periods
+from engiagent.verify.alignment import at_periods, text_stamps
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import (
     Figure,
     figures,
-    lone_units,
     says_nothing,
     sequences,
     units_of_each,
-    units_said_of_all,
     without_counts,
 )
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
-from engiagent.verify.levels.coefficients import unit_follows
-from engiagent.verify.levels.coverage import uncovered, written_in
+from engiagent.verify.levels.coverage import uncovered, written_in, written_of
+from engiagent.verify.levels.elsewhere import unit_elsewhere, unit_follows
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
 from engiagent.verify.levels.rules import RULES, Subject
 from engiagent.verify.levels.sources import (
@@ -47,7 +44,6 @@ from engiagent.verify.levels.sources import (
     words_of,
 )
 from engiagent.verify.requirements import squeezed
-from engiagent.verify.stampcolumns import text_stamps
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
@@ -64,14 +60,9 @@ def check_data(
 ) -> tuple[Report, list[str]]:
     """Return the outcome of level 1, and the requirement sentences nobody accounted for.
 
-    Parameters
-    ----------
-    generated
-        Parameters that writing out a component has made.
-    overrides
-        The values that the user has set, by name, as recorded; None where nothing records them.
-    settled
-        Names of numbers and sentences that an independent reading takes in the same way.
+    ``generated``: parameters that writing out a component has made. ``overrides``: the values that
+    the user has set, by name, as recorded; None where nothing records them. ``settled``: names of
+    numbers and sentences that an independent reading takes in the same way.
     """
     tracing = Tracing(problem, steps=frozenset(_steps(bench.declarations)))
     sources = {p.name: p.source_reference for p in blueprint.core.parameters}
@@ -152,9 +143,7 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
         bounds = [_in_unit(b, variable) for b in (variable.lower, variable.upper) if b is not None]
         yield variable.name, variable.source_reference, bounds
     for component in core.components:
-        walls = component.connections.get("neighbours") if component.connections else None
-        texts = [str(v) for v in [*component.parameters.values(), *(walls or {}).values()]]
-        yield component.name, component.source_reference, texts
+        yield component.name, component.source_reference, [*map(str, written_of(component))]
     for index_set in core.sets:
         yield index_set.name, index_set.source_reference, []
 
@@ -199,14 +188,13 @@ def _trace(
     symbol = declarations.parameter(name)
     free = [source for source in sources if source.kind in ("assumption", "user")]
     if free:
-        said = free[0].fields.get("reason") or free[0].fields.get("note") or "no reason given"
-        tracing.listed.append(f"{name}: {free[0].kind}, {said}")
+        tracing.listed.append(f"{name}: {_why(free[0])}")
         if symbol is not None and symbol.value is not None:
             _compare_free(tracing, name, free, symbol, overrides)
         return
     if symbol is None or symbol.value is None:
         return  # labels are not numbers
-    related = _relation(sources)
+    related = next((s for s in sources if s.fields.get("relation") is not None), None)
     if related is not None:
         _trace_relation(tracing, name, related, symbol)
         return
@@ -220,6 +208,11 @@ def _trace(
     _compare_all(tracing, name, sources, symbol)
 
 
+def _why(source: Source) -> str:
+    said = source.fields.get("reason") or source.fields.get("note") or "no reason given"
+    return f"{source.kind}, {said}"
+
+
 def _compare_free(
     tracing: Tracing,
     name: str,
@@ -227,11 +220,7 @@ def _compare_free(
     symbol: Symbol,
     overrides: Mapping[str, str] | None,
 ) -> None:
-    """Compare a value that is assumed or the user's own with what is quoted and recorded.
-
-    An assumption about a figure that stands in the text is that figure or no assumption. What the
-    user set is recorded; what is not recorded, beside a figure of its kind, nobody has set.
-    """
+    """Compare a value that is assumed or the user's own with what is quoted and recorded."""
     assert symbol.value is not None
     unit = symbol.value.unit
     set_by_user = any(_is_recorded(name, source, overrides) for source in sources)
@@ -351,8 +340,7 @@ def _trace_expression(
     check_literals(tracing, definition.name, str(definition.value), reference, {})
     for source in sources:
         if source.kind in ("assumption", "user"):
-            said = source.fields.get("reason") or source.fields.get("note") or "no reason given"
-            tracing.listed.append(f"{definition.name}: {source.kind}, {said}")
+            tracing.listed.append(f"{definition.name}: {_why(source)}")
 
 
 # --- numbers of parameters ---------------------------------------------------------------------
@@ -390,7 +378,7 @@ def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[
     if not fitting:
         return False
     order = _order_of_labels(symbol, words)
-    besides = [_unit_elsewhere(tracing.problem, leaf, unit) for leaf in leaves]
+    besides = [unit_elsewhere(tracing.problem, leaf, unit) for leaf in leaves]
     beside = next((found for found in besides if found is not None), None)
     off: list[tuple[int, Figure]] = []
     for line in fitting:
@@ -427,16 +415,6 @@ def _order_of_labels(symbol: Symbol, words: str) -> list[int]:
     return sorted(plain, key=lambda row: places[row])
 
 
-def _unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
-    """Return the unit of a number that has none beside it."""
-    return (
-        _table_unit(problem, leaf)
-        or _quantity_unit(problem, leaf)
-        or _sentence_unit(problem, leaf, wanted)
-        or _unit_of_the_text(problem, leaf, wanted)
-    )
-
-
 def _by_label(leaves: Sequence[Source], symbol: Symbol) -> list[Source]:
     """Put table cells into the order of the labels that their rows name."""
     if len(symbol.dims) != 1:
@@ -466,7 +444,7 @@ def _compare(
 ) -> None:
     found: list[Figure] = []
     for leaf in leaves:
-        beside = _unit_elsewhere(tracing.problem, leaf, unit)
+        beside = unit_elsewhere(tracing.problem, leaf, unit)
         for figure in figures(words_of(leaf, tracing.problem.text), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if _is_nothing(leaves, tracing.problem.text, unit, found):
@@ -560,103 +538,7 @@ def _is_part(found: Unit | None, wanted: Unit) -> bool:
     return len(money[0]) == 3 and money[0].isupper() and money in wanted.dimension
 
 
-def _table_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
-    """Return the unit of a table's cell: from its row, or from its column's header."""
-    if leaf.kind != "table" or leaf.span is None:
-        return None
-    for table in problem.tables:
-        for row in table.rows:
-            for place, cell in enumerate(row):
-                if tuple(cell.span) == leaf.span or (
-                    cell.span[0] <= leaf.span[0] and leaf.span[1] <= cell.span[1]
-                ):
-                    if table.unit_column is not None and table.unit_column != place:
-                        try:
-                            return parse_unit(row[table.unit_column].text)
-                        except UnitError:
-                            return None
-                    unit: Unit | None = table.units[place]
-                    return unit
-    return None
-
-
-def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
-    """Return the unit that stands elsewhere: ``kW`` for the 2 of ``from 2 to 8 kW``."""
-    if leaf.span is None:
-        return None
-    for quantity in problem.quantities:
-        start, stop = getattr(quantity, "number_span", quantity.span)
-        if start < leaf.span[1] and leaf.span[0] < stop and quantity.unit is not None:
-            unit: Unit = quantity.unit
-            return unit
-    return None
-
-
-def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
-    """Return the one unit of the wanted kind that the sentence names apart from its numbers.
-
-    As in "the prices, in $/MWh, are 129.3, 132.6 and 110.5"; to a table belongs the sentence right
-    above it, and to a list that stands alone the one that ends with a colon above it.
-    """
-    if leaf.span is None:
-        return None
-    tables = [t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]]
-    whole = [s.span for s in problem.sentences if s.span[0] <= leaf.span[0] < s.span[1]]
-    first, last = next(iter((*tables, *whole)), leaf.span)
-    for sentence in problem.sentences:
-        start, stop = sentence.span
-        above = stop <= first and not problem.text[stop:first].strip()
-        led = bool(tables) or problem.text[start:stop].rstrip().endswith(":")
-        if (start <= first and last <= stop) or (above and led):
-            named = {
-                (unit.factor, unit.zero): unit
-                for unit in lone_units(problem.text[start:stop], problem.text)
-                if unit.dimension == wanted.dimension and unit.dimension
-            }
-            if len(named) == 1:
-                return next(iter(named.values()))
-    return None
-
-
-_ONCE = re.compile(
-    r"\b(?:all|every|unless|throughout|units?|given|expressed|stated|measured|table|tab\.)\b", re.I
-)
-
-
-def _unit_of_the_text(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
-    """Return the unit of the wanted kind that is stated once: for a table, or for all of the text.
-
-    As in "Table 1: limits in kW" or "unless stated otherwise, powers are in kW".
-    """
-    if leaf.span is None or not wanted.dimension:
-        return None
-    place = leaf.span[0]
-    captions = [t.caption for t in problem.tables if t.span[0] <= place < t.span[1]]
-    sentences = [problem.text[slice(*s.span)] for s in problem.sentences]
-    for texts in (captions, [text for text in sentences if _ONCE.search(text)]):
-        named = {u for u in _units_said(tuple(texts), problem.text) if u[0] == wanted.dimension}
-        if named:
-            return next(unit for *_, unit in named) if len(named) == 1 else None
-    return None
-
-
-@lru_cache(maxsize=64)
-def _units_said(texts: tuple[str, ...], whole: str) -> frozenset[tuple[Any, ...]]:
-    """Return dimension, factor, zero and unit of every unit that some sentences say of all."""
-    units = {
-        (unit.dimension, unit.factor, unit.zero): unit
-        for text in texts
-        for unit in units_said_of_all(text, whole)
-    }
-    return frozenset((*key, unit) for key, unit in units.items())
-
-
 # --- relations ---------------------------------------------------------------------------------
-
-
-def _relation(sources: Sequence[Source]) -> Source | None:
-    """Return the source that states how the value was made, None when none does."""
-    return next((s for s in sources if s.fields.get("relation") is not None), None)
 
 
 def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol) -> None:

@@ -21,17 +21,14 @@ from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Symbol
 from engiagent.verify.levels.algebra import Rule
 from engiagent.verify.levels.execution import Plant
-from engiagent.verify.levels.judgement import Findings
-from engiagent.verify.levels.reaction import judge_limits, judge_rules, reacted
+from engiagent.verify.levels.reaction import executed_otherwise
 from engiagent.verify.values import Floats
 
 SHOWN = 1000
 """Limits that the certificate lists at most, those that are broken most often first."""
 
 
-def disturbed(
-    plant: Plant, rules: tuple[Bench, Sequence[Rule]], wanted: Disturbances
-) -> dict[str, Any]:
+def disturbed(plant: Plant, rules: Sequence[Rule], wanted: Disturbances) -> dict[str, Any]:
     """Return in which share of the runs all limits hold, and how each limit fares.
 
     Raises
@@ -70,7 +67,7 @@ def disturbed(
 
 def _run(
     plant: Plant,
-    rules: tuple[Bench, Sequence[Rule]],
+    rules: Sequence[Rule],
     noise: Mapping[tuple[str, str], Floats],
     symbols: Mapping[str, Symbol],
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -78,14 +75,9 @@ def _run(
     declarations = plant.bench.declarations.with_parameters(symbols)
     bench = Bench(declarations, plant.bench.series)
     site = Plant(bench, plant.units, noise=noise)
-    runs = list(site.run())
-    series = reacted(site, runs)
-    findings = Findings()
-    judge_limits(site, runs, series, findings)
-    _, theirs = rules
-    outcomes = judge_rules(declarations, bench, theirs, series, frozenset(symbols))
+    _, findings = executed_otherwise(site, list(site.run()), bench, rules, symbols)
     bench.forget()
-    return [*findings.records, *(dict(o.record) for o in outcomes)], site.unchecked
+    return findings.records, site.unchecked
 
 
 def _count(tally: dict[str, dict[str, Any]], records: Sequence[Mapping[str, Any]]) -> bool:
@@ -147,7 +139,7 @@ class _Target:
             if isinstance(written, str) and written.isidentifier():
                 return cls._parameter(plant, item, written)
             try:
-                base = plant.series(unit, slot)
+                base = plant.of(unit).series(slot)
             except EngiagentError as error:
                 raise InputError(f"{item.target} is not there: {error}", WHERE) from None
             known = COMPONENTS[unit.model].executed_slots[slot]
@@ -195,13 +187,7 @@ class _Target:
 
 
 def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
-    """Return the standard deviation of a series in its unit, or in SI.
-
-    Raises
-    ------
-    InputError
-        When its unit is another one, or a temperature is disturbed by a share of itself.
-    """
+    """Return the standard deviation of a series in its unit, or in SI."""
     if item.relative and unit.is_point:
         raise InputError(
             f"a share of a temperature means nothing: {item.target}", WHERE, expected="as 0.5 K"

@@ -84,30 +84,34 @@ class Columns:
         """The values of all columns."""
         return np.concatenate(self.pieces or [np.zeros(0)])
 
-    def form(self, value: Value) -> Form:
-        """Return a value as a form.
+    def form(self, *values: Value) -> Form:
+        """Return a value as a form; several below one another.
 
         Raises
         ------
         KeyError
-            When it is made of a variable that has no columns.
+            When one is made of a variable that has no columns.
         """
         import scipy.sparse as sp
 
-        size, count = value.data.size, self.point.size
         rows, columns, factors = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for order, (row, place, factor) in triplets(value).items() if value.degree else ():
-            rows.append(row)
-            columns.append(place + self.starts[order])
-            factors.append(factor)
+        first = 0
+        for value in values:
+            for order, (row, place, factor) in triplets(value).items() if value.degree else ():
+                rows.append(row + first)
+                columns.append(place + self.starts[order])
+                factors.append(factor)
+            first += value.data.size
         entries = (np.concatenate(factors), (np.concatenate(rows), np.concatenate(columns)))
-        matrix = sp.csr_matrix(entries, shape=(size, count))
-        matrix.sum_duplicates()
-        terms = int(np.diff(matrix.indptr).max(initial=0))
-        constant = np.asarray(value.data - matrix @ self.point)
-        sizes = value.size + abs(matrix) @ np.abs(self.point)
-        error = EPSILON * (value.roundings + terms + 8) * sizes
-        return Form(matrix, constant, np.asarray(error))
+        matrix = sp.csr_matrix(entries, shape=(first, self.point.size))
+        data, sizes = (
+            np.concatenate([np.zeros(0), *parts])
+            for parts in ([v.data for v in values], [v.size for v in values])
+        )
+        roundings = np.repeat([v.roundings for v in values], [v.data.size for v in values])
+        sizes = sizes + abs(matrix) @ np.abs(self.point)
+        error = EPSILON * (roundings + np.diff(matrix.indptr) + 8) * sizes
+        return Form(matrix, data - matrix @ self.point, error)
 
 
 def widened(form: Form, count: int) -> Form:

@@ -20,7 +20,7 @@ from engiagent.verify import arithmetic, kinks, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.relations import Growth, comparison
+from engiagent.verify.relations import Growth
 from engiagent.verify.requirements import Goal
 from engiagent.verify.tolerances import TOLERANCES, floor_of
 from engiagent.verify.values import ONE, Value
@@ -67,18 +67,10 @@ class Scenario:
 class Objective:
     """An objective evaluated on the schedule.
 
-    Attributes
-    ----------
-    value
-        The headline: the objective with its penalties, or the first of several goals.
-    node
-        The same as a number that knows its derivatives, in SI.
-    terms
-        All goals, where there are several.
-    soft
-        Penalties, which are part of the value.
-    scenarios
-        Of an objective over scenarios its value in each, penalties apart.
+    ``value``: the headline: the objective with its penalties, or the first of several goals.
+    ``node``: the same as a number that knows its derivatives, in SI. ``terms``: all goals, where
+    there are several. ``soft``: penalties, which are part of the value. ``scenarios``: of an
+    objective over scenarios its value in each, penalties apart.
     """
 
     value: float
@@ -286,7 +278,7 @@ def soft_cost(
     """
     name = constraint.constraint_id
     frame = bench.evaluator.frame(constraint.forall, constraint.where)
-    pairs = comparison(bench.evaluator, parse(constraint.expression), frame)
+    pairs = bench.evaluator.chain(parse(constraint.expression), frame)
     measure = pairs[0][1].unit.difference()
     weight = bench.evaluator.evaluate(str(penalty.weight), frame)
     squared = penalty.form == "quadratic"

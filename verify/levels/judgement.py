@@ -1,6 +1,7 @@
 """Tests of an executed plan: states, limits, results, each with its tolerance."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from engiagent.verify.declared import declared_of
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import label_of
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.run import Excess, Result, Trajectory
@@ -29,6 +31,12 @@ class Findings:
 
     records: list[dict[str, Any]] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Record how rules came out."""
+        for outcome in outcomes:
+            self.records.append(dict(outcome.record))
+            self.violations += outcome.violations
 
     def test(
         self,
@@ -95,28 +103,14 @@ def check_states(trajectory: Trajectory, findings: Findings) -> None:
     per_step = max(floor(trajectory.unit), TOLERANCES["step_of_capacity"] * trajectory.scale)
     allowed = TOLERANCES["drift_K"] if unit == "K" else TOLERANCES["drift"] * trajectory.scale
     off: Floats | float = 0.0
-    if trajectory.claimed is not None and trajectory.defect is not None:
-        words = "the state does not follow from the state before and the decisions"
-        findings.test(
-            f"step:{name}",
-            f"steps of {name}",
-            np.abs(trajectory.defect),
-            per_step,
-            unit,
-            over,
-            f"{words}, off",
-        )
     if trajectory.claimed is not None:
+        words = "the schedule's state is not the one that its decisions lead to, off"
         off = np.abs(trajectory.claimed - trajectory.declared)
-        findings.test(
-            f"drift:{name}",
-            f"drift of {name}",
-            off,
-            allowed,
-            unit,
-            over,
-            "the schedule's state is not the one that its decisions lead to, off",
-        )
+        if trajectory.defect is not None:
+            follows = "the state does not follow from the state before and the decisions, off"
+            steps = np.abs(trajectory.defect)
+            findings.test(f"step:{name}", f"steps of {name}", steps, per_step, unit, over, follows)
+        findings.test(f"drift:{name}", f"drift of {name}", off, allowed, unit, over, words)
     tolerance = per_step + np.minimum(off, allowed)
     for bound, sign, words in (
         (trajectory.lower, -1.0, "below its minimum"),
@@ -125,36 +119,24 @@ def check_states(trajectory: Trajectory, findings: Findings) -> None:
         limited = np.isfinite(bound)
         if limited.any():
             excess = sign * (trajectory.declared - np.where(limited, bound, 0.0))
-            findings.test(
-                f"{words.split()[0]}:{name}",
-                f"{name} when executed",
-                np.where(limited, excess, -trajectory.scale),
-                tolerance,
-                unit,
-                over,
-                words,
-            )
+            excess = np.where(limited, excess, -trajectory.scale)
+            check, title = f"{words.split()[0]}:{name}", f"{name} when executed"
+            findings.test(check, title, excess, tolerance, unit, over, words)
 
 
 def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
     """Test the signs and the declared limits of a unit's quantities."""
-    over = plant.periods(unit)
+    over = plant.of(unit).periods
     for word, limit in entry_of(unit.model).limits:
         series, meaning = plant.value(unit, word), SERIES[unit.model][word]
-        most = plant.slot(unit, limit, meaning.unit)
+        most = plant.of(unit).slot(limit, meaning.unit)
         tolerance = tolerance_of(plant.bench, meaning.unit, np.abs(series))
         name = f"{unit.name}.{word}"
-        findings.test(f"sign:{name}", name, -series, tolerance, meaning.unit, over, "negative")
+        shown = meaning.unit
+        findings.test(f"sign:{name}", name, -series, tolerance, shown, over, "negative")
         if most is not None:
-            findings.test(
-                f"limit:{name}",
-                name,
-                series - most,
-                tolerance,
-                meaning.unit,
-                over,
-                "above its limit",
-            )
+            beyond, words = series - most, "above its limit"
+            findings.test(f"limit:{name}", name, beyond, tolerance, shown, over, words)
 
 
 def tolerance_of(bench: Bench, unit: str, scale: Floats | float) -> Floats:

@@ -33,14 +33,9 @@ _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ](\d{2}:\d{2}(?::\d{2})?)")
 class Tracing:
     """What tracing collects.
 
-    Attributes
-    ----------
-    open
-        What could not be verified: it keeps the level from passing.
-    listed
-        Assumptions and a user's own values: never silent, no obstacle.
-    steps
-        The lengths of periods in seconds: a duration may be told as a number of them.
+    ``open``: what could not be verified: it keeps the level from passing. ``listed``: assumptions
+    and a user's own values: never silent, no obstacle. ``steps``: the lengths of periods in
+    seconds: a duration may be told as a number of them.
     """
 
     problem: ProblemLike
@@ -68,13 +63,8 @@ def check_literals(
 ) -> None:
     """Hold every number that is written into an expression against its sources.
 
-    Parameters
-    ----------
-    reference
-        The source reference of what the expression belongs to.
-    parameters
-        Those of the parameters, by name: a figure that one of them stands for is no rival of a
-        number beside it.
+    ``reference``: the source reference of what the expression belongs to. ``parameters``: those of
+    the parameters, by name: a figure that one of them stands for is no rival of a number beside it.
     """
     try:
         literals = _literals_of(text)
@@ -94,7 +84,8 @@ def check_literals(
     for value, unit, is_clock in literals:
         if any(_same(value, unit, figure) for figure in known):
             continue
-        if is_clock and _stands_in_text(tracing.problem, value):
+        hours = (f.value for f in figures(tracing.problem.text) if str(f.unit or "") == "h")
+        if is_clock and any(close_to(value, hour) for hour in hours):
             continue  # the hours before and after a period are those of the period
         rivals = [f for f in known if _rival(f, unit) and f not in taken]
         shown = f"{value:g} {unit or ''}".strip()
@@ -116,16 +107,8 @@ def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:
     return list(figures(words_of(leaf, text), text))
 
 
-def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
-    clocks = (f for f in figures(problem.text) if f.unit is not None and str(f.unit) == "h")
-    return any(close_to(hours, figure.value) for figure in clocks)
-
-
 def _rival(figure: Figure, unit: Unit | None) -> bool:
-    """Whether a figure of the source could be what a literal was meant to be.
-
-    A bare number beside an amount with a unit is a factor of its own, without a source.
-    """
+    """Whether a figure of the source could be what a literal was meant to be."""
     if figure.unit is None and figure.value in FREE:
         return False  # "one direction at a time"
     if unit is None:
@@ -137,10 +120,7 @@ def _rival(figure: Figure, unit: Unit | None) -> bool:
 
 
 def _unscaled(node: Node) -> list[Node]:
-    """Return the parts of an expression, without a factor that all sides of a comparison share.
-
-    It changes nothing of what the comparison says, so that it needs no source.
-    """
+    """Return the parts of an expression, without a factor that all sides of a comparison share."""
     split = [_split(side) for side in node.operands] if isinstance(node, Compare) else [None]
     factors = {part[0] for part in split if part is not None}
     if None in split or len(factors) != 1:

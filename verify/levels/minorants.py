@@ -16,7 +16,7 @@ import numpy as np
 from engiagent.verify.frames import Bools
 from engiagent.verify.functions import ELEMENTARY, Function
 from engiagent.verify.kinks import tail_weights
-from engiagent.verify.levels.forms import Columns, Form, Matrix
+from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 
 SAFE = 32.0 * EPSILON
@@ -28,14 +28,8 @@ MAX_TOGETHER = 400
 class Block:
     """One atom: a column for each of its rows from ``start`` on.
 
-    Attributes
-    ----------
-    forms
-        The forms of what it is made of.
-    ends
-        The interval of each of them over the box.
-    rows
-        For groups: the row that each row of the only form belongs to.
+    ``forms``: the forms of what it is made of. ``ends``: the interval of each of them over the box.
+    ``rows``: for groups: the row that each row of the only form belongs to.
     """
 
     kind: str
@@ -55,15 +49,17 @@ class Pieces:
     rows: Ints
     form: Form
 
+    def where(self, wanted: Bools) -> "Pieces | None":
+        """Return the pieces of the atom rows that are wanted, None for none."""
+        keep = np.flatnonzero(wanted[self.rows])
+        return Pieces(self.side, self.rows[keep], self.form.take(keep)) if keep.size else None
+
 
 def pieces_of(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
     """Yield pieces below (``side`` 1) or above (-1) an atom.
 
-    Parameters
-    ----------
-    point
-        None for the pieces that are there once and for all; else all columns, at which tangents
-        are taken.
+    ``point``: None for the pieces that are there once and for all; else all columns, at which
+    tangents are taken.
     """
     if block.kind in ("max", "min"):
         yield from _extreme(block, side) if point is None else ()
@@ -325,10 +321,7 @@ def blocks_of(
 ) -> tuple[Form, list[Block], Floats, Floats]:
     """Return the objective, all blocks, the box with intervals of atoms, and the plan's columns.
 
-    Parameters
-    ----------
-    limits
-        The box, shape (2, columns); the intervals of atoms are filled in.
+    ``limits``: the box, shape (2, columns); the intervals of atoms are filled in.
     """
     blocks = []
     by_start: dict[int, Block] = {}
@@ -352,40 +345,23 @@ def _block(columns: Columns, value: Value, limits: Floats, known: dict[int, Bloc
     assert atom is not None
     start, size = columns.starts[value.order], value.data.size
     forms = [columns.form(parent) for parent in atom.parents]
-    if atom.kind == "quotient" and forms[0].is_constant:
-        return Block(
-            "inverse",
-            start,
-            size,
-            (forms[1],),
-            (forms[1].interval(*limits),),
-            None,
-            (np.broadcast_to(atom.parents[0].data, (size,)),),
-        )
-    if atom.kind == "product" and _alike(*forms):
-        return Block(
-            "power",
-            start,
-            size,
-            (forms[0],),
-            (forms[0].interval(*limits),),
-            None,
-            (np.array([2.0]),),
-        )
-    root = atom.kind == "sqrt" or (atom.kind == "power" and atom.numbers[0][0] == 0.5)
-    if root:
+    kind, numbers = atom.kind, atom.numbers
+    if kind == "quotient" and forms[0].is_constant:
+        top = np.broadcast_to(atom.parents[0].data, (size,))
+        kind, forms, numbers = "inverse", forms[1:], (top,)
+    elif kind == "product" and _alike(*forms):
+        kind, forms, numbers = "power", forms[:1], (np.array([2.0]),)
+    elif kind == "sqrt" or (kind == "power" and numbers[0][0] == 0.5):
         parts = _sum_of_squares(forms[0], known)
         if parts is not None:
-            return Block("norm", start, size, (parts[0],), (forms[0].interval(*limits),), parts[1])
-    forms = [_wide(form, size) for form in forms] if atom.rows is None else forms
+            return Block("norm", start, size, parts[:1], (forms[0].interval(*limits),), parts[1])
+    if atom.rows is None:
+        everywhere = np.zeros(size, dtype=np.int64)
+        forms = [form if form.size == size else form.take(everywhere) for form in forms]
     ends = [form.interval(*limits) for form in forms]
-    if atom.kind in ("max", "min") and len(forms) == 2:
+    if kind in ("max", "min") and len(forms) == 2:
         ends.append(forms[0].plus(forms[1], -1.0).interval(*limits))
-    return Block(atom.kind, start, size, tuple(forms), tuple(ends), atom.rows, atom.numbers)
-
-
-def _wide(form: Form, size: int) -> Form:
-    return form if form.size == size else form.take(np.zeros(size, dtype=np.int64))
+    return Block(kind, start, size, tuple(forms), tuple(ends), atom.rows, numbers)
 
 
 def _alike(first: Form, second: Form) -> bool:
@@ -415,12 +391,7 @@ def _sum_of_squares(form: Form, known: dict[int, Block]) -> tuple[Form, Ints] | 
         kept = np.sqrt(form.constant[row] - form.error[row])
         taken.append(Form(blank, np.array([kept]), np.zeros(1)))
         rows.append(int(row))
-    stacked = Form(
-        sp.vstack([part.matrix for part in taken], format="csr"),
-        np.concatenate([part.constant for part in taken]),
-        np.concatenate([part.error for part in taken]),
-    )
-    return stacked, np.array(rows, dtype=np.int64)
+    return stacked(taken, form.matrix.shape[1]), np.array(rows, dtype=np.int64)
 
 
 # --- intervals ---------------------------------------------------------------------------------
@@ -580,9 +551,4 @@ def _squares(quadratic: Matrix, touched: Ints) -> tuple[Floats, Floats, Floats] 
 
 def resized(block: Block, count: int) -> Block:
     """Return a block whose forms have room for columns that came later."""
-    forms = []
-    for form in block.forms:
-        matrix = form.matrix.copy()
-        matrix.resize((form.size, count))
-        forms.append(Form(matrix, form.constant, form.error))
-    return replace(block, forms=tuple(forms))
+    return replace(block, forms=tuple(widened(form, count) for form in block.forms))

@@ -1,7 +1,8 @@
-"""What is known of the best: a bound, a proof that nothing is allowed, the gap to a plan."""
+"""Rows of a programme, and what is known of its best: a bound, a proof, the gap to a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -11,26 +12,21 @@ from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
-from engiagent.verify.frames import EvaluationError
+from engiagent.verify.frames import Frame
 from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.variables import box_of
 from engiagent.verify.values import Floats, Value
 
-PLAINLY = 1e-9  # by how much of its terms a comparison of numbers has to fail to be a contradiction
+CONTRADICTION: Final = 1e-9
+"""By how much of its terms a comparison of numbers has to fail to be one."""
 
 
 @dataclass(frozen=True)
 class DualBound:
     """A bound of the objective that holds for every allowed plan.
 
-    Attributes
-    ----------
-    value
-        In SI; None when the bound is lost.
-    reason
-        Why there is none.
-    method
-        What it rests on, where there are several ways.
+    ``value``: in SI; None when the bound is lost. ``reason``: why there is none. ``method``: what
+    it rests on, where there are several ways.
     """
 
     value: float | None
@@ -38,30 +34,63 @@ class DualBound:
     method: str = ""
 
 
-def only_affine(bench: Bench, core: Core) -> bool:
-    """Whether every constraint compares what is affine in the variables."""
-    for rule in rules_of_core(core):
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The rows of one comparison of a rule over a frame.
+
+    ``number``: which comparison of a chain, from 1. ``op``: as it is written. ``excess``: what must
+    not be positive, of an equation what must be zero, in SI.
+    """
+
+    rule: Rule
+    number: int
+    op: str
+    excess: Value
+    frame: Frame
+
+    @property
+    def equal(self) -> bool:
+        """Whether the excess must be zero."""
+        return self.op == "=="
+
+
+def rows_of(
+    bench: Bench, core: Core, left_out: list[str] | None = None, rules: Sequence[Rule] | None = None
+) -> Iterator[Row]:
+    """Yield the comparisons of the hard rules of a core, or of given ones.
+
+    What is no comparison, or cannot be evaluated, is left out, which only loosens a bound;
+    ``left_out`` collects why.
+    """
+    for rule in rules_of_core(core) if rules is None else rules:
+        if not rule.hard:
+            continue
         try:
             frame = bench.evaluator.frame(rule.forall, rule.where)
-            compared = bench.evaluator.compared(rule.expression, frame)
-        except EvaluationError:
-            return False
-        if any(max(left.degree, right.degree) > 1 for _, left, right in compared):
-            return False
-    return True
+            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else []
+        except EngiagentError as error:
+            if left_out is not None:
+                left_out.append(f"{rule.id}: {error}")
+            continue
+        for number, (op, left, right) in enumerate(compared, 1):
+            sides = (right, left) if op == ">=" else (left, right)
+            yield Row(rule, number, op, arithmetic.add(*sides, -1.0), frame)
+
+
+def only_affine(bench: Bench, core: Core) -> bool:
+    """Whether every constraint compares what is affine in the variables."""
+    left_out: list[str] = []
+    affine = all(row.excess.degree < 2 for row in rows_of(bench, core, left_out))
+    return affine and not left_out
 
 
 @dataclass(frozen=True)
 class Proof:
     """The outcome of a claim that nothing is allowed.
 
-    Attributes
-    ----------
-    margin
-        By how much the weighted rows exceed what the box can reach, in the ray's own measure;
-        above zero it is a proof.
-    weights
-        The share of each constraint in the proof, largest first.
+    ``margin``: by how much the weighted rows exceed what the box can reach, in the ray's own
+    measure; above zero it is a proof. ``weights``: the share of each constraint in the proof,
+    largest first.
     """
 
     margin: float | None
@@ -89,8 +118,8 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
         if proof is not None:
             return proof
     for rule in rules_of_core(core):
-        if not rule.hard or not _comparable(rule):
-            continue
+        if not rule.hard or isinstance(parse(rule.expression), Call):
+            continue  # what states something else is left out, which loosens a bound
         try:
             frame = bench.evaluator.frame(rule.forall, rule.where)
             compared = bench.evaluator.compared(rule.expression, frame) if frame.size else ()
@@ -104,11 +133,6 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
                 if proof is not None:
                     return proof
     return None
-
-
-def _comparable(rule: Rule) -> bool:
-    """Whether a rule compares; what states something else is left out, which loosens a bound."""
-    return not isinstance(parse(rule.expression), Call)
 
 
 def _ends(compared: Sequence[tuple[str, Value, Value]]) -> list[tuple[str, Value, Value]]:
@@ -126,7 +150,7 @@ def _beyond(name: str, excess: Floats, size: Floats) -> Proof | None:
     with np.errstate(invalid="ignore"):  # an end that is infinite is never crossed
         relative = excess / np.maximum(size, 1e-300)
     worst = float(np.max(np.where(np.isfinite(relative), relative, -np.inf)))
-    return Proof(worst, ((name, 1.0),)) if worst > PLAINLY else None
+    return Proof(worst, ((name, 1.0),)) if worst > CONTRADICTION else None
 
 
 def gap_of(value: float, bound: float, sense: str) -> float:

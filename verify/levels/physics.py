@@ -11,7 +11,6 @@ from engiagent.blueprint.grammar import (
     Call,
     Compare,
     GrammarError,
-    Node,
     Ref,
     parse,
     references,
@@ -26,7 +25,7 @@ from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
 from engiagent.verify.levels.balances import computed_states, execute_balances
 from engiagent.verify.levels.buses import buses_of, sides_of, total
-from engiagent.verify.levels.execution import Plant, as_series
+from engiagent.verify.levels.execution import Plant, recomputed_series
 from engiagent.verify.levels.judgement import (
     LEVEL,
     Findings,
@@ -38,7 +37,7 @@ from engiagent.verify.levels.judgement import (
     largest,
     tolerance_of,
 )
-from engiagent.verify.levels.truth import check_truth
+from engiagent.verify.levels.reaction import check_truth
 from engiagent.verify.plants.run import Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
@@ -54,19 +53,11 @@ def check_physics(
 ) -> Report:
     """Return the outcome of executing the plan.
 
-    Parameters
-    ----------
-    units
-        The declared units.
-    bench
-        Where their parameters and the schedule's decisions are evaluated.
-    benches
-        Documents with their rules, to be held against the recomputed states.
-    claims_states
-        Whether the blueprint has states, which somebody has to recompute.
-    states
-        The quantities of variables that are states, by variable: each needs dynamics, or equations
-        that link it to the instant before.
+    ``units``: the declared units. ``bench``: where their parameters and the schedule's decisions
+    are evaluated. ``benches``: documents with their rules, to be held against the recomputed
+    states. ``claims_states``: whether the blueprint has states, which somebody has to recompute.
+    ``states``: the quantities of variables that are states, by variable: each needs dynamics, or
+    equations that link it to the instant before.
     """
     if not units:
         return _by_balances(benches, claims_states, states)
@@ -76,14 +67,18 @@ def check_physics(
     trajectories = [trajectory for run in runs for trajectory in run.trajectories]
     judged = [r for run in runs for r in run.results if r.declared is not None]
     followed: list[Trajectory | Result] = [*trajectories, *judged]
-    series = {name: as_series(item) for item in followed for name in item.names}
+    series = recomputed_series(followed, units)
     replayed = _replay(series, benches, findings)
-    recomputed = {name for trajectory in trajectories for name in trajectory.names}
+    recomputed = recomputed_series(trajectories, units)
     plant.unchecked += _without_dynamics(states, recomputed, benches)
     own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
     truth = check_truth(plant, runs, own, findings)
     status = "fail" if findings.violations else "unchecked" if plant.unchecked else "pass"
-    stateful = {u.name: u.scheme or "exact" for u in units if _has_states(u)}
+    stateful = {
+        u.name: u.scheme or "exact"
+        for u in units
+        if any(meaning.kind == "state" for meaning in SERIES.get(u.model, {}).values())
+    }
     body = {
         "schemes": stateful,
         "states": [_summary(trajectory) for trajectory in trajectories],
@@ -123,43 +118,32 @@ def _by_balances(
 ) -> Report:
     """Return the outcome of executing a plan by the balances that it is stated with."""
     findings = Findings()
-    notes: list[str] = []
-    trajectories: list[Trajectory] = []
-    recomputed: dict[str, Series] = {}
-    left_open = claims_states
-    for bench, _ in benches:
-        notes += computed_states(bench)
-        executed = list(execute_balances(bench))
-        trajectories += [part for state in executed for part in state.trajectories]
-        recomputed |= {s.series.name: s.series for s in executed if s.series is not None}
-        missing = [s.definition.quantity or s.definition.name for s in executed if s.series is None]
-        notes += [
-            f"the state {name} has no dynamics and no balance that could recompute it step by step"
-            for name in missing
-        ]
-        left_open = bool(missing) if executed else left_open
-        if missing:
-            break
+    executed = [one for bench, _ in benches for one in execute_balances(bench)]
+    recomputed = {one.series.name: one.series for one in executed if one.series is not None}
+    missing = [e.definition.quantity or e.definition.name for e in executed if e.series is None]
+    notes = [note for bench, _ in benches for note in computed_states(bench)]
+    notes += [
+        f"the state {name} has no dynamics and no balance that could recompute it step by step"
+        for name in missing
+    ]
+    trajectories = [part for one in executed for part in one.trajectories]
     for trajectory in trajectories:
         check_states(trajectory, findings)
     without = _without_dynamics(states, recomputed, benches)
     notes += without
-    left_open = left_open or bool(without)
-    if left_open:
-        default = "the plan has states, but no dynamics are declared that could recompute them"
-        body = {"notes": notes or [default], "checks": findings.records}
-        status = "fail" if findings.violations else "unchecked"
-        return Report(status, body, tuple(findings.violations))
-    replayed = _replay(recomputed, benches, findings)
-    body = {"notes": notes or ["no dynamics are declared"], "checks": findings.records}
-    if trajectories:
-        body = {
-            "states": [_summary(trajectory) for trajectory in trajectories],
-            "rules_on_recomputed_states": replayed,
-            **body,
-            "notes": [*notes, "executed by the balances that are stated"],
-        }
-    return Report("fail" if findings.violations else "pass", body, tuple(findings.violations))
+    left_open = bool(without) or (bool(missing) if executed else claims_states)
+    body: dict[str, Any] = {}
+    default = "the plan has states, but no dynamics are declared that could recompute them"
+    if not left_open:
+        default = "no dynamics are declared"
+        replayed = _replay(recomputed, benches, findings)
+        if trajectories:
+            body["states"] = [_summary(trajectory) for trajectory in trajectories]
+            body["rules_on_recomputed_states"] = replayed
+            notes.append("executed by the balances that are stated")
+    body |= {"notes": notes or [default], "checks": findings.records}
+    status = "fail" if findings.violations else "unchecked" if left_open else "pass"
+    return Report(status, body, tuple(findings.violations))
 
 
 def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
@@ -182,10 +166,6 @@ def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
         for result in run.results:
             check_result(plant.bench, result, findings)
     _check_buses(plant, findings)
-
-
-def _has_states(unit: Dynamics) -> bool:
-    return any(meaning.kind == "state" for meaning in SERIES.get(unit.model, {}).values())
 
 
 def _summary(trajectory: Trajectory) -> dict[str, Any]:
@@ -229,21 +209,17 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
         except EngiagentError as error:
             plant.unchecked.append(f"the balance of {bus} was not checked: {error}")
             continue
+        linear = [u.name for u in units if u.model == "feeder" and u.scheme == "linear"]
+        losses = f" (the linear scheme leaves out the losses of {', '.join(linear)})"
         findings.test(
             f"balance:{bus}",
             f"power balance of {bus}",
             np.abs(supply - demand),
             tolerance_of(plant.bench, "kW", np.abs(supply) + np.abs(demand)),
             "kW",
-            plant.periods(units[0]),
-            f"supply and demand differ{_unbought(units)}",
+            plant.of(units[0]).periods,
+            f"supply and demand differ{losses if linear else ''}",
         )
-
-
-def _unbought(units: Sequence[Dynamics]) -> str:
-    """Return which feeders of a bus were planned without their losses, for a message."""
-    names = [unit.name for unit in units if unit.model == "feeder" and unit.scheme == "linear"]
-    return f" (the linear scheme leaves out the losses of {', '.join(names)})" if names else ""
 
 
 def _replay(
@@ -290,10 +266,6 @@ def _steps(rule: Rule, states: set[str]) -> bool:
     return any(
         isinstance(part, Ref)
         and part.name in states
-        and any(_is_offset(index) for index in part.indices)
+        and any(isinstance(i, Binary) and i.op in "+-" for i in part.indices)
         for part in walk(node)
     ) or any(isinstance(part, Call) and part.function == "prev" for part in walk(node))
-
-
-def _is_offset(node: Node) -> bool:
-    return isinstance(node, Binary) and node.op in "+-"

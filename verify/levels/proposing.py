@@ -12,14 +12,11 @@ import numpy as np
 
 from engiagent.verify.levels.forms import Form, Matrix
 from engiagent.verify.levels.minorants import Block, Pieces
-from engiagent.verify.levels.relaxed import Relaxation, safe_bound
+from engiagent.verify.levels.relaxed import Relaxation, proven_bound
 from engiagent.verify.values import Floats
 
 ITERATIONS: Final = 200_000
 """How many steps the linear solver may take; seconds would make results depend on the machine."""
-MARGINS: Final = (0.0, 1e-12, 1e-10, 1e-8)
-"""By how much of its cost (of the largest, where it has none) the reduced cost of a column without
-an end is kept off zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +31,8 @@ class _Rows:
 class Proposer:
     """Solves the linear programmes of a relaxation.
 
-    Parameters
-    ----------
-    relaxation
-        Its objective and its rows are in every programme.
-    point
-        A plan; the size of its values scales columns without limits.
+    ``relaxation``: its objective and its rows are in every programme. ``point``: a plan; the size
+    of its values scales columns without limits.
     """
 
     def __init__(self, relaxation: Relaxation, point: Floats) -> None:
@@ -60,25 +53,10 @@ class Proposer:
     ) -> tuple[Floats, float | None] | None:
         """Return the optimum of a part of the relaxation and its safe bound, None without any.
 
-        A reduced cost that is zero but for rounding loses the bound where a column has no end on
-        one side. Multipliers for a slightly cheaper column have one that rounding cannot turn; what
-        that costs is in the bound.
-
-        Parameters
-        ----------
-        part
-            The relaxation, perhaps in another box and with ``further`` rows behind its own.
+        ``part``: the relaxation, perhaps in another box and with ``further`` rows behind its own.
         """
-        found: tuple[Floats, float | None] | None = None
-        for margin in MARGINS:
-            solved = self(part.lower, part.upper, part.pieces, further, margin)
-            if solved is None:
-                break
-            bound = safe_bound(part, *solved[1:])
-            found = (solved[0], bound) if found is None or bound is not None else found
-            if bound is not None or np.isfinite([part.lower, part.upper]).all():
-                break
-        return found
+        solved = self(part.lower, part.upper, part.pieces, further)
+        return None if solved is None else (solved[0], proven_bound(part, *solved[1:]))
 
     def __call__(
         self,
@@ -86,18 +64,10 @@ class Proposer:
         upper: Floats,
         pieces: Sequence[tuple[Block, Pieces]],
         further: Sequence[Form] = (),
-        margin: float = 0.0,
     ) -> tuple[Floats, Floats, Floats] | None:
         """Return an optimum and multipliers, None when the solver finds none.
 
-        Parameters
-        ----------
-        lower, upper
-            The box.
-        further
-            More rows ``form <= 0``.
-        margin
-            By how much columns with one end cost less in the direction of the other.
+        ``lower``, ``upper``: the box. ``further``: more rows ``form <= 0``.
 
         Returns
         -------
@@ -115,10 +85,8 @@ class Proposer:
         for block in self.relaxation.blocks:
             # What bounds an atom are its pieces, so that all multipliers are theirs.
             box[block.start : block.start + block.size] = -np.inf, np.inf
-        open_ends = np.isinf(upper).astype(float) - np.isinf(lower)
-        open_ends *= np.where(self.cost != 0, np.abs(self.cost), 1.0)
         result = linprog(
-            self.cost - margin * open_ends,
+            self.cost,
             A_ub=sp.vstack([b.matrix for b in blocks], format="csr") if over.size else None,
             b_ub=np.concatenate([b.limits for b in blocks]) if over.size else None,
             A_eq=self.exact.matrix if self.exact.factors.size else None,

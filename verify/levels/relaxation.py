@@ -8,7 +8,7 @@ multipliers; the bound that they prove is recomputed (:mod:`engiagent.verify.lev
 convex programme it reaches the optimum; for any other it is the bound of a convex relaxation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,15 +19,14 @@ from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
-from engiagent.verify.frames import Bools
+from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.forms import Columns, Form, stacked, widened
 from engiagent.verify.levels.goals import Objective
-from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.implied import implied_ends
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
-from engiagent.verify.levels.optimality import DualBound, Proof, plain_contradiction
+from engiagent.verify.levels.optimality import DualBound, Proof, Row, plain_contradiction, rows_of
 from engiagent.verify.levels.proposing import Proposer
-from engiagent.verify.levels.relaxed import Relaxation, safe_bound, weights_of
-from engiagent.verify.levels.rows import Row, rows_of
+from engiagent.verify.levels.relaxed import Relaxation, proven_bound, weights_of
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import atoms_of
@@ -37,7 +36,7 @@ GIVEN: Final = "dual bound recomputed from the multipliers"
 METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
 MAX_COLUMNS: Final = 500_000
 ROUNDS: Final = 25
-CLOSE: Final = 2e-7
+CLOSED_GAP: Final = 2e-7
 """How small a gap, relative to the objective, is closed."""
 
 
@@ -45,17 +44,10 @@ CLOSE: Final = 2e-7
 class Programme:
     """A core with an objective as a relaxation, without pieces yet.
 
-    Attributes
-    ----------
-    rows
-        Those at the top of the relaxation's rows, in their order.
-    point
-        The plan, one number for each column.
-    whole
-        Steps of integers in SI; zero where a column need not be whole, and where its unit counts
-        from a zero of its own.
-    open
-        Variables without a limit on some side, also by what the rows imply.
+    ``rows``: those at the top of the relaxation's rows, in their order. ``point``: the plan, one
+    number for each column. ``whole``: steps of integers in SI; zero where a column need not be
+    whole, and where its unit counts from a zero of its own. ``open``: variables without a limit on
+    some side, also by what the rows imply.
     """
 
     relaxation: Relaxation
@@ -89,7 +81,7 @@ class Programme:
     def given_bound(self, y: Floats) -> float | None:
         """Return the bound that multipliers of the rows prove of a minimisation, None without."""
         more = np.zeros(self.relaxation.rows.size - y.size)
-        return safe_bound(self.relaxation, np.concatenate([y, more]))
+        return proven_bound(self.relaxation, np.concatenate([y, more]))
 
     def weights(
         self, given: Mapping[str, Multipliers], scale: Unit | None, sign: float
@@ -101,34 +93,42 @@ class Programme:
             return None
 
 
+class NoProgrammeError(EvaluationError):
+    """Why there is no relaxation, in words for the certificate."""
+
+
 def programme_of(
-    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
-) -> Programme | str:
-    """Return a core and an objective as a programme; a text says why there is none.
-
-    ``boxes`` are the variables' bounds; None takes those that they declare.
-    """
-    try:
-        return _built(bench, core, objective, boxes)
-    except (EngiagentError, KeyError) as error:
-        return f"the relaxation cannot be built: {error}"
-
-
-def relaxed_bound(
     bench: Bench,
     core: Core,
     objective: Objective,
-    duals: Mapping[str, Multipliers] | None = None,
     boxes: Mapping[str, Bounds] | None = None,
-) -> DualBound:
+    rows: Sequence[Row] | None = None,
+) -> Programme:
+    """Return a core and an objective as a programme.
+
+    ``boxes``, ``rows``: the variables' bounds and the hard rows; None takes those that the core
+    declares.
+
+    Raises
+    ------
+    NoProgrammeError
+        When something in it cannot be evaluated, or it is too large.
+    """
+    try:
+        return _built(bench, core, objective, boxes, rows)
+    except NoProgrammeError:
+        raise
+    except (EngiagentError, KeyError) as error:
+        raise NoProgrammeError(f"the relaxation cannot be built: {error}") from None
+
+
+def relaxed_bound(built: Programme, duals: Mapping[str, Multipliers] | None = None) -> DualBound:
     """Return a bound of the objective from below (from above when maximising), in SI.
 
     The multipliers that came with a schedule are tried first; they may save the linear programme.
     """
-    built = programme_of(bench, core, objective, boxes)
-    if isinstance(built, str):
-        return DualBound(None, reason=built)
     given: float | None = None
+    objective = built.objective
     if duals and not objective.terms and objective.node.degree < 2:
         y = built.weights(duals, objective.node.unit, built.sign)
         given = None if y is None else built.given_bound(y)
@@ -155,9 +155,10 @@ def infeasibility(
     if plain is not None:
         return plain
     nothing = Objective(0.0, "1", "minimize", values.constant(np.zeros(1), values.ONE))
-    built = programme_of(bench, core, nothing, boxes)
-    if isinstance(built, str):
-        return Proof(None, reason=built)
+    try:
+        built = programme_of(bench, core, nothing, boxes)
+    except NoProgrammeError as error:
+        return Proof(None, reason=str(error))
     y = built.weights(rays, None, 1.0) if rays else None
     if y is not None and y.any():
         margin = built.given_bound(y)
@@ -223,59 +224,58 @@ def elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
 
 
 def _built(
-    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None
-) -> Programme | str:
-    sign = 1.0 if objective.sense == "minimize" else -1.0
-    goal = objective.node if sign == 1.0 else arithmetic.negate(objective.node)
-    rows = tuple(rows_of(bench, core))
+    bench: Bench,
+    core: Core,
+    objective: Objective,
+    boxes: Mapping[str, Bounds] | None,
+    rows: Sequence[Row] | None,
+) -> Programme:
+    goal = objective.node if objective.sense == "minimize" else arithmetic.negate(objective.node)
+    rows = tuple(rows_of(bench, core) if rows is None else rows)
     # A nonlinear equation is one inequality and, further down, the other.
     curved = [row.excess for row in rows if row.equal and row.excess.degree > 1]
     excesses = [row.excess for row in rows] + [arithmetic.negate(value) for value in curved]
     excesses += _limits(objective)
+    affine = [value.degree < 2 for value in excesses]
     equal = [row.equal and row.excess.degree < 2 for row in rows]
     equal += [False] * (len(excesses) - len(rows))
     if boxes is None:
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
-    if any(not (np.isfinite(b.lower) & np.isfinite(b.upper)).all() for b in boxes.values()):
-        boxes = implied_bounds(bench, rows, boxes)
-    kinds = {v.name: v for v in core.decision_variables}
-    starts: dict[int, int] = {}
-    box: list[tuple[Floats, Floats, Floats]] = []
-    point: list[Floats] = []
-    for name, value in bench.variables.items():
-        if name not in boxes:
-            continue
-        starts[value.order] = sum(part.size for part in point)
-        known = boxes[name]
-        low, high = (np.where(known.exists, end, 0.0) for end in (known.lower, known.upper))
-        unit, definition = value.unit, kinds.get(name)
-        counted = definition is not None and definition.type in ("integer", "binary")
-        step = unit.scale if counted and not unit.zero else 0.0
-        box.append((low, high, np.full(value.data.size, step)))
-        point.append(value.data)
-    own = sum(part.size for part in point)
+    own = {name: value for name, value in bench.variables.items() if name in boxes}
     atoms = atoms_of([goal, *excesses])
-    for atom in atoms:
-        starts[atom.order] = sum(part.size for part in point)
-        point.append(np.asarray(atom.data, dtype=np.float64))
+    every = [*own.values(), *atoms]
+    places = np.cumsum([0, *(value.data.size for value in every)]).tolist()
+    starts = {value.order: place for value, place in zip(every, places, strict=False)}
+    point = [np.asarray(value.data, dtype=np.float64) for value in every]
     columns = Columns(starts, point)
     if columns.point.size > MAX_COLUMNS:
-        return f"there are more than {MAX_COLUMNS} variables and nonlinear terms: not recomputed"
+        text = f"there are more than {MAX_COLUMNS} variables and nonlinear terms: not recomputed"
+        raise NoProgrammeError(text)
     if not np.isfinite(columns.point).all():
-        return "a nonlinear term has no value at the plan"
-    limits = np.full((2, columns.point.size), np.inf) * np.array([[-1.0], [1.0]])
-    parts = [np.concatenate([part[k] for part in box] or [np.zeros(0)]) for k in range(3)]
-    limits[:, :own] = parts[0], parts[1]
-    forms = [columns.form(excess) for excess in excesses]
-    below = stacked(forms, columns.point.size)
-    form, blocks, limits, whole_point = blocks_of(columns, atoms, goal, below, limits)
+        raise NoProgrammeError("a nonlinear term has no value at the plan")
+    limits = np.repeat([[-np.inf], [np.inf]], columns.point.size, axis=1)
+    whole = np.zeros(columns.point.size)
+    kinds = {v.name: v.type for v in core.decision_variables}
+    spans = {name: slice(starts[v.order], starts[v.order] + v.data.size) for name, v in own.items()}
+    for name, span in spans.items():
+        box, unit = boxes[name], own[name].unit
+        limits[:, span] = np.where(box.exists, [box.lower, box.upper], 0.0)
+        if kinds.get(name) in ("integer", "binary") and not unit.zero:
+            whole[span] = unit.scale
+    below = columns.form(*excesses)
+    sizes = [value.data.size for value in excesses]
+    exactly = np.repeat(np.array(equal, dtype=bool), sizes)
+    if not np.isfinite(limits[:, : places[len(own)]]).all():
+        plain = np.flatnonzero(np.repeat(np.array(affine, dtype=bool), sizes))
+        order = np.concatenate([np.zeros(0, int), *(np.arange(size) for size in sizes)])
+        walked = below.take(plain), exactly[plain], order[plain]
+        limits = np.stack(implied_ends(*walked, columns.point, *limits))
+    open_ = tuple(name for name, span in spans.items() if not np.isfinite(limits[:, span]).all())
+    form, blocks, limits, wide = blocks_of(columns, atoms, goal, below, limits)
+    whole = np.append(whole, np.zeros(limits.shape[1] - whole.size))
     below = widened(below, limits.shape[1])
-    exactly = np.repeat(np.array(equal, dtype=bool), [form.size for form in forms])
     relaxation = Relaxation(form, below, exactly, tuple(blocks), limits[0], limits[1])
-    whole = np.append(parts[2], np.zeros(limits.shape[1] - own))
-    limited = {name: np.isfinite(b.lower) & np.isfinite(b.upper) for name, b in boxes.items()}
-    lacking = tuple(name for name, finite in limited.items() if not finite.all())
-    return Programme(relaxation, rows, columns, whole_point, whole, objective, lacking)
+    return Programme(relaxation, rows, columns, wide, whole, objective, open_)
 
 
 def _limits(objective: Objective) -> list[Value]:
@@ -295,14 +295,17 @@ def needs_of(relaxation: Relaxation) -> Bools:
     needs = np.zeros((2, count), dtype=bool)
     for form in (relaxation.objective, relaxation.rows):
         _mark(needs, form, 1)
+    low = np.where(np.isfinite(relaxation.lower), relaxation.lower, -1.0)
+    high = np.where(np.isfinite(relaxation.upper), relaxation.upper, low + 2.0)
     for block in reversed(relaxation.blocks):
         span = slice(block.start, block.start + block.size)
         for side in (1, -1):
             wanted = needs[0 if side == 1 else 1, span]
-            for point in (None, _middle(relaxation)):
+            for point in (None, 0.5 * (low + high)):
                 for piece in pieces_of(block, side, point) if wanted.any() else ():
-                    keep = np.flatnonzero(wanted[piece.rows])
-                    _mark(needs, piece.form.take(keep), side)
+                    part = piece.where(wanted)
+                    if part is not None:
+                        _mark(needs, part.form, side)
             if not wanted.any():
                 continue
             if block.kind == "tail":  # whichever scenarios are the worst
@@ -312,12 +315,6 @@ def needs_of(relaxation: Relaxation) -> Bools:
                 _mark(needs, form, 1)  # slopes of both signs
                 _mark(needs, form, -1)
     return needs
-
-
-def _middle(relaxation: Relaxation) -> Floats:
-    low = np.where(np.isfinite(relaxation.lower), relaxation.lower, -1.0)
-    high = np.where(np.isfinite(relaxation.upper), relaxation.upper, low + 2.0)
-    return np.asarray(0.5 * (low + high))
 
 
 def _mark(needs: Bools, form: Form, side: int) -> None:
@@ -344,7 +341,7 @@ def _tightened(relaxation: Relaxation, point: Floats, value: float) -> float | N
             break
         optimum, bound = solved
         if bound is not None and (best is None or bound > best):
-            worth = CLOSE * max(abs(value), 1e-300) if np.isfinite(value) else 1e-6
+            worth = CLOSED_GAP * max(abs(value), 1e-300) if np.isfinite(value) else 1e-6
             stalled = 0 if best is None or bound - best > worth else stalled + 1
             best = bound
         else:
@@ -360,4 +357,4 @@ def enough(value: float, best: float) -> bool:
     """Whether a bound closes the gap to a value; to an infinite one, whether it is positive."""
     if not np.isfinite(value):
         return best > 0
-    return value - best <= CLOSE * max(abs(value), abs(best))
+    return value - best <= CLOSED_GAP * max(abs(value), abs(best))

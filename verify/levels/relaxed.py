@@ -19,26 +19,27 @@ from engiagent.units.unit import Unit
 from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
-from engiagent.verify.levels.rows import Row
+from engiagent.verify.levels.optimality import Row
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.values import EPSILON, Floats, Ints
 
 SUMMED: Final = 512
 """Roundings in a sum that numpy takes in pairs, and in its terms."""
+NEGLIGIBLE: Final = 1e-12
+"""Of the largest multiplier: below it one is noise, and its bound is no weaker for being zero."""
+STEPS: Final = 2_000
+"""Of least squares, for the shift of multipliers."""
+NEAR: Final = 1e3
+"""Times the largest lack of a reduced cost: others within it must not fall while it is shifted."""
 
 
 @dataclass(eq=False)
 class Relaxation:
     """Objective and rows over columns, with the pieces known so far.
 
-    Attributes
-    ----------
-    objective
-        To be minimised, one row.
-    rows, equal
-        ``form <= 0`` and, where ``equal``, ``form == 0``.
-    lower, upper
-        A box that holds every allowed plan; for atoms an interval.
+    ``objective``: to be minimised, one row. ``rows``, ``equal``: ``form <= 0`` and, where
+    ``equal``, ``form == 0``. ``lower``, ``upper``: A box that holds every allowed plan; for atoms
+    an interval.
     """
 
     objective: Form
@@ -60,11 +61,10 @@ class Relaxation:
                     continue
                 ends = self._ends(block, side) if point is None else ()
                 for piece in (*pieces_of(block, side, point), *ends):
-                    keep = np.flatnonzero(wanted[piece.rows])
-                    if keep.size:
-                        part = Pieces(side, piece.rows[keep], piece.form.take(keep))
+                    part = piece.where(wanted)
+                    if part is not None:
                         self.pieces.append((block, part))
-                        added += keep.size
+                        added += part.rows.size
         return added
 
     def _ends(self, block: Block, side: int) -> tuple[Pieces, ...]:
@@ -81,12 +81,8 @@ class Relaxation:
 def safe_bound(relaxation: Relaxation, y: Floats, w: Floats | None = None) -> float | None:
     """Return the bound that multipliers prove, rounding subtracted; None when it is lost.
 
-    Parameters
-    ----------
-    y
-        Of the rows; those on the wrong side count as zero.
-    w
-        Weights of the pieces, by which those of one atom are combined; None where there are none.
+    ``y``: of the rows; those on the wrong side count as zero. ``w``: weights of the pieces, by
+    which those of one atom are combined; None where there are none.
     """
     objective, rows = relaxation.objective, relaxation.rows
     y = np.where(relaxation.equal, y, np.maximum(y, 0.0))
@@ -132,6 +128,60 @@ def safe_bound(relaxation: Relaxation, y: Floats, w: Floats | None = None) -> fl
     return bound if np.isfinite(bound) else None
 
 
+def proven_bound(relaxation: Relaxation, y: Floats, w: Floats | None = None) -> float | None:
+    """Return the bound that multipliers prove, shifted where rounding alone would lose it.
+
+    As :func:`safe_bound`, but a column without an end needs a reduced cost of at least zero, and a
+    solver's are zero but for rounding. Multipliers of the right sign are as good as any others.
+    """
+    found = safe_bound(relaxation, y, w)
+    if found is not None or np.isfinite([relaxation.lower, relaxation.upper]).all():
+        return found
+    w = np.zeros(0) if w is None else w
+    return safe_bound(relaxation, *np.split(_shifted(relaxation, y, w), [y.size]))
+
+
+def _shifted(relaxation: Relaxation, y: Floats, w: Floats) -> Floats:
+    """Return multipliers of rows and pieces whose reduced costs are on their right side for sure.
+
+    Noise is set to zero; then the least shift, relative to the multipliers, gives the columns with
+    one end a reduced cost beyond its rounding. Slopes of atoms, which pieces take up, stay.
+    """
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import lsqr
+
+    pieces, atoms, sides = _stacked_pieces(relaxation)
+    if not w.size:
+        pieces, atoms, sides = pieces.take(slice(0)), atoms[:0], sides[:0]
+    picks = sp.csr_matrix((np.ones(w.size), (np.arange(w.size), atoms)), pieces.matrix.shape)
+    parts = [relaxation.rows.matrix, sp.diags(sides.astype(float)) @ (pieces.matrix - picks)]
+    matrix = sp.vstack(parts, format="csc")
+    free = np.concatenate([relaxation.equal, np.zeros(w.size, dtype=bool)])
+    weights = np.concatenate([y, w])
+    weights = np.where(free, weights, np.maximum(weights, 0.0))
+    weights[np.abs(weights) <= NEGLIGIBLE * np.abs(weights).max(initial=0.0)] = 0.0
+    cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1)
+    slopes = cost + matrix.T @ weights
+    sizes = np.abs(cost) + abs(matrix).T @ np.abs(weights)
+    terms = 16 + 8 * len(relaxation.blocks) + _tallest(relaxation.rows) + _tallest(pieces)
+    side = np.isinf(relaxation.upper).astype(float) - np.isinf(relaxation.lower)
+    lack = np.where((side != 0) & (sizes > 0), 4 * EPSILON * terms * sizes - side * slopes, -np.inf)
+    for block in relaxation.blocks:
+        span = slice(block.start, block.start + block.size)
+        lack[span] = np.where(sizes[span] > 0, 0.0, -np.inf)
+    most = float(lack.max(initial=0.0))
+    chosen = np.flatnonzero(lack > -NEAR * most)
+    carried = np.flatnonzero(weights)
+    if most <= 0 or not carried.size:
+        return weights
+    scale = 1.0 / np.maximum(sizes[chosen], 1e-300)
+    system = sp.diags(scale) @ matrix[carried][:, chosen].T @ sp.diags(np.abs(weights[carried]))
+    wanted = scale * side[chosen] * np.maximum(lack[chosen], 0.0)
+    shift = lsqr(system, wanted, iter_lim=STEPS)[0]
+    weights[carried] += shift * np.abs(weights[carried])
+    return np.where(free, weights, np.maximum(weights, 0.0))
+
+
 def _stacked_pieces(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
     """Return all pieces stacked, the column of the atom of each row, and its side."""
     forms = stacked([piece.form for _, piece in relaxation.pieces], relaxation.lower.size)
@@ -174,15 +224,9 @@ def weights_of(
 ) -> Floats:
     """Return one multiplier for each row ``form <= 0``, zero where none was given.
 
-    Parameters
-    ----------
-    given
-        By constraint id; those of a chain's n-th comparison may be named ``id__n``. A positive
-        one belongs to a lower limit.
-    scale
-        The unit of the objective, None for a ray.
-    sign
-        -1 for a maximisation, whose multipliers have the other sign.
+    ``given``: by constraint id; those of a chain's n-th comparison may be named ``id__n``. A
+    positive one belongs to a lower limit. ``scale``: the unit of the objective, None for a ray.
+    ``sign``: -1 for a maximisation, whose multipliers have the other sign.
 
     Raises
     ------

@@ -114,10 +114,7 @@ def _same_amount(one: Any, other: Any) -> bool:
 
 
 def _around(problem: ProblemLike, quantity: Any) -> tuple[Meaning, frozenset[str]]:
-    """Return what the words beside a number are about, and the stem of the noun next to it.
-
-    They reach up to the next number or sentence on either side.
-    """
+    """Return what the words beside a number are about, and the stem of the noun next to it."""
     start, stop = quantity.span
     first, last = _sentence(problem, (start, stop))
     most = _NEAR if quantity.unit_text else 2

@@ -12,7 +12,8 @@ import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
+from engiagent.blueprint.grammar import names_in
+from engiagent.blueprint.uncertainty import Uncertainty, reached_names, uncertainties
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify import values

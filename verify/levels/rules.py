@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.unused import listed_as_unused
+from engiagent.blueprint.idle import listed_as_unused
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.coverage import used_names
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, words_of
@@ -38,13 +38,9 @@ class Subject:
 class Remark:
     """What a rule has found, in a sentence.
 
-    Attributes
-    ----------
-    kind
-        ``violated`` for what contradicts the text, ``open`` for what leaves the reading open,
-        ``listed`` for the reader.
-    name
-        Of what the sentence speaks: a parameter, a constraint, the objective.
+    ``kind``: ``violated`` for what contradicts the text, ``open`` for what leaves the reading open,
+    ``listed`` for the reader. ``name``: of what the sentence speaks: a parameter, a constraint, the
+    objective.
     """
 
     kind: Literal["violated", "open", "listed"]

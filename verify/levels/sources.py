@@ -56,12 +56,8 @@ class ProblemLike(Protocol):
 class Source:
     """One source reference, read from JSON.
 
-    Attributes
-    ----------
-    kind
-        As in the architecture page; ``untraced`` for a plain string.
-    of
-        The sources that this one was made from.
+    ``kind``: as in the architecture page; ``untraced`` for a plain string. ``of``: the sources that
+    this one was made from.
     """
 
     kind: str

@@ -19,8 +19,9 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.variables import box_of
+from engiagent.verify.sweeps import triplets
 from engiagent.verify.tolerances import floor_of
-from engiagent.verify.values import Floats
+from engiagent.verify.values import Floats, Value
 
 
 def idle_constraints(bench: Bench, core: Core) -> dict[str, str]:
@@ -79,15 +80,15 @@ def constant_objective(bench: Bench, core: Core) -> bool:
     try:
         frame = bench.evaluator.frame(binders)
         found = [bench.evaluator.evaluate(text, frame) for text in written]
-        columns = _columns(bench)
-        linear = [columns.form(value).is_constant for value in found if value.degree < 2]
-    except (EngiagentError, KeyError):
+    except EngiagentError:
         return False
-    return bool(written) and len(linear) == len(found) and all(linear) and not _penalised(core)
+    fixed = [value.degree < 2 and not _has_terms(value) for value in found]
+    penalised = any(c.hard is False and c.penalty is not None for c in core.constraints)
+    return bool(fixed) and all(fixed) and not penalised
 
 
-def _penalised(core: Core) -> bool:
-    return any(c.hard is False and c.penalty is not None for c in core.constraints)
+def _has_terms(value: Value) -> bool:
+    return value.degree > 0 and any(rows.size for rows, _, _ in triplets(value).values())
 
 
 # --- what the words of a constraint show ----------------------------------------------------------
@@ -115,42 +116,39 @@ def _by_form(constraint: ConstraintDef, variables: set[str], private: set[str]) 
 # --- what bounds show -----------------------------------------------------------------------------
 
 
-def _columns(bench: Bench) -> Columns:
-    starts: dict[int, int] = {}
-    pieces: list[Floats] = []
-    total = 0
-    for value in bench.variables.values():
-        starts[value.order] = total
-        pieces.append(value.data)
-        total += value.data.size
-    return Columns(starts, pieces)
-
-
 class _Box:
-    """The bounds of all variables as columns, and what single constraints fix."""
+    """The bounds of all variables as columns, and what single constraints fix.
+
+    ``fixed_by`` is the number of the rule that fixes a column, -1 where none does, at ``fixed_at``.
+    """
 
     def __init__(self, bench: Bench, core: Core, private: set[str]) -> None:
         self.bench = bench
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
         for name in boxes:
             bench.evaluator.environment.symbol(name)
-        self.columns = _columns(bench)
-        lower, upper, owner = [], [], []
-        for name, value in bench.variables.items():
-            size = value.data.size
-            box = boxes.get(name)
-            lower.append(np.full(size, -np.inf) if box is None else box.lower)
-            upper.append(np.full(size, np.inf) if box is None else box.upper)
-            owner += [name] * size
-        self.lower = np.concatenate([np.zeros(0), *lower])
-        self.upper = np.concatenate([np.zeros(0), *upper])
-        self.private = np.array([name in private for name in owner], dtype=bool)
-        self.forms = {r.id: self._forms(r) for r in rules_of_core(core) if r.hard}
-        self.fixed: dict[int, tuple[str, float]] = {}
+        sizes = {name: value.data.size for name, value in bench.variables.items()}
+        places = np.cumsum([0, *sizes.values()]).tolist()
+        orders = (value.order for value in bench.variables.values())
+        points = [value.data for value in bench.variables.values()]
+        self.columns = Columns(dict(zip(orders, places, strict=False)), points)
+        ends: list[Floats] = [np.zeros((2, 0))]
+        for name, size in sizes.items():
+            known = boxes.get(name)
+            open_ = np.repeat([[-np.inf], [np.inf]], size, axis=1)
+            ends.append(open_ if known is None else np.stack([known.lower, known.upper]))
+        self.lower, self.upper = np.concatenate(ends, axis=1)
+        flags = np.array([name in private for name in sizes], dtype=bool)
+        self.private = np.repeat(flags, list(sizes.values()))
+        rules = [rule for rule in rules_of_core(core) if rule.hard]
+        self.forms = {rule.id: self._forms(rule) for rule in rules}
+        self.numbers = {rule.id: number for number, rule in enumerate(rules)}
+        self.fixed_by = np.full(places[-1], -1)
+        self.fixed_at = np.zeros(places[-1])
         for identifier, forms in self.forms.items():
             for op, form, _ in forms or ():
                 if op == "==":
-                    self._fix(identifier, form)
+                    self._fix(self.numbers[identifier], form)
 
     def _forms(self, rule: Rule) -> list[tuple[str, Form, float]] | None:
         """Return the comparisons of a rule as ``form op 0``; None where one is not affine."""
@@ -168,13 +166,15 @@ class _Box:
             return None
         return found
 
-    def _fix(self, identifier: str, form: Form) -> None:
-        """Note the columns that rows with a single entry fix, and at what."""
+    def _fix(self, number: int, form: Form) -> None:
+        """Note the columns that rows with a single entry fix, and at what; the first row counts."""
         starts = form.matrix.indptr
-        for row in np.flatnonzero(np.diff(starts) == 1):
-            column, factor = (part[starts[row]] for part in (form.matrix.indices, form.matrix.data))
-            if factor:
-                self.fixed.setdefault(int(column), (identifier, -form.constant[row] / factor))
+        rows = np.flatnonzero(np.diff(starts) == 1)[::-1]
+        columns, factors = (part[starts[rows]] for part in (form.matrix.indices, form.matrix.data))
+        fresh = (factors != 0) & (self.fixed_by[columns] < 0)
+        rows, columns, factors = rows[fresh], columns[fresh], factors[fresh]
+        self.fixed_by[columns] = number
+        self.fixed_at[columns] = -form.constant[rows] / factors
 
     def idle(self, rule: Rule) -> str | None:
         """Return why a rule asks for nothing, None when it may ask for something."""
@@ -188,15 +188,12 @@ class _Box:
 
     def _idle(self, rule: Rule, op: str, form: Form, floor: float) -> str | None:
         matrix = form.matrix
-        if form.is_constant or not np.abs(matrix.data).any():
+        if not matrix.data.any():
             return "no variable has any effect in it"
-        met = {int(column) for column in matrix.indices}
-        held = {c: self.fixed[c][1] for c in met if self.fixed.get(c, (rule.id,))[0] != rule.id}
+        held = (self.fixed_by >= 0) & (self.fixed_by != self.numbers[rule.id])
         lower, upper = self.lower, self.upper
-        if held:
-            lower, upper = lower.copy(), upper.copy()
-            for column, value in held.items():
-                lower[column] = upper[column] = value
+        if held[matrix.indices].any():
+            lower, upper = (np.where(held, self.fixed_at, ends) for ends in (lower, upper))
         # What occurs nowhere else takes whatever value suits this row.
         own = self.private[matrix.indices]
         if own.any() and not own.all():
@@ -207,7 +204,7 @@ class _Box:
         room = -high if op == "<=" else low
         if (room > floor).all():
             return "it holds with room to spare for every value within the bounds"
-        if (room >= -floor).all() and met <= set(held):
+        if (room >= -floor).all() and held[matrix.indices].all():
             return "other constraints already fix all that it compares"
         return None
 

@@ -9,8 +9,9 @@ says the same as a requirement, up to a factor, hands its multiplier over. Where
 the gap, a linear solver proposes others (:mod:`engiagent.verify.levels.relaxation`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -19,14 +20,13 @@ from engiagent.blueprint.document import ConstraintDef, Core, VariableDef
 from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.buses import physical_rows
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.goals import Objective
-from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.physical import physical_rows
+from engiagent.verify.levels.optimality import DualBound, Row, rows_of
 from engiagent.verify.levels.relaxation import Programme, programme_of
 from engiagent.verify.levels.relaxed import weights_of
-from engiagent.verify.levels.rows import rows_of
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.schedule import Multipliers
@@ -44,19 +44,15 @@ ALIKE: Final = 1e-9
 class Stated:
     """The requirements as a programme over the quantities in which they are written.
 
-    Attributes
-    ----------
-    bench
-        On which they are evaluated.
-    core
-        Their sets, parameters and rules, with a variable for every quantity.
-    boxes
-        Bounds that rows with a single term set.
+    ``bench``: on which they are evaluated. ``core``: their sets, parameters and rules, with a
+    variable for every quantity. ``boxes``: bounds that rows with a single term set. ``rows``: those
+    of its rules and of declared dynamics.
     """
 
     bench: Bench
     core: Core
     boxes: dict[str, Bounds]
+    rows: tuple[Row, ...]
 
 
 def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
@@ -71,8 +67,7 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
         for r in requirements.requirements
     )
     core = replace(requirements.core, constraints=(*constraints, *physics))
-    for _ in rows_of(bench, core):
-        pass  # by which the bench learns which quantities there are
+    rows = tuple(rows_of(bench, core))  # by which the bench learns which quantities there are
     kinds = {item.name: item.type for item in requirements.counted}
     variables = []
     for name in bench.variables:
@@ -83,10 +78,10 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
                 VariableDef(name=name, index=index, type=kinds.get(name, "continuous"))
             )
     core = replace(core, decision_variables=tuple(variables))
-    return Stated(bench, core, _boxes(bench, core))
+    return Stated(bench, core, _boxes(bench, core, rows), rows)
 
 
-def _boxes(bench: Bench, core: Core) -> dict[str, Bounds]:
+def _boxes(bench: Bench, core: Core, rows: Sequence[Row]) -> dict[str, Bounds]:
     """Return the bounds that rows with a single term set, and what says yes or no."""
     owner = {bench.variables[v.name].order: v.name for v in core.decision_variables}
     binary = {v.name for v in core.decision_variables if v.type == "binary"}
@@ -96,7 +91,7 @@ def _boxes(bench: Bench, core: Core) -> dict[str, Bounds]:
         ends = (0.0, 1.0) if name in binary else (-np.inf, np.inf)
         everywhere = np.broadcast_to(np.True_, (size,))
         boxes[name] = Bounds(np.full(size, ends[0]), np.full(size, ends[1]), everywhere)
-    for row in rows_of(bench, core):
+    for row in rows:
         parts = triplets(row.excess) if row.excess.degree == 1 else {}
         named = [(owner[order], part) for order, part in parts.items() if order in owner]
         if len(parts) == len(named) == 1 and _one_term(named[0][1], row.excess.data.size):
@@ -174,44 +169,35 @@ def handed_over(
 ) -> DualBound:
     """Return the bound from multipliers of blueprint rows that say what requirements say, in SI.
 
-    Parameters
-    ----------
-    objective
-        The text's objective.
-    bench, core, duals
-        The blueprint and the multipliers of its rows.
+    ``objective``: the text's objective. ``bench``, ``core``, ``duals``: the blueprint and the
+    multipliers of its rows.
     """
     if objective.node.degree > 1:
         return DualBound(None, reason="the objective is not affine in the quantities")
-    built = programme_of(stated.bench, stated.core, objective, stated.boxes)
-    if isinstance(built, str):
-        return DualBound(None, reason=built)
+    affine = [row for row in stated.rows if row.excess.degree < 2]
+    built = programme_of(stated.bench, stated.core, objective, stated.boxes, affine)
     rows = list(rows_of(bench, core))
-    try:
-        given = weights_of(rows, duals, built.objective.node.unit, built.sign)
-    except EngiagentError as error:
-        return DualBound(None, reason=str(error))
+    given = weights_of(rows, duals, objective.node.unit, built.sign)
     columns = _shared_columns(stated, built, bench, core)
-    ours, at = [], 0
-    for row in built.rows:
-        stop = at + row.excess.data.size
-        if row.excess.degree == 1:
-            span = slice(at, stop)
-            ours.append((span, row.equal, built.relaxation.rows.take(span)))
-        at = stop
-    y = np.zeros(at)
-    at = 0
-    for row in rows:
-        own = given[at : at + row.excess.data.size]
-        at += own.size
-        form = columns.form(row.excess) if row.excess.degree == 1 and own.any() else None
-        for span, equal, other in ours if form is not None else ():
-            factor = None if form is None else _factor(form, other)
-            if factor is not None and (equal or (factor > 0).all()):
-                y[span] += own / factor
+    ours = list(zip(affine, _spans(affine), strict=True))
+    y = np.zeros(built.relaxation.rows.size)
+    for row, own in zip(rows, _spans(rows), strict=True):
+        if row.excess.degree != 1 or not given[own].any():
+            continue
+        form = columns.form(row.excess)
+        for other, span in ours if form.size else ():
+            factor = _factor(form, built.relaxation.rows, span)
+            if factor is not None and (other.equal or (factor > 0).all()):
+                y[span] += given[own] / factor
                 break
     found = built.given_bound(y)
     return DualBound(None if found is None else built.sign * found)
+
+
+def _spans(rows: Sequence[Row]) -> list[slice]:
+    """Return where each of some rows stands when they are stacked."""
+    stops = np.cumsum([row.excess.data.size for row in rows]).tolist()
+    return [slice(start, stop) for start, stop in pairwise([0, *stops])]
 
 
 def _shared_columns(stated: Stated, built: Programme, bench: Bench, core: Core) -> Columns:
@@ -234,15 +220,19 @@ def _shared_columns(stated: Stated, built: Programme, bench: Bench, core: Core) 
     return Columns(starts, point)
 
 
-def _factor(one: Form, two: Form) -> Floats | None:
-    """Return by what each row of one form has to be multiplied to be that of another."""
+def _factor(one: Form, stacked: Form, span: slice) -> Floats | None:
+    """Return by what each row of one form has to be multiplied to be that of a part of another."""
+    starts = stacked.matrix.indptr[span.start : span.stop + 1]
+    if one.size != span.stop - span.start or one.matrix.nnz != starts[-1] - starts[0]:
+        return None
+    two = stacked.take(span)
     a, b = one.matrix, two.matrix
-    if one.size != two.size or a.nnz != b.nnz or not np.array_equal(a.indptr, b.indptr):
+    counts = np.diff(a.indptr)
+    if not np.array_equal(a.indptr, b.indptr) or not counts.all():
         return None
     a.sort_indices()
     b.sort_indices()
-    counts = np.diff(a.indptr)
-    if not counts.all() or not np.array_equal(a.indices, b.indices) or not a.data.all():
+    if not np.array_equal(a.indices, b.indices) or not a.data.all():
         return None
     first = a.indptr[:-1]
     factor = np.asarray(b.data[first] / a.data[first])

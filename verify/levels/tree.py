@@ -8,24 +8,20 @@ hangs on the solver that proposes them. The search is limited by cases, not seco
 not depend on the machine.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
-from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.branching import Solved, least_over_cases
 from engiagent.verify.levels.forms import Form, stacked
-from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.proposing import Proposer
-from engiagent.verify.levels.relaxation import CLOSE, least_violation, needs_of, programme_of
+from engiagent.verify.levels.relaxation import CLOSED_GAP, Programme, least_violation, needs_of
 from engiagent.verify.levels.relaxed import Relaxation
-from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.values import Floats
 
 METHOD: Final = "bound over all cases, each recomputed from multipliers"
@@ -45,27 +41,16 @@ class Case:
     rows: tuple[Form, ...] = ()
 
 
-def bound_by_cases(
-    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
-) -> DualBound:
-    """Return a bound of the objective from below (from above when maximising), in SI.
-
-    Parameters
-    ----------
-    core
-        Variables of type ``integer`` and ``binary`` have to be whole.
-    """
-    built = programme_of(bench, core, objective, boxes)
-    if isinstance(built, str):
-        return DualBound(None, reason=built)
+def bound_by_cases(built: Programme) -> DualBound:
+    """Return a bound of the objective from below (from above when maximising), in SI."""
     if built.relaxation.lower.size > LARGEST:
         return DualBound(None, reason=f"more than {LARGEST} columns: no cases were tried")
-    relaxation, point, value = built.relaxation, built.point, built.value
+    relaxation, point, value = replace(built.relaxation, pieces=[]), built.point, built.value
     needs = needs_of(relaxation)
     for at in (None, point):
         relaxation.add_pieces(needs, at)
     search = _Search(relaxation, point, built.whole, needs, Proposer(relaxation, point))
-    close = value - CLOSE * max(abs(value), 1e-9)
+    close = value - CLOSED_GAP * max(abs(value), 1e-9)
     found = least_over_cases(
         Case(relaxation.lower, relaxation.upper),
         lambda case: search.solved(case, close),
@@ -105,7 +90,7 @@ class _Search:
                 break
             gained = sharper.bound - found.bound
             found = Solved(max(found.bound, sharper.bound), sharper.optimum)
-            if not gained > CLOSE * max(abs(found.bound), 1e-9):
+            if not gained > CLOSED_GAP * max(abs(found.bound), 1e-9):
                 break
         return found
 
@@ -155,10 +140,7 @@ def _part(relaxation: Relaxation, case: Case) -> Relaxation:
 
 
 def _narrowed(relaxation: Relaxation, case: Case) -> Iterator[tuple[Block, Pieces]]:
-    """Yield McCormick's planes of the products whose factors have less room in a case.
-
-    A product with a whole number is exact where the case fixes that number.
-    """
+    """Yield McCormick's planes of the products whose factors have less room in a case."""
     for block in relaxation.blocks:
         if block.kind != "product":
             continue
@@ -168,9 +150,9 @@ def _narrowed(relaxation: Relaxation, case: Case) -> Iterator[tuple[Block, Piece
             less |= (low > least) | (high < most)
         for side in (1, -1) if less.any() else ():
             for piece in pieces_of(replace(block, ends=ends), side, None):
-                keep = np.flatnonzero(less[piece.rows])
-                if keep.size:
-                    yield block, Pieces(side, piece.rows[keep], piece.form.take(keep))
+                part = piece.where(less)
+                if part is not None:
+                    yield block, part
 
 
 def _halves(relaxation: Relaxation, case: Case, x: Floats, whole: Floats) -> Iterator[Case]:
@@ -212,10 +194,7 @@ def _halves(relaxation: Relaxation, case: Case, x: Floats, whole: Floats) -> Ite
 
 
 def _settled(relaxation: Relaxation, case: Case, x: Floats, whole: Floats) -> Iterator[Case]:
-    """Yield cases of a whole number with room in a product that the relaxation has wrong.
-
-    At its value in the optimum it is fixed in one of them, so that the product becomes exact.
-    """
+    """Yield cases of a whole number with room in a product that the relaxation has wrong."""
     room = (whole > 0) & (case.lower < case.upper)
     worst, place = WHOLE, -1
     for block in relaxation.blocks:

@@ -132,8 +132,8 @@ def bound_tolerance(bench: Bench, name: str, value: Value, rows: Ints | None = N
 def _extremes(value: Value, bounds: Bounds) -> Ints | None:
     """Return the rows of the least and the greatest number of a variable, shape (2,).
 
-    They are the worst ones where all rows have the same bounds, since a tolerance grows by far
-    less than what it is for, and they have the greatest size. None where bounds differ by row.
+    They are the worst where all rows have the same bounds, None where these differ by row: a
+    tolerance grows by far less than what it is for, and they have the greatest size.
     """
     sides = values.thin(bounds.lower), values.thin(bounds.upper)
     alike = sides[0].size == sides[1].size == values.thin(bounds.exists).size == 1

@@ -49,19 +49,14 @@ def _content(unit: Unit, battery: Battery, word: str, powers: tuple[Floats, Floa
     exact = declared
     if scheme != "exact":
         exact = battery.simulate(*powers, hours, start, "exact")
-    defect = None
-    if claimed is not None:
-        decay, gain = battery.coefficients(hours, scheme)
-        net = battery.charge_efficiency * powers[0] - powers[1] / battery.discharge_efficiency
-        defect = np.concatenate(
-            (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * net)
-        )
+    decay, gain = battery.coefficients(hours, scheme)
+    net = battery.charge_efficiency * powers[0] - powers[1] / battery.discharge_efficiency
     return unit.trajectory(
         word,
         declared,
         battery.energy_capacity,
         exact=exact,
-        defect=defect,
+        after=lambda before: decay * before + gain * net,
         lower=battery.minimum_energy,
         upper=battery.upper_energy,
     )
@@ -144,9 +139,7 @@ def _aged(unit: Unit, run: Run) -> Run:
     share = np.clip(energy.declared / full, 0.0, 1.0)
     lost = 1.0 - ageing.assess(share, CalendarAgeing.reference_temperature, hours).capacity
     most = unit.single("capacity_loss_max")
-    state = unit.trajectory(
-        "capacity_loss", lost, float(lost.max()), upper=np.inf if most is None else most
-    )
+    state = unit.trajectory("capacity_loss", lost, float(lost.max()), upper=most)
     return Run((energy, state), run.results, run.excesses)
 
 

@@ -38,8 +38,7 @@ def _execute_engine(unit: Unit) -> Run:
     # Heat may be thrown away where the plan says so.
     thrown = unit.optional("dumped")
     excesses = (
-        unit.sign("dumped", thrown, rated),
-        unit.excess("limit", "dumped", thrown - state.on * each.heat, rated, "more than there is"),
+        *unit.between("dumped", thrown, state.on * each.heat, rated, "more than there is"),
         unit.sign("power", given, rated),
         unit.excess(
             "capacity",

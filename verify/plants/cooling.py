@@ -106,8 +106,7 @@ def _execute_tower(unit: Unit) -> Run:
     water = np.where(works, water, wet)
     scale = float(np.max(heat, initial=0.0))
     excesses = [
-        unit.sign("speed", speed, 1.0),
-        unit.excess("limit", "speed", speed - 1.0, 1.0, "above full speed"),
+        *unit.between("speed", speed, 1.0, 1.0, "above full speed"),
         unit.fault(
             "rest",
             f"{unit.name}.heat_rejected",

@@ -56,13 +56,10 @@ def _execute(available: Available, unit: Unit) -> Run:
         power = most if curtailed is None else most - curtailed
     scale = float(abs(most).max(initial=0.0))
     excesses = [
-        unit.excess(kind, word, amount, scale, words)
+        excess
         for word, series in (("power", power), ("curtailed", most - power))
         if available is not _profile  # whose declared series its limits bound
-        for kind, amount, words in (
-            ("sign", -series, "negative"),
-            ("limit", series - most, "above what is available"),
-        )
+        for excess in unit.between(word, series, most, scale, "above what is available")
     ]
     if unit.need("curtailable") == 0:
         excesses.append(

@@ -14,12 +14,8 @@ def _execute_curtailable(unit: Unit) -> Run:
     wanted, unmet = unit.series("power"), unit.decision("unmet")
     scale = size(wanted)
     share = unit.series("curtailable_share")
-    excesses = [
-        unit.sign("unmet", unmet, scale),
-        unit.excess(
-            "limit", "unmet", unmet - share * wanted, scale, "above what may be left unserved"
-        ),
-    ]
+    words = "above what may be left unserved"
+    excesses = [*unit.between("unmet", unmet, share * wanted, scale, words)]
     most = unit.single("unmet_energy_max")
     if most is not None:
         energy = np.array([float((unmet * unit.hours).sum())])
@@ -42,23 +38,12 @@ def _execute_shiftable(unit: Unit) -> Run:
     low, high = (unit.single(f"{way}_energy_max") for way in ("delayed", "ahead"))
     scale_of = float(np.max(np.abs(ahead), initial=1.0))
     state = unit.trajectory(
-        "shifted_energy",
-        ahead,
-        scale_of,
-        lower=-np.inf if low is None else -low,
-        upper=np.inf if high is None else high,
+        "shifted_energy", ahead, scale_of, lower=None if low is None else -low, upper=high
     )
     drop = np.minimum(unit.series("shift_down_max"), wanted)
     excesses = [
-        unit.excess(kind, word, amount, scale, words)
-        for word, series, most in (
-            ("shift_up", up, unit.series("shift_up_max")),
-            ("shift_down", down, drop),
-        )
-        for kind, amount, words in (
-            ("sign", -series, "negative"),
-            ("limit", series - most, "above its limit"),
-        )
+        *unit.between("shift_up", up, unit.series("shift_up_max"), scale),
+        *unit.between("shift_down", down, drop, scale),
     ]
     excesses.append(
         unit.fault(

@@ -28,5 +28,5 @@ def written(unit: Unit, slot: str) -> str | None:
 
 def known(unit: Unit, word: str) -> str | None:
     """Return the quantity by which the schedule has a series of a unit."""
-    names = unit.plant.names(unit.declared, word)
+    names = unit.names(word)
     return next((name for name in names if name in unit.plant.bench.series), None)

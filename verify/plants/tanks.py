@@ -24,9 +24,7 @@ def cold(unit: Unit) -> bool:
 
 def body(unit: Unit) -> MixedTank:
     """Return the model of the water in a tank of one temperature."""
-    return MixedTank(
-        **unit.numbers("mass", "loss_conductance", "temperature_min", "temperature_max")
-    )
+    return MixedTank(**unit.numbers("mass", "loss_conductance"))
 
 
 def mixed(unit: Unit, heat: Floats) -> tuple[Trajectory, Trajectory]:
@@ -36,13 +34,13 @@ def mixed(unit: Unit, heat: Floats) -> tuple[Trajectory, Trajectory]:
     _, claimed = unit.state("temperature")
     start = unit.start("initial_temperature", claimed)
     path = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient).temperature
-    defect = None
-    if claimed is not None:
-        after = tank.step(claimed[:-1], step_hours=hours, heat=heat, ambient=ambient).temperature
-        defect = np.concatenate((claimed[:1] - start, claimed[1:] - after))
+
+    def after(before: Floats) -> Floats:
+        return tank.step(before, step_hours=hours, heat=heat, ambient=ambient).temperature
+
     low, high = unit.need("temperature_min"), unit.need("temperature_max")
     scale = float(np.max(np.abs(path), initial=1.0))
-    temperature = unit.trajectory("temperature", path, scale, defect=defect, lower=low, upper=high)
+    temperature = unit.trajectory("temperature", path, scale, after=after, lower=low, upper=high)
     held = tank.energy(high - path) if cold(unit) else tank.energy(path, low)
     full = float(tank.energy(high, low))
     energy = unit.trajectory("energy", held, full)
@@ -79,8 +77,7 @@ def _execute_hot_water(unit: Unit) -> Run:
             0.0,
             "too cold",
         ),
-        unit.sign("unmet", given, scale),
-        unit.excess("limit", "unmet", given - wanted, scale, "above what is wanted"),
+        *unit.between("unmet", given, wanted, scale, "above what is wanted"),
     )
     draw = unit.result("draw", wanted, "its use")
     missing = unit.result("unmet", given, "the plan")
@@ -97,14 +94,15 @@ def _execute_two_zones(unit: Unit) -> Run:
     told = claimed if claimed is not None or share is None else share * full
     start = unit.start("initial_fraction", None if told is None else told / full) * full
     path = tank.simulate(into, out, hours, start)
-    defect = None
-    if claimed is not None:
-        decay, gain = tank.coefficients(hours)
-        defect = np.concatenate(
-            (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * (into - out))
-        )
-    low = unit.need("minimum_fraction")
-    energy = unit.trajectory("energy", path, full, defect=defect, lower=low * full, upper=full)
+    decay, gain = tank.coefficients(hours)
+    energy = unit.trajectory(
+        "energy",
+        path,
+        full,
+        after=lambda before: decay * before + gain * (into - out),
+        lower=unit.need("minimum_fraction") * full,
+        upper=full,
+    )
     fraction = unit.trajectory("fraction", path / full, 1.0)
     return Run((energy, fraction))
 

@@ -1,15 +1,21 @@
 """A unit while its plan is executed: its parameters, its series in the plan, and what is found."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
-from engiagent.verify.frames import EvaluationError
+from engiagent.slots import COMPONENTS, Slot
+from engiagent.units import unit as units
+from engiagent.units.unit import parse_unit
+from engiagent.verify import arithmetic, values
+from engiagent.verify.documents import Bench
+from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
 from engiagent.verify.plants.run import Excess, Result, Trajectory
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.requirements import Dynamics, shared_name
 from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
@@ -60,19 +66,35 @@ class Unit:
         return self.declared.connections
 
     @property
+    def slots(self) -> Mapping[str, Slot]:
+        """The parameters that its model has."""
+        return COMPONENTS[self.model].executed_slots
+
+    @property
     def periods(self) -> IndexSet:
         """The time set over which it runs."""
-        return self.plant.periods(self.declared)
+        bench, over = self.plant.bench, self.declared.index
+        if over is not None:
+            return bench.evaluator.environment.set(over)
+        timed = [s for s in bench.declarations.sets.values() if s.kind == "time"]
+        if len(timed) != 1:
+            raise EvaluationError(f"{self.name} does not say over which time set it runs")
+        return timed[0]
 
     @property
     def instants(self) -> IndexSet | None:
         """The instants of its periods, None where the document declares none."""
-        return self.plant.instants(self.periods)
+        sets, periods = self.plant.bench.declarations.sets.values(), self.periods
+        return next((s for s in sets if s.periods_of is periods and s.kind == "instants"), None)
 
     @property
     def hours(self) -> Floats:
         """The lengths of its periods. [h]."""
-        return self.plant.hours(self.periods)
+        periods = self.periods
+        axis = periods.root.axis
+        if axis is None or axis.step_unit != "h":
+            raise EvaluationError(f"{periods.name} has no steps in hours")
+        return axis.steps[periods.in_root]
 
     # -- its parameters, in the units of its slots ------------------------------------------------
 
@@ -80,37 +102,88 @@ class Unit:
         """Whether one of some parameters is given."""
         return any(slot in self.parameters for slot in slots)
 
-    def slot(self, slot: str, unit: str | None = None) -> Floats | None:
-        """Return a parameter over the periods, None where it is not given and has no default."""
-        return self.plant.slot(self.declared, slot, unit)
+    def slot(self, name: str, unit: str | None = None) -> Floats | None:
+        """Return a parameter over the periods, its default or None where it is not given.
 
-    def series(self, slot: str, unit: str | None = None) -> Floats:
+        Parameters
+        ----------
+        unit
+            In which it is wanted; the unit of the model's slot when None.
+        """
+        slot, written = self.slots[name], self.parameters.get(name)
+        if written is None and slot.required:
+            raise EvaluationError(f"{self.name} has no {name}")
+        if written is None:
+            usual = slot.number
+            size = self.periods.size
+            return None if usual is None else values.wide(np.array([float(usual)]), size)
+        numbers = self.number(written, unit or slot.unit)
+        noise = self.plant.noise.get((self.name, name))
+        return numbers if noise is None else numbers + noise
+
+    def series(self, name: str, unit: str | None = None) -> Floats:
         """Return a parameter over the periods that it cannot do without."""
-        return self.plant.series(self.declared, slot, unit)
+        found = self.slot(name, unit)
+        if found is None:
+            raise EvaluationError(f"{self.name} has no {name}")
+        return found
 
-    def single(self, slot: str) -> float | None:
-        """Return a parameter that is one number, None where it is not given."""
-        return self.plant.single(self.declared, slot)
+    def single(self, name: str) -> float | None:
+        """Return a parameter that is one number, its default or None where it is not given."""
+        series = self.slot(name)
+        if series is None:
+            return None
+        if not (values.thin(series) == series[0]).all():
+            raise EvaluationError(f"{self.name}: {name} must be one number")
+        return float(series[0])
 
-    def need(self, slot: str) -> float:
+    def need(self, name: str) -> float:
         """Return a parameter that is one number and that it cannot do without."""
-        return self.plant.need(self.declared, slot)
+        found = self.single(name)
+        if found is None:
+            raise EvaluationError(f"{self.name} has no {name}")
+        return found
 
     def numbers(self, *slots: str) -> dict[str, Any]:
         """Return several such parameters by name, as a model takes them."""
         return {slot: self.need(slot) for slot in slots}
 
-    def largest(self, slot: str) -> float:
+    def largest(self, name: str) -> float:
         """Return the largest value of a limit over time, infinite where it is not given."""
-        return self.plant.largest(self.declared, slot)
+        series = self.slot(name)
+        return np.inf if series is None else float(values.thin(series).max())
 
-    def table(self, slot: str, unit: str | None = None) -> tuple[float, ...] | None:
+    def table(self, name: str, unit: str | None = None) -> tuple[float, ...] | None:
         """Return a parameter that is a row of numbers, None where it is not given."""
-        return self.plant.table(self.declared, slot, unit)
+        written, text = self.parameters.get(name), unit or self.slots[name].unit
+        if written is None:
+            return None
+        if isinstance(written, str) and written.isidentifier():
+            symbol = self.plant.bench.evaluator.environment.symbol(written)
+            if symbol.value is None or len(symbol.dims) > 1:
+                raise EvaluationError(f"{self.name}: {name} is no row of numbers")
+            wanted = self._wanted(written, symbol.value, text)
+            return tuple(map(float, wanted.from_si(symbol.value.data)))
+        return tuple(float(self.number(item, text)[0]) for item in _items(written))
 
     def number(self, written: Any, unit: str) -> Floats:
         """Return a number or an expression over the periods, in a unit."""
-        return self.plant.number(self.declared, written, unit)
+        periods = self.periods
+        frame = whole_grid((periods,), (Binder((0, 0), ("t",), periods.name),))
+        if isinstance(written, int | float):
+            return values.wide(np.array([float(written)]), frame.size)
+        node = _indexed(self.plant.bench, parse(str(written)), frame)
+        found = self.plant.bench.evaluator.number(node, frame)
+        value = arithmetic.adopt(found, parse_unit(unit))
+        wanted = self._wanted(written, value, unit)
+        return values.wide(wanted.from_si(values.thin(value.data)), frame.size)
+
+    def _wanted(self, written: Any, value: values.Value, unit: str) -> units.Unit:
+        """Return a unit, where a value measures the same."""
+        found, wanted = value.unit, parse_unit(unit)
+        if found.dimension != wanted.dimension or found.is_point != wanted.is_point:
+            raise EvaluationError(f"{self.name}: {written} is {found}, needed is {wanted}")
+        return wanted
 
     def constant(self, written: Any, unit: str) -> float:
         """Return a number of a part of it; a bare one has the unit already."""
@@ -118,17 +191,43 @@ class Unit:
 
     # -- its series in the plan -------------------------------------------------------------------
 
+    def names(self, word: str) -> list[str]:
+        """Return the quantities by which one of its series may go."""
+        own = f"{self.name}.{word}"
+        zone = self.name == "zone" or self.name.startswith("zone.")
+        return [own] if zone or self.model != "thermal_zone" else [f"zone.{own}", own]
+
+    def stated_names(self, word: str) -> list[str]:
+        """Return the quantities under which a plan has one of its series, with others' perhaps."""
+        element, names = self.declared.element, self.names(word)
+        return names if element is None else [shared_name(name, element) for name in names]
+
     def claimed(self, word: str, unit: str | None = None) -> Floats | None:
         """Return a series of the plan over the periods, None where it is absent."""
-        return self.plant.claimed(self.declared, word, unit)
+        for name in self.names(word):
+            try:
+                text, element = unit or self.unit_of(word), self.declared.element
+                return self.plant.quantity(name, self.periods, text, element)
+            except MissingQuantity:
+                continue
+        return None
 
     def decision(self, word: str) -> Floats:
-        """Return a series that an operator sets."""
-        return self.plant.decision(self.declared, word)
+        """Return a series that an operator sets.
+
+        Raises
+        ------
+        MissingQuantity
+            When the plan does not have it.
+        """
+        found = self.claimed(word)
+        if found is None:
+            raise MissingQuantity(self.names(word)[0])
+        return found
 
     def flow(self, word: str) -> Floats:
         """Return a decision without what lies below 0, which the test of its sign reports."""
-        return self.plant.flow(self.declared, word)
+        return np.maximum(self.decision(word), 0.0)
 
     def optional(self, word: str) -> Floats:
         """Return a series of the plan, 0 where it is absent."""
@@ -137,7 +236,16 @@ class Unit:
 
     def state(self, word: str) -> tuple[str, Floats | None]:
         """Return name and values of a state as the plan has it."""
-        return self.plant.state(self.declared, word)
+        unit, instants = self.unit_of(word), self.instants
+        for name in self.names(word):
+            try:
+                if instants is not None:
+                    return name, self.plant.quantity(name, instants, unit, self.declared.element)
+                series = self.plant.bench.series[name]
+                return name, series.converted(parse_unit(unit)).reshape(-1)
+            except (MissingQuantity, KeyError):
+                continue
+        return self.names(word)[0], None
 
     def start(self, slot: str, claimed: Floats | None) -> float:
         """Return the first value of a state: the declared one, where there is none the plan's."""
@@ -157,15 +265,16 @@ class Unit:
     def result(
         self,
         word: str,
-        values: Floats,
+        series: Floats,
         why: str,
         *,
         unit: str | None = None,
         exact: Floats | None = None,
     ) -> Result:
         """Return a recomputed series with what the plan says of it."""
-        found = self.plant.result(self.declared, word, values, why, unit)
-        return Result(found.names, found.unit, values, found.over, found.claimed, why, exact)
+        text = unit or self.unit_of(word)
+        claimed = self.claimed(word, text)
+        return Result(tuple(self.names(word)), text, series, self.periods, claimed, why, exact)
 
     def trajectory(
         self,
@@ -174,14 +283,21 @@ class Unit:
         scale: float,
         *,
         exact: Floats | None = None,
-        defect: Floats | None = None,
-        lower: Floats | float = -np.inf,
-        upper: Floats | float = np.inf,
+        after: Callable[[Floats], Floats] | Floats | None = None,
+        lower: Floats | float | None = None,
+        upper: Floats | float | None = None,
     ) -> Trajectory:
-        """Return a recomputed state with what the plan says of it; fields as in ``Trajectory``."""
+        """Return a recomputed state with what the plan says of it; fields as in ``Trajectory``.
+
+        ``after`` is what follows in a period from the plan's state at its start, or how to find it.
+        """
         name, claimed = self.state(word)
+        defect = None
+        if claimed is not None and after is not None:
+            follows = after(claimed[:-1]) if callable(after) else after
+            defect = np.concatenate((claimed[:1] - declared[:1], claimed[1:] - follows))
         return Trajectory(
-            tuple(self.plant.names(self.declared, word)),
+            tuple(self.names(word)),
             name,
             self.unit_of(word),
             declared,
@@ -190,8 +306,8 @@ class Unit:
             defect,
             scale,
             self.instants,
-            lower,
-            upper,
+            -np.inf if lower is None else lower,
+            np.inf if upper is None else upper,
         )
 
     def excess(
@@ -235,15 +351,50 @@ class Unit:
         return self.excess("sign", word, -series, scale, "negative", unit=unit)
 
     def between(
-        self, word: str, series: Floats, most: Floats | None, *, unit: str = ""
+        self,
+        word: str,
+        series: Floats,
+        most: Floats | float | None,
+        scale: float | None = None,
+        words: str = "above its limit",
+        *,
+        unit: str = "",
     ) -> Iterator[Excess]:
         """Yield how far a series is below 0 and, where there is one, above a limit."""
-        scale = size(series)
+        scale = size(series) if scale is None else scale
         yield self.sign(word, series, scale, unit=unit)
         if most is not None:
-            yield self.excess("limit", word, series - most, scale, "above its limit", unit=unit)
+            yield self.excess("limit", word, series - most, scale, words, unit=unit)
 
 
 def size(series: Floats) -> float:
     """Return the largest absolute value of a series, 0 for an empty one."""
     return float(np.max(np.abs(series), initial=0.0))
+
+
+def _items(written: Any) -> list[Any]:
+    """Return the entries of a table: a list, numbers in brackets, or a single number."""
+    if isinstance(written, list | tuple):
+        return list(written)
+    text = str(written).strip()
+    if text[:1] + text[-1:] not in ("()", "[]") or "," not in text:
+        return [written]
+    return [part.strip() for part in text[1:-1].split(",") if part.strip()]
+
+
+def _indexed(bench: Bench, node: Node, frame: Frame) -> Node:
+    """Give the bare name of a series the index of its period."""
+    if isinstance(node, Ref) and not node.indices and node.name not in frame.names:
+        if node.name in bench.declarations.sets:
+            return node
+        symbol = bench.evaluator.environment.symbol(node.name)
+        one = len(symbol.dims) == 1
+        return replace(node, indices=(Ref(node.span, "t", ()),)) if one else node
+    changed: dict[str, Any] = {}
+    for name in ("left", "right", "operand", "condition", "then", "otherwise"):
+        if isinstance(getattr(node, name, None), Node):
+            changed[name] = _indexed(bench, getattr(node, name), frame)
+    for name in ("operands", "args"):
+        if getattr(node, name, None):
+            changed[name] = tuple(_indexed(bench, part, frame) for part in getattr(node, name))
+    return replace(node, **changed) if changed and any(children(node)) else node

@@ -69,7 +69,7 @@ def _execute(zones: Sequence[Unit]) -> Run:
     plant, hours = zones[0].plant, zones[0].hours
     heats = [{word: plant.heat(zone.declared, word) for word in WAYS} for zone in zones]
     if all(found is None for pair in heats for found in pair.values()):
-        raise MissingQuantity(plant.names(zones[0].declared, "heating")[0])
+        raise MissingQuantity(zones[0].names("heating")[0])
     ambient = [zone.slot("ambient_temperature") for zone in zones]
     outside = next((a for a in ambient if a is not None), np.zeros(len(hours)))
     heat = np.zeros((len(hours), len(zones)))
@@ -93,13 +93,9 @@ def _execute(zones: Sequence[Unit]) -> Run:
         predicted = _one_step(model, before, np.column_stack((outside, heat)), hours, scheme)
     states, why = [], "the sum of the units that serve it"
     for k, zone in enumerate(zones):
-        defect, found = None, claimed[k]
-        if found is not None and predicted is not None:
-            defect = np.concatenate(([found[0] - start[k]], found[1:] - predicted[:, k]))
-        scale = float(np.max(np.abs(declared[:, k]), initial=1.0))
-        states.append(
-            zone.trajectory("temperature", declared[:, k], scale, exact=exact[:, k], defect=defect)
-        )
+        after = None if predicted is None else predicted[:, k]
+        path, scale = declared[:, k], float(np.max(np.abs(declared[:, k]), initial=1.0))
+        states.append(zone.trajectory("temperature", path, scale, exact=exact[:, k], after=after))
     results = tuple(
         zone.result(word, found, why)
         for zone, pair in zip(zones, heats, strict=True)

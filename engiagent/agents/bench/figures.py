@@ -117,104 +117,80 @@ def table(found: Mapping[Cell, Measured]) -> list[str]:
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in figures(found):
-        every = next(v for k, v in reversed(row.items()) if k.startswith("pass^"))
-        shares = " | ".join(
-            _share(row[f"{name}_rate"], row[f"{name}_interval"]) for name in _SHARES
+        shares = (
+            f"{100 * row[f'{name}_rate']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+            for name in _SHARES
+            for low, high in (row[f"{name}_interval"],)
         )
-        cost = "-" if row["cost"] is None else f"{row['cost']:.4f}"
         lines.append(
-            f"| {row['engine']} | {row['coordination']} | {row['runs']} | {shares} "
-            f"| {row['false_certificates']} | {row['pass@1']:.2f} | {every:.2f} "
-            f"| {row['turns']:.1f} | {row['tokens']:.0f} | {cost} | {row['seconds']:.1f} |"
+            f"| {row['engine']} | {row['coordination']} | {row['runs']} | {' | '.join(shares)} "
+            f"| {row['false_certificates']} | {row['pass@1']:.2f} | {_pass_all(row):.2f} "
+            f"| {row['turns']:.1f} | {row['tokens']:.0f} "
+            f"| {'-' if row['cost'] is None else format(row['cost'], '.4f')} "
+            f"| {row['seconds']:.1f} |"
         )
     return lines
 
 
-def _share(rate: float, interval: Sequence[float]) -> str:
-    return f"{100 * rate:.0f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f})"
+def _pass_all(row: Mapping[str, Any]) -> float:
+    """Return pass^k for the most repetitions."""
+    return float([value for name, value in row.items() if name.startswith("pass^")][-1])
 
 
 def to_html(name: str, found: Mapping[Cell, Measured]) -> str:
     """Return a page of the figures and of every run that stands alone, without scripts."""
-    every = figures(found)
-    title = "Per engine and coordination, with intervals at 95 %"
+    right = sum(measured.right for measured in found.values())
+    false = sum(measured.false for measured in found.values())
+    tone, mark = ("bad", "✘") if false else ("good", "✔")
+    totals = [
+        Fact("Runs", str(len(found)), is_lead=True),
+        Fact("Right", str(right), is_lead=True),
+        Fact("False claims", str(false), is_lead=True, tone=tone, symbol=mark),
+    ]
     explained = (
         "Right: verdict and objective are the expert's. False: a claim that the annotations "
         "contradict. pass@1: one run is right; pass^k: all repetitions are."
     )
     sections = [
-        Section("Figures", explained, (_figures_table(title, every),), kind="values"),
+        Section("Figures", explained, (_figures_table(figures(found)),), kind="values"),
         Section("Runs", tables=(_runs_table(found),), kind="values"),
     ]
-    return page_of_tables(name, "engiagent bench report", sections, numbers=_totals(found))
+    return page_of_tables(name, "engiagent bench report", sections, numbers=totals)
 
 
-def _totals(found: Mapping[Cell, Measured]) -> list[Fact]:
-    right = sum(measured.right for measured in found.values())
-    false = sum(measured.false for measured in found.values())
-    mark = ("bad", "✘") if false else ("good", "✔")
-    return [
-        Fact("Runs", str(len(found)), is_lead=True),
-        Fact("Right", str(right), is_lead=True),
-        Fact("False claims", str(false), is_lead=True, tone=mark[0], symbol=mark[1]),
-    ]
+def _number(value: Any, note: str = "") -> Shown:
+    return Shown(str(value), is_number=True, note=note)
 
 
-def _figures_table(title: str, every: Sequence[Mapping[str, Any]]) -> DataTable:
-    head = (
-        "Engine",
-        "Coordination",
-        "Runs",
-        *(name.capitalize() for name in _SHARES),
-        "False",
-        "pass@1",
-        "pass^k",
-        "Turns",
-        "Tokens",
-        "Cost (USD)",
-        "Time (s)",
-    )
-    rows = []
+def _figures_table(every: Sequence[Mapping[str, Any]]) -> DataTable:
+    shares = (share.capitalize() for share in _SHARES)
+    head = ("Engine", "Coordination", "Runs", *shares, "False", "pass@1", "pass^k")
+    lines = []
     for row in every:
-        shares = (
-            Shown(
-                words.percent(row[f"{name}_rate"]),
-                is_number=True,
-                note=f"{100 * low:.0f} to {100 * high:.0f}",
-            )
-            for name in _SHARES
-            for low, high in (row[f"{name}_interval"],)
-        )
-        passed = [row["pass@1"], [v for k, v in row.items() if k.startswith("pass^")][-1]]
-        numbers = [*passed, *(row[name] for name in MEANS)]
-        rows.append(
+        numbers = [row["pass@1"], _pass_all(row), *(row[name] for name in MEANS)]
+        lines.append(
             (
                 Shown(row["engine"]),
                 Shown(row["coordination"]),
-                Shown(str(row["runs"]), is_number=True),
-                *shares,
-                Shown(str(row["false_certificates"]), is_number=True),
-                *(Shown("–" if v is None else words.number(v, 4), is_number=True) for v in numbers),
+                _number(row["runs"]),
+                *(
+                    _number(words.percent(row[f"{name}_rate"]), f"{100 * a:.0f} to {100 * b:.0f}")
+                    for name in _SHARES
+                    for a, b in (row[f"{name}_interval"],)
+                ),
+                _number(row["false_certificates"]),
+                *(_number("–" if v is None else words.number(v, 4)) for v in numbers),
             )
         )
     names = list(dict.fromkeys(name for row in every for name in row))
     text, _ = csv_text(names, ([str(row.get(name, "")) for name in names] for row in every))
-    return DataTable(title, head, tuple(rows), data_uri(text), "figures.csv")
+    title = "Per engine and coordination, with intervals at 95 %"
+    means = ("Turns", "Tokens", "Cost (USD)", "Time (s)")
+    return DataTable(title, (*head, *means), tuple(lines), data_uri(text), "figures.csv")
 
 
 def _runs_table(found: Mapping[Cell, Measured]) -> DataTable:
-    head = (
-        "Problem",
-        "Engine",
-        "Coordination",
-        "Repetition",
-        "Verdict",
-        "Judged",
-        "Turns",
-        "Tokens",
-        "Took",
-        "Reason",
-    )
+    head = ("Problem", "Engine", "Coordination", "Repetition", "Verdict", "Judged")
     lines = []
     for cell, measured in sorted(found.items()):
         verdict = words.verdict(measured.verdict, None)
@@ -224,12 +200,12 @@ def _runs_table(found: Mapping[Cell, Measured]) -> DataTable:
                 Shown(cell.problem),
                 Shown(cell.engine),
                 Shown(cell.coordination),
-                Shown(str(cell.repetition), is_number=True),
+                _number(cell.repetition),
                 Shown(verdict.word, tone=verdict.tone, symbol=verdict.symbol),
                 Shown(word, tone=tone, symbol=mark),
-                Shown(str(measured.turns), is_number=True),
-                Shown(str(measured.tokens), is_number=True),
-                Shown(words.duration(measured.seconds), is_number=True),
+                _number(measured.turns),
+                _number(measured.tokens),
+                _number(words.duration(measured.seconds)),
                 Shown("", note=" ".join(measured.reason.split())[:200]),
             )
         )
@@ -237,4 +213,5 @@ def _runs_table(found: Mapping[Cell, Measured]) -> DataTable:
     names = list(every[0]) if every else ["problem"]
     text, kept = csv_text(names, ([str(row[name]) for name in names] for row in every))
     note = "" if kept == len(every) else f"The CSV file has {kept} of {len(every)}; runs.csv all."
-    return DataTable("Every run", head, tuple(lines), data_uri(text), "runs.csv", note)
+    shown = (*head, "Turns", "Tokens", "Took", "Reason")
+    return DataTable("Every run", shown, tuple(lines), data_uri(text), "runs.csv", note)

@@ -55,13 +55,7 @@ class Replayed:
 
 
 def recordings(folder: Path) -> list[Path]:
-    """Return the recordings in a folder, by name.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """Return the recordings in a folder, by name."""
     found = sorted(path.parent for path in folder.glob(f"*/{FOLDER}"))
     if not found:
         raise InputError(
@@ -77,11 +71,6 @@ def replay(recording: Path, root: Path, answers: Mapping[str, str]) -> Replayed:
     ----------
     answers
         The place in the corpus of each problem's id, as :func:`places_by_id` has it.
-
-    Raises
-    ------
-    InputError
-        When the corpus has no such problem.
     """
     problem = Problem.load(recording / PROBLEM)
     place = answers.get(problem.id)

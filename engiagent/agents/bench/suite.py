@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
-from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, why
+from engiagent.agents.bench.corpus import ANSWER, EXPERT, judge, read_answer, why
 from engiagent.agents.budgets import STEPS, Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Engine
-from engiagent.agents.routing import Coordination, Policy
+from engiagent.agents.routing import Policy
 from engiagent.agents.running import Run
 from engiagent.agents.team import Guidance
 from engiagent.errors import EngiagentError, InputError
@@ -35,8 +35,15 @@ from engiagent.verify.verdicts import PROVEN, USABLE
 
 SCHEMA: Final = "engiagent-suite/1"
 CLAIMS: Final = (*USABLE, "proven infeasible")
-Mode = Literal["full", "fixed", "no_verifier", "no_forced_switching"]
-MODES: Final[tuple[str, ...]] = get_args(Mode)
+MODES: Final = ("full", "fixed", "no_verifier", "no_forced_switching")
+_ASKING: Final = ("model", "base_url", "exemplars", "allow_code")
+_KINDS: Final[Mapping[str, tuple[Any, str]]] = {
+    **dict.fromkeys(("repetitions", "steps", "tokens"), (int, "a whole number")),
+    **dict.fromkeys(("time_limit", "cost", "minutes"), (int | float, "a number")),
+    **dict.fromkeys(("model", "base_url"), (str, "str")),
+    "exemplars": (int, "int"),
+    "allow_code": (bool, "bool"),
+}
 _TABLE: Final = """CREATE TABLE IF NOT EXISTS runs (
     suite TEXT NOT NULL, problem TEXT NOT NULL, engine TEXT NOT NULL, coordination TEXT NOT NULL,
     repetition INTEGER NOT NULL, result TEXT NOT NULL,
@@ -134,13 +141,7 @@ MakeEngine = Callable[[str, Path, Budget, "Problem"], Engine]
 
 
 def load_suite(path: Path) -> Suite:
-    """Return a suite from a YAML file; places in it are relative to it.
-
-    Raises
-    ------
-    InputError
-        When the file is no suite, or names what is not there.
-    """
+    """Return a suite from a YAML file; places in it are relative to it."""
     try:
         found = plain(load_tree(path.read_text(encoding="utf-8"), str(path)))
     except OSError as error:
@@ -148,59 +149,38 @@ def load_suite(path: Path) -> Suite:
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         said = found.get("schema") if isinstance(found, dict) else type(found).__name__
         raise InputError("this is no suite", str(path), found=repr(said), expected=SCHEMA)
-    known = {field.name for field in fields(Suite)} | {"schema"}
+    known = ("schema", *(field.name for field in fields(Suite)))
     for key in found:
         if key not in known:
-            raise InputError(
-                f"a suite has no field '{key}'", str(path), found=key, expected=", ".join(known)
-            )
+            expected = ", ".join(known)
+            raise InputError(f"a suite has no field '{key}'", str(path), None, None, key, expected)
     root = corpus_root() if "root" not in found else path.parent / str(found["root"])
     names = tuple(map(str, found.get("problems") or _all(root)))
     for name in names:
         if not (root / name / EXPERT / ANSWER).is_file():
             raise InputError(f"no problem with an answer lies at '{name}'", str(root))
     values = {k: v for k, v in found.items() if k not in ("schema", "root", "problems")}
-    for key, allowed in (("coordination", MODES), ("engines", None)):
-        if key in values:
-            values[key] = tuple(map(str, values[key]))
-            wrong = [v for v in values[key] if allowed is not None and v not in allowed]
-            if wrong:
-                raise InputError(
-                    f"unknown {key}", str(path), found=wrong[0], expected=", ".join(allowed or ())
-                )
-    _check_numbers(values, path)
-    _check_asking(values, path)
+    for key in {"coordination", "engines"} & set(values):
+        values[key] = tuple(map(str, values[key]))
+    wrong = [mode for mode in values.get("coordination", ()) if mode not in MODES]
+    if wrong:
+        expected = ", ".join(MODES)
+        raise InputError("unknown coordination", str(path), found=wrong[0], expected=expected)
+    for key, value in values.items():
+        _check(key, value, path)
     return Suite(**{"name": path.stem, **values}, root=root, problems=names)
 
 
-def _check_numbers(values: Mapping[str, Any], path: Path) -> None:
-    for key in ("repetitions", "time_limit", "steps", "tokens", "cost", "minutes"):
-        value = values.get(key)
-        whole = key in ("repetitions", "steps", "tokens")
-        kinds = int if whole else int | float
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, kinds) or not value > 0
-        ):
-            raise InputError(
-                f"'{key}' is no positive number",
-                str(path),
-                found=repr(value),
-                expected="a whole number" if whole else "a number",
-            )
-
-
-def _check_asking(values: Mapping[str, Any], path: Path) -> None:
-    """Refuse what says of a language model is no text, no number of exemplars, no yes or no."""
-    kinds: dict[str, type] = {"model": str, "base_url": str, "exemplars": int, "allow_code": bool}
-    for key, kind in kinds.items():
-        value = values.get(key)
-        if value is not None and type(value) is not kind:
-            raise InputError(
-                f"'{key}' is not as it should be",
-                str(path),
-                found=repr(value),
-                expected=kind.__name__,
-            )
+def _check(key: str, value: Any, path: Path) -> None:
+    """Refuse a limit that is no positive number, and what has another type."""
+    kind, wanted = _KINDS.get(key, (object, ""))
+    is_number = key not in _ASKING
+    if value is None or not wanted:
+        return
+    fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    if not fits or (is_number and not value > 0):
+        said = "is no positive number" if is_number else "is not as it should be"
+        raise InputError(f"'{key}' {said}", str(path), found=repr(value), expected=wanted)
 
 
 def _all(root: Path) -> Iterator[str]:
@@ -226,23 +206,14 @@ def run_suite(
     make: MakeEngine | None = None,
     on_run: Callable[[Cell, Measured, bool], None] | None = None,
 ) -> dict[Cell, Measured]:
-    """Run what the checkpoint does not have yet.
+    """Run what the checkpoint, an SQLite file, does not have yet.
 
     Parameters
     ----------
-    checkpoint
-        An SQLite file; made where it is not there.
     make
         Who returns engines by name; the offline engine and those of the command line by default.
     on_run
         Called with each run, its result, and whether it came from the checkpoint.
-
-    Raises
-    ------
-    InputError
-        When the checkpoint cannot be used.
-    EngiagentError
-        When an engine is not available.
     """
     found: dict[Cell, Measured] = {}
     digest = suite.digest
@@ -281,20 +252,13 @@ def _store(store: sqlite3.Connection, digest: str, cell: Cell, measured: Measure
 
 
 def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: Problem) -> Engine:
-    """Return an engine as ``engiagent run`` has it.
-
-    Raises
-    ------
-    EngiagentError
-        For a name that is none, and for an engine that is not ready.
-    """
+    """Return an engine as ``engiagent run`` has it."""
     from engiagent.agents.engines.offline import OfflineEngine
     from engiagent.agents.runs import ENGINES
 
     if name not in ENGINES:
-        raise EngiagentError(
-            f"the engine '{name}' is not available; available: {', '.join(ENGINES)}"
-        )
+        known = ", ".join(ENGINES)
+        raise EngiagentError(f"the engine '{name}' is not available; available: {known}")
     if name == "offline":
         return OfflineEngine()
     asking = Asking(suite.model, suite.base_url, exemplars=suite.exemplars)
@@ -305,40 +269,35 @@ def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: Pr
 def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
     """Run one cell on a copy of the problem without the expert's folder, and judge it after."""
     source = suite.root / cell.problem
-    answer = json.loads((source / EXPERT / ANSWER).read_text(encoding="utf-8"))
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="engiagent-suite-") as scratch:
-        bare = Path(scratch) / "problem"
-        shutil.copytree(source, bare, ignore=shutil.ignore_patterns(EXPERT, ".*"))
-        problem = Problem.load(bare)
+        problem = Problem.load(bare_copy(source, Path(scratch)))
         folder = RunFolder.create(Path(scratch) / "run", problem.id, {}, force=False, on_event=None)
-        options = SolveOptions(time_limit=suite.time_limit)
-        budget = budget_of(suite)
+        budget = Budget(suite.steps or STEPS, suite.tokens, suite.cost, suite.minutes)
         engine = make(cell.engine, folder.path, budget, problem)
-        run = Run(
-            folder, problem, options, None, PLAIN, guidance(cell, engine, budget, suite.allow_code)
+        policy = Policy(
+            "fixed" if cell.coordination == "fixed" else "full",
+            engine.judges and cell.coordination != "no_verifier",
+            cell.coordination != "no_forced_switching",
+            suite.allow_code and engine.judges,
         )
+        options = SolveOptions(time_limit=suite.time_limit)
+        run = Run(folder, problem, options, None, PLAIN, Guidance(policy, budget))
         outcome = run.guarded(lambda: run.from_problem({}, engine))
         seconds = time.perf_counter() - begun
-        turns, tokens, cost = usage_of(folder.path)
-        said, reason = judge(
-            outcome.verdict,
-            outcome.objective or {},
-            outcome.missing,
-            answer,
-            [*map(str, outcome.contradictions)],
-        )
+        goal, clashes = outcome.objective or {}, [*map(str, outcome.contradictions)]
+        answer = read_answer(source / EXPERT / ANSWER)
+        said, reason = judge(outcome.verdict, goal, outcome.missing, answer, clashes)
         right = said == "right"
         kept = right or _kept(source, run)
-        false = outcome.verdict in CLAIMS and not (
-            right or (outcome.verdict == "feasible" and kept)
-        )
+        honest = right or (outcome.verdict == "feasible" and kept)
+        turns, tokens, cost = usage_of(folder.path)
         return Measured(
             verdict=outcome.verdict,
-            numerical=(outcome.objective or {}).get("value") is not None,
+            numerical=goal.get("value") is not None,
             feasible=kept,
             right=right,
-            false=false,
+            false=outcome.verdict in CLAIMS and not honest,
             turns=turns,
             tokens=tokens,
             cost=cost,
@@ -347,21 +306,11 @@ def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
         )
 
 
-def budget_of(suite: Suite) -> Budget:
-    """Return what each run of a suite may take."""
-    return Budget(suite.steps or STEPS, suite.tokens, suite.cost, suite.minutes)
-
-
-def guidance(cell: Cell, engine: Engine, budget: Budget, code: bool = False) -> Guidance:
-    """Return how the agents work together in a cell."""
-    way: Coordination = "fixed" if cell.coordination == "fixed" else "full"
-    policy = Policy(
-        way,
-        engine.judges and cell.coordination != "no_verifier",
-        cell.coordination != "no_forced_switching",
-        code and engine.judges,
-    )
-    return Guidance(policy, budget)
+def bare_copy(source: Path, scratch: Path) -> Path:
+    """Return a copy of a problem without its expert's folder, under a name that says nothing."""
+    bare = scratch / "problem"
+    shutil.copytree(source, bare, ignore=shutil.ignore_patterns(EXPERT, ".*"))
+    return bare
 
 
 def _kept(source: Path, run: Any) -> bool:

@@ -4,15 +4,16 @@ The key comes from ``ANTHROPIC_API_KEY`` and goes nowhere but into the SDK's req
 server sends it back, in a message or a reply, it is struck out before anybody sees it.
 """
 
+import email.utils
 import math
 import os
+import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.engines.exchange import Reply, Request, Tokens
-from engiagent.agents.engines.retrying import AT_ONCE, SOME_TIME, backoff, wait_of
 from engiagent.agents.protocol import Fault
 from engiagent.errors import EngiagentError
 
@@ -28,6 +29,11 @@ STREAM_ABOVE: Final = 8_000
 SECONDS: Final = 600.0
 CONNECT_SECONDS: Final = 10.0
 RETRIES: Final = 3
+AT_ONCE: Final = 0.0
+SOME_TIME: Final = -1.0
+"""A wait whose length nobody has said."""
+FIRST_WAIT: Final = 0.5
+MOST_WAIT: Final = 8.0
 _SYSTEM_CACHE: Final = {"type": "ephemeral"}
 _STOPS: Final = {
     "max_tokens": ("reply-truncated", "the answer was cut off at {} tokens"),
@@ -89,7 +95,7 @@ class AnthropicExchange:
         import anthropic
         import httpx2
 
-        told, limit = _Told(), min(until, time.monotonic() + self.seconds)
+        told, limit = _Stream(), min(until, time.monotonic() + self.seconds)
         try:
             return self._asked(request, limit, told), None
         except anthropic.APIStatusError as error:
@@ -107,7 +113,7 @@ class AnthropicExchange:
             # A server that calls itself compatible may send what the SDK's types cannot hold.
             return self._failed(told, f"the reply is no message: {error}"), None
 
-    def _asked(self, request: Request, limit: float, told: "_Told") -> Reply:
+    def _asked(self, request: Request, limit: float, told: "_Stream") -> Reply:
         arguments = {**self._arguments(request), "timeout": self._timeout(limit)}
         if request.max_tokens <= STREAM_ABOVE:
             return _reply(self._open().messages.create(**arguments), request)
@@ -117,7 +123,7 @@ class AnthropicExchange:
         said = str(error.body or error)
         return self.structured and error.status_code in (400, 422) and "output_config" in said
 
-    def _failed(self, told: "_Told", said: str) -> Reply:
+    def _failed(self, told: "_Stream", said: str) -> Reply:
         fault = Fault("engine-unreachable", self._bare(said)[:500])
         return Reply(told.text, told.tokens, told.model, fault)
 
@@ -147,7 +153,7 @@ class AnthropicExchange:
         return arguments
 
     def _streamed(
-        self, arguments: Mapping[str, Any], request: Request, limit: float, told: "_Told"
+        self, arguments: Mapping[str, Any], request: Request, limit: float, told: "_Stream"
     ) -> Reply:
         """Return the reply of a stream; what has come is in ``told`` when it breaks off."""
         import anthropic
@@ -181,8 +187,8 @@ class AnthropicExchange:
 
 
 @dataclass
-class _Told:
-    """What a stream has told so far."""
+class _Stream:
+    """What has come of a stream so far."""
 
     text: str = ""
     tokens: Tokens = field(default_factory=Tokens)
@@ -202,7 +208,7 @@ class _Told:
         elif kind == "message_delta":
             self.stop = event.delta.stop_reason
             out = _whole(getattr(event.usage, "output_tokens", 0))
-            self.tokens = Tokens(self.tokens.fresh, self.tokens.cached, self.tokens.kept, out)
+            self.tokens = replace(self.tokens, out=out)
         elif kind == "message_stop":
             self.ended = True
 
@@ -212,19 +218,11 @@ class _Told:
 
 
 def key() -> str:
-    """Return the key.
-
-    Raises
-    ------
-    NoKeyError
-        When the environment has none, or one that cannot be a key.
-    """
+    """Return the key."""
     found = os.environ.get(KEY, "").strip()
     if not found:
-        raise NoKeyError(
-            f"there is no key: set {KEY} in the environment "
-            "(a local server without keys takes any word)"
-        )
+        local = "(a local server without keys takes any word)"
+        raise NoKeyError(f"there is no key: set {KEY} in the environment {local}")
     if not found.isascii() or not found.isprintable() or " " in found:
         raise NoKeyError(f"{KEY} has characters that no key has")
     return found
@@ -246,22 +244,56 @@ def _fault(stop: str | None, request: Request) -> Fault | None:
 
 def _tokens(usage: Any) -> Tokens:
     """Return a server's count; what it does not say is nothing."""
-    names = (
-        "input_tokens",
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-        "output_tokens",
-    )
-    return Tokens(*(_whole(getattr(usage, name, 0)) for name in names))
+    inputs = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return Tokens(*(_whole(getattr(usage, name, 0)) for name in (*inputs, "output_tokens")))
 
 
 def _whole(value: Any) -> int:
     """Return a count as a server gave it; nothing for what is no count."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return max(0, int(value))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return max(0, int(value)) if number and math.isfinite(value) else 0
 
 
 def _status(error: "anthropic.APIStatusError") -> str:
     said = error.api_message or "without a message"
     return f"the server answered {error.status_code}: {said}"
+
+
+# --- how long to wait before a request is sent again, as the official SDK does it -----------------
+
+
+def wait_of(response: Any) -> float | None:
+    """Return how long a server asks to wait after an error; None where waiting does not help."""
+    said = response.headers.get("x-should-retry")
+    status = response.status_code
+    passing = status in (408, 409, 429) or status >= 500
+    if said == "false" or not (passing or said == "true"):
+        return None
+    asked = _wait_asked(response.headers)
+    return SOME_TIME if asked is None else asked
+
+
+def _wait_asked(headers: Any) -> float | None:
+    """Return the seconds in ``retry-after-ms`` or ``retry-after``; None without any."""
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        value = _number(headers.get(name))
+        if value is not None:
+            return value / scale
+    date = email.utils.parsedate_tz(headers.get("retry-after") or "")
+    return None if date is None else max(0.001, email.utils.mktime_tz(date) - time.time())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None
+
+
+def backoff(wait: float, retried: int) -> float:
+    """Return how long to wait, in seconds: as asked, or longer each time with some chance in it."""
+    if wait != SOME_TIME:
+        return wait
+    longest: float = min(FIRST_WAIT * 2 ** (retried - 1), MOST_WAIT)
+    return longest * (1.0 - 0.25 * random.random())

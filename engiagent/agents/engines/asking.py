@@ -9,12 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange, key
-from engiagent.agents.engines.exchange import Exchange, Reply, Request
+from engiagent.agents.engines.exchange import Exchange
 from engiagent.agents.engines.language_model import LanguageModel
 from engiagent.agents.engines.prices import Prices, load, packaged
 from engiagent.agents.engines.prompting import Prompting
 from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
-from engiagent.agents.protocol import Fault
 from engiagent.agents.retrieval import exemplars
 from engiagent.agents.retrieval.select import Embed
 from engiagent.blueprint import Blueprint
@@ -35,16 +34,10 @@ class Asking:
         For every agent, whatever the cards say; None for the cards' own.
     base_url
         Of a server that speaks the Messages API; None for the provider's.
-    prices
-        A price file in place of the packaged one.
     replay
         A run whose exchanges answer; nobody else is asked then.
-    seconds, retries
-        The longest wait for a reply, and how often it is tried again.
-    exemplars
-        How many solved problems to show at most; those that resemble, never the problem itself.
-    corpus
-        Where they come from; None for the packaged corpus.
+    exemplars, corpus
+        How many solved problems to show at most, and where they come from.
     embed
         Embeddings of texts, which count beside their words when exemplars are ranked.
     """
@@ -60,14 +53,7 @@ class Asking:
     embed: Embed | None = None
 
     def ready(self) -> None:
-        """Make sure that there is somebody to ask.
-
-        Raises
-        ------
-        EngiagentError
-            Without a key, without the SDK, for an address that is none, or exchanges or prices that
-            cannot be read.
-        """
+        """Make sure that there is somebody to ask."""
         self.known_prices()
         if self.replay is not None:
             if not kept_exchanges(self.replay):
@@ -87,10 +73,7 @@ class Asking:
     ) -> LanguageModel:
         """Return the engine of a run, which keeps its exchanges in the run's folder.
 
-        Parameters
-        ----------
-        resumed
-            Whether what the folder already has is answered from there.
+        Of a ``resumed`` run what the folder already has is answered from there.
         """
         source = run if resumed else self.replay
         kept = [] if source is None else kept_exchanges(source)
@@ -104,19 +87,13 @@ class Asking:
         if problem is None or self.exemplars == 0:
             return ()
         root = self.corpus or corpus_root()
-        return exemplars(
-            problem,
-            root,
-            most=self.exemplars,
-            most_tokens=EXEMPLAR_TOKENS,
-            sketch=_sketch(problem),
-            embed=self.embed,
-        )
+        limits = {"most": self.exemplars, "most_tokens": EXEMPLAR_TOKENS}
+        return exemplars(problem, root, **limits, sketch=_sketch(problem), embed=self.embed)
 
     def silent(self, budget: Budget, problem: Problem | None = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
         prompting = Prompting(self.model, self.shown(problem))
-        return LanguageModel(_Nobody(), self.known_prices(), prompting, budget)
+        return LanguageModel(Recorder(None, Path()), self.known_prices(), prompting, budget)
 
     def _exchange(self) -> Exchange:
         return AnthropicExchange(
@@ -156,14 +133,6 @@ def _sketch(problem: Problem) -> Blueprint | None:
         return read(problem).blueprint
     except EngiagentError:
         return None
-
-
-class _Nobody:
-    """Whom a rehearsal asks."""
-
-    def send(self, request: Request, seconds: float | None = None) -> Reply:
-        """Return no answer."""
-        return Reply("", fault=Fault("engine-unreachable", "nobody is asked"))
 
 
 def _installed() -> None:

@@ -6,7 +6,7 @@ what was kept. How a server is reached is an :class:`Exchange`'s business.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 
@@ -96,17 +96,7 @@ def estimated_tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a server counted.
-
-    Attributes
-    ----------
-    fresh
-        Read anew.
-    cached, kept
-        Read from the server's cache, and read anew and put there.
-    out
-        Written.
-    """
+    """What a server counted: tokens read anew, read from its cache, put there, and written."""
 
     fresh: int = 0
     cached: int = 0
@@ -114,28 +104,15 @@ class Tokens:
     out: int = 0
 
     def __add__(self, other: "Tokens") -> "Tokens":
-        return Tokens(
-            self.fresh + other.fresh,
-            self.cached + other.cached,
-            self.kept + other.kept,
-            self.out + other.out,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Tokens(*(one + two for one, two in pairs))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back.
+    """What came back: what the model wrote, and the tokens of all attempts.
 
-    Attributes
-    ----------
-    text
-        What the model wrote; what there is of it where there is a fault.
-    tokens
-        Of all attempts that the server counted.
-    model
-        Who says that it answered.
-    fault
-        Why the text is no answer; None for one that ended by itself.
+    ``model`` is who says that it answered, ``fault`` why the text is no answer.
     """
 
     text: str
@@ -155,13 +132,7 @@ class Reply:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Reply":
-        """Return a reply from its JSON.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            For what is none.
-        """
+        """Return a reply from its JSON."""
         fault = value["fault"]
         return cls(
             str(value["text"]),
@@ -177,9 +148,6 @@ class Exchange(Protocol):
     def send(self, request: Request, seconds: float | None = None) -> Reply:
         """Return the reply; a fault instead of an exception for what a server or a model did.
 
-        Parameters
-        ----------
-        seconds
-            How long there is at most.
+        ``seconds`` is how long there is at most.
         """
         ...

@@ -30,12 +30,7 @@ MOST_SHOWN: Final = 20_000
 class LanguageModel:
     """Answers every kind of question in the words of a model.
 
-    Attributes
-    ----------
-    budget
-        Of the run; the engine ends it within a turn, the coordinator between turns.
-    usage
-        Of all answers so far.
+    The engine keeps the run's budget within a turn, the coordinator between turns.
     """
 
     exchange: Exchange

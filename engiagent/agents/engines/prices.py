@@ -37,13 +37,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Price:
-    """Of one model.
-
-    Attributes
-    ----------
-    above, long
-        From how many tokens of a prompt on the other rate holds, for all of the call.
-    """
+    """Of one model; from ``above`` tokens of a prompt on ``long`` holds for all of the call."""
 
     rate: Rate
     above: int | None = None
@@ -59,13 +53,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices by the name of a model.
-
-    Attributes
-    ----------
-    dated
-        The day on which they were looked up.
-    """
+    """Prices by the name of a model, and the day on which they were looked up."""
 
     dated: date
     models: Mapping[str, Price]
@@ -83,13 +71,7 @@ def packaged() -> Prices:
 
 
 def load(path: Path | str) -> Prices:
-    """Return the prices of a file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or something in it is no price.
-    """
+    """Return the prices of a file."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -128,10 +110,6 @@ def _rate(entry: Mapping[str, Any], name: str, file: str) -> Rate:
     for field in _RATES:
         value = entry.get(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
-            raise InputError(
-                f"{name}: '{field}' is no price",
-                file,
-                found=repr(value),
-                expected="USD for a million tokens",
-            )
+            said, expected = f"{name}: '{field}' is no price", "USD for a million tokens"
+            raise InputError(said, file, found=repr(value), expected=expected)
     return Rate(**{field: float(entry[field]) for field in _RATES})

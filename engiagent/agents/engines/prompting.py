@@ -35,6 +35,8 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "requirements": ("syntax.j2",),
 }
 """Which pages on the language a kind of question needs."""
+_DETAILED: Final = ("analyse", "second", "requirements")
+"""Kinds that are shown every slot of the likeliest models."""
 MOST_FAULTS: Final = 12
 MOST_LETTERS: Final = 600
 """Of one finding."""
@@ -47,16 +49,10 @@ MOST_CELL: Final = 40
 
 @dataclass(frozen=True)
 class Prompting:
-    """Makes requests of questions.
+    """Makes requests of questions, to the cards' models or to one for all of them.
 
-    Attributes
-    ----------
-    model
-        Who answers, whatever the cards say; None for the cards' own.
-    exemplars
-        Solved problems to show the analyzer, as text.
-    boundary
-        The mark around what others wrote.
+    ``exemplars`` are solved problems to show the analyzer, ``boundary`` is the mark around what
+    others wrote.
     """
 
     model: str | None = None
@@ -96,9 +92,7 @@ class Prompting:
             "boundary": self.boundary,
             "text": self._bare(text),
             "files": [] if problem is None else [_file(f) for f in problem.data.values()],
-            "details": details(text)
-            if question.kind in ("analyse", "second", "requirements")
-            else [],
+            "details": details(text) if question.kind in _DETAILED else [],
             "exemplars": [self._bare(text) for text in self.exemplars],
             "settings": [f"{name}={value}" for name, value in board.overrides.items()],
             "instruction": Instruction(instruction.strategy, faults, instruction.lessons),
@@ -119,8 +113,8 @@ class Prompting:
                 self._line(str(v.get("message"))) for v in certificate.get("violations") or ()
             ][:MOST_FAULTS],
             "tried": [
-                f"{a.agent} ({a.signature.split(':')[0]})"
-                for a in question.values.get("tried") or ()
+                f"{agent} ({signature.split(':')[0]})"
+                for agent, signature in question.values.get("tried") or ()
             ],
         }
 

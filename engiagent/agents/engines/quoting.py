@@ -32,12 +32,7 @@ _MARKED: Final = re.compile(r"^(.*?)\[([^\[\]]+)\](.*)$", re.DOTALL)
 class Quoting:
     """Finds quotes in a text, each at a place of its own where there are several.
 
-    Attributes
-    ----------
-    text
-        The whole text.
-    begin
-        Where the text proper begins; what stands before is searched last.
+    What stands before ``begin``, where the text proper begins, is searched last.
     """
 
     text: str

@@ -6,10 +6,9 @@ count as they did. A fault that may pass (no connection) is asked again. Neither
 part of what is kept.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.protocol import Fault
@@ -22,28 +21,20 @@ FOLDER: Final = "exchanges"
 _PASSING: Final = "engine-unreachable"
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An exchange on disk."""
-
-    key: str
-    reply: Reply
+Kept = tuple[str, Reply]
+"""An exchange on disk: the key of its request, and what came back."""
 
 
 @dataclass
 class Recorder:
-    """Keeps what an exchange carries, and answers from what was kept.
+    """Keeps what an exchange carries, and answers from what was kept, each once.
 
     Attributes
     ----------
     exchange
         Who carries what was not kept; None to answer from what was kept alone.
-    folder
-        Where exchanges are written.
-    kept
-        Exchanges to answer from, each once, in their order.
     copies
-        Whether what was answered from them is written again: not in the folder that they are in.
+        Whether what was answered from it is written again: not in the folder that it is in.
     replayed
         How many were.
     """
@@ -78,10 +69,8 @@ class Recorder:
         return reply
 
     def _known(self, key: str) -> Reply | None:
-        for place, item in enumerate(self.kept):
-            if item.key == key:
-                return self.kept.pop(place).reply
-        return None
+        place = next((n for n, (known, _) in enumerate(self.kept) if known == key), None)
+        return None if place is None else self.kept.pop(place)[1]
 
     def _keep(self, request: Request, reply: Reply | None, *, replayed: bool = False) -> None:
         self._count += 1
@@ -99,33 +88,22 @@ class Recorder:
 
 
 def kept_exchanges(run: Path) -> list[Kept]:
-    """Return the answered exchanges of a run folder, in order.
-
-    Raises
-    ------
-    InputError
-        When a file of them is none.
-    """
-    return list(_read(run / FOLDER))
+    """Return the answered exchanges of a run folder, in order."""
+    paths = sorted((run / FOLDER).glob("*.json")) if (run / FOLDER).is_dir() else ()
+    return [found for path in paths if (found := _read(path)) is not None]
 
 
-def _read(folder: Path) -> Iterator[Kept]:
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        document = _document(path)
-        try:
-            reply = None if document["reply"] is None else Reply.from_dict(document["reply"])
-            key = str(document["key"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"this is no exchange: {error}", str(path)) from None
-        if reply is not None and (reply.fault is None or reply.fault.kind != _PASSING):
-            yield Kept(key, reply)
-
-
-def _document(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Kept | None:
     try:
         found = loads_strict(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the exchange: {error}", str(path)) from None
     if not (isinstance(found, dict) and found.get("schema") == SCHEMA):
         raise InputError("this is no exchange", str(path), expected=f'schema "{SCHEMA}"')
-    return found
+    try:
+        reply = None if found["reply"] is None else Reply.from_dict(found["reply"])
+        key = str(found["key"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"this is no exchange: {error}", str(path)) from None
+    passing = reply is None or (reply.fault is not None and reply.fault.kind == _PASSING)
+    return None if reply is None or passing else (key, reply)

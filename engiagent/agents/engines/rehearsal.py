@@ -8,7 +8,6 @@ from typing import Any
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Request, Tokens
-from engiagent.agents.engines.language_model import LanguageModel
 from engiagent.agents.protocol import Board, Fault, Question
 from engiagent.agents.questions import SCHEMAS
 from engiagent.solvers.result import SolveOptions
@@ -17,16 +16,10 @@ from engiagent.text import Problem
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """A request that was not sent.
+    """A request that was not sent, and about how many tokens would go in, the schema included.
 
-    Attributes
-    ----------
-    tokens
-        About how many go in, the schema included.
-    cost, most
-        Of those, and with the longest reply there may be, in USD; None without a price.
-    refused
-        Why the budget would not let it go out; empty where it would.
+    ``cost`` is of those, ``most`` with the longest reply there may be, in USD, None without a
+    price; ``refused`` says why the budget would not let it go out.
     """
 
     request: Request
@@ -57,18 +50,15 @@ def rehearsed(
     )
     engine = asking.silent(budget, problem)
     read = Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"])
-    return (_rehearsed(engine, read),)
-
-
-def _rehearsed(engine: LanguageModel, question: Question) -> Rehearsed:
-    request = engine.prompting.request(question)
+    request = engine.prompting.request(read)
     limited = engine.limited(request)
     tokens, cost = request.estimated_tokens, engine.prices.cost
     longest = request.max_tokens if isinstance(limited, Fault) else limited.max_tokens
-    return Rehearsed(
+    found = Rehearsed(
         request,
         tokens,
         cost(request.model, Tokens(fresh=tokens)),
         cost(request.model, Tokens(fresh=tokens, out=longest)),
         limited.message if isinstance(limited, Fault) else "",
     )
+    return (found,)

@@ -58,13 +58,7 @@ def _bounded_by_words(schema: Json) -> Json:
 
 
 def read_reply(kind: str, text: str, problem: Problem | None) -> dict[str, Json]:
-    """Return the answer that a reply is, in the form of the question's schema.
-
-    Raises
-    ------
-    WireError
-        When the reply, or JSON within it, cannot be read; the message says where.
-    """
+    """Return the answer that a reply is, in the form of the question's schema."""
     value = _object(text)
     convert = _CONVERSIONS.get(kind)
     return value if convert is None else convert(value, problem)
@@ -162,13 +156,7 @@ def _operation(operation: Json, number: int, placing: Placing | None) -> Json:
 
 
 def _json(value: Json, name: str, *, bare: bool = False) -> Json:
-    """Return what a JSON text says; what is no text is taken as it is.
-
-    Parameters
-    ----------
-    bare
-        Whether a text that is no JSON stands for itself: an expression needs no second quotes.
-    """
+    """Return what a JSON text says; what is no text is taken as it is."""
     if not isinstance(value, str):
         return value
     if not value.strip():

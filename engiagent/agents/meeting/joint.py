@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engiagent.agents.meeting.plans import Mapped, Side, Values, mapped
+from engiagent.agents.meeting.plans import Mapped, Side, Values, mapped, on_grid, series_of
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
@@ -36,32 +36,23 @@ def joint_plan(
         return None
     if found.status != "optimal" or found.x is None:
         return None
-    plan = {}
-    for block in first.program.columns:
-        if block.generated:
-            continue
-        values = found.x[block.start : block.stop]
-        if block.positions is not None:
-            grid = np.full(int(np.prod(block.shape)), np.nan)
-            grid[block.positions] = values
-            values = grid
-        unit = parse_unit(
-            next(v.unit or "1" for v in first.core.decision_variables if v.name == block.name)
-        )
-        plan[block.name] = Series(block.name, values.reshape(block.shape), unit)
-    return plan
+    return series_of(first, found.x)
 
 
 def _columns(first: Side, second: Side, there: Mapped) -> tuple[Ints, Floats, Floats]:
     """Return for each column of the second the first's column, -1 for none, factor and shift."""
     n = second.program.column_count
     place, factor, shift = np.full(n, -1), np.ones(n), np.zeros(n)
-    mine = {v.quantity or v.name: v for v in first.core.decision_variables}
-    theirs = {v.name: v for v in second.core.decision_variables}
-    numbers = _numbered(first)
+    numbers = {}
+    for v in first.core.decision_variables:
+        block = first.program.column_block(v.name)
+        numbered = on_grid(block, np.arange(block.start, block.stop, dtype=np.float64))
+        dims, _ = first.declarations.dims(v.index)
+        numbers[v.quantity or v.name] = Values(dims, numbered, parse_unit(v.unit or "1"))
+    units = second.units
     for block in second.program.columns:
         key = there.pairs.get(block.name)
-        if block.generated or key not in mine or key not in numbers:
+        if block.generated or key not in numbers:
             continue
         found = mapped({key: numbers[key]}, second).shared.get(block.name)
         if found is None:
@@ -69,24 +60,8 @@ def _columns(first: Side, second: Side, there: Mapped) -> tuple[Ints, Floats, Fl
         part = found if block.positions is None else found[block.positions]
         span = slice(block.start, block.stop)
         place[span] = np.where(np.isnan(part), -1, part).astype(np.int64)
-        units = [parse_unit(v.unit or "1") for v in (mine[key], theirs[block.name])]
-        factor[span], shift[span] = conversion(*units)
+        factor[span], shift[span] = conversion(numbers[key].unit, units[block.name])
     return place, factor, shift
-
-
-def _numbered(side: Side) -> dict[str, Values]:
-    """Return the column numbers of each quantity as if they were its values."""
-    found = {}
-    for v in side.core.decision_variables:
-        block = side.program.column_block(v.name)
-        numbers = np.arange(block.start, block.stop, dtype=np.float64)
-        if block.positions is not None:
-            grid = np.full(int(np.prod(block.shape)), np.nan)
-            grid[block.positions] = numbers
-            numbers = grid
-        dims, _ = side.declarations.dims(v.index)
-        found[v.quantity or v.name] = Values(dims, numbers, parse_unit(v.unit or "1"))
-    return found
 
 
 def _joined(one: Program, two: Program, place: Ints, factor: Floats, shift: Floats) -> Program:
@@ -94,18 +69,16 @@ def _joined(one: Program, two: Program, place: Ints, factor: Floats, shift: Floa
     target = np.where(own, n + np.cumsum(own) - 1, place)
     shared = np.flatnonzero(~own)
     lower, upper = one.column_lower.copy(), one.column_upper.copy()
-    ends = [
-        (two.column_lower[shared] - shift[shared]) / factor[shared],
-        (two.column_upper[shared] - shift[shared]) / factor[shared],
-    ]
-    np.maximum.at(lower, place[shared], ends[0])
-    np.minimum.at(upper, place[shared], ends[1])
+    np.maximum.at(lower, place[shared], ((two.column_lower - shift) / factor)[shared])
+    np.minimum.at(upper, place[shared], ((two.column_upper - shift) / factor)[shared])
     whole = one.integrality.copy()
     whole[place[shared]] |= two.integrality[shared]
     rows = np.repeat(np.arange(two.row_count), np.diff(two.row_starts))
     columns = two.row_columns
     moved = np.bincount(rows, two.row_values * shift[columns], two.row_count)
-    added = int(own.sum())
+    added, m = int(own.sum()), one.row_count
+    more = ColumnBlock(name="second__", start=n, stop=n + added, unit="1", generated=True)
+    later = (replace(r, start=r.start + m, stop=r.stop + m, generated=True) for r in two.rows)
     return replace(
         one,
         cost=np.concatenate((one.cost, np.zeros(added))),
@@ -117,18 +90,6 @@ def _joined(one: Program, two: Program, place: Ints, factor: Floats, shift: Floa
         row_values=np.concatenate((one.row_values, two.row_values * factor[columns])),
         row_lower=np.concatenate((one.row_lower, two.row_lower - moved)),
         row_upper=np.concatenate((one.row_upper, two.row_upper - moved)),
-        columns=(*one.columns, *([_more(n, added)] if added else [])),
-        rows=(
-            *one.rows,
-            *(
-                replace(
-                    r, start=r.start + one.row_count, stop=r.stop + one.row_count, generated=True
-                )
-                for r in two.rows
-            ),
-        ),
+        columns=(*one.columns, *([more] if added else [])),
+        rows=(*one.rows, *later),
     )
-
-
-def _more(start: int, count: int) -> ColumnBlock:
-    return ColumnBlock(name="second__", start=start, stop=start + count, unit="1", generated=True)

@@ -24,18 +24,10 @@ from engiagent.verify.tolerances import TOLERANCES
 
 @dataclass(frozen=True)
 class Row:
-    """A row or a bound of a reading, as a reader sees it.
+    """A row or a bound (``bounds:`` and the variable) of a reading, as a reader sees it.
 
-    Attributes
-    ----------
-    id
-        Of the constraint, or ``bounds:`` and the variable.
-    formula
-        In quantity names, with the values of parameters that are single numbers.
-    quote
-        The words that it rests on; empty where it has none.
-    names
-        The quantities in it.
+    The formula is in quantity names, with the values of parameters that are single numbers; the
+    quote are the words that it rests on, ``names`` the quantities in it.
     """
 
     id: str
@@ -132,28 +124,17 @@ def rows_of(side: Side) -> list[Row]:
     for c in core.constraints:
         over = f" for {', '.join(c.forall)}" if c.forall else ""
         where = f" where {with_names(c.where, names)}" if c.where else ""
-        found.append(
-            Row(
-                c.constraint_id,
-                with_names(c.expression, names) + over + where,
-                quote_of(c),
-                _used(c.expression, quantities, core),
-            )
-        )
+        formula = with_names(c.expression, names) + over + where
+        used = _used(c.expression, quantities, core)
+        found.append(Row(c.constraint_id, formula, quote_of(c), used))
     for v in core.decision_variables:
         limits = [None if b is None else with_names(str(b), names) for b in (v.lower, v.upper)]
         name = quantities[v.name]
         formula = name if limits[0] is None else f"{limits[0]} <= {name}"
         formula = formula if limits[1] is None else f"{formula} <= {limits[1]}"
         whole = f", {v.type}" if v.type != "continuous" else ""
-        found.append(
-            Row(
-                f"bounds:{v.name}",
-                f"{formula} [{v.unit or '1'}]{whole}",
-                quote_of(v),
-                frozenset([name]),
-            )
-        )
+        formula = f"{formula} [{v.unit or '1'}]{whole}"
+        found.append(Row(f"bounds:{v.name}", formula, quote_of(v), frozenset([name])))
     return found
 
 

@@ -7,7 +7,7 @@ spoken of, never what is said of it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.grammar import parse_binder, references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.documents import Declarations
@@ -42,22 +42,9 @@ class IndexName:
 
 @dataclass(frozen=True)
 class Entry:
-    """One quantity.
+    """One quantity by its dotted name; ``sign`` is ``magnitude`` where it is never negative.
 
-    Attributes
-    ----------
-    name
-        Dotted, as ``battery.charge``.
-    unit
-        In which it is measured; ``1`` for a pure number.
-    sets
-        Names of its index sets, outermost first.
-    type
-        ``continuous``, ``integer`` or ``binary``.
-    sign
-        ``magnitude``: never negative by its meaning; ``signed`` or unknown otherwise.
-    meaning
-        One line.
+    ``unit`` is ``1`` for a pure number, ``type`` one of ``continuous``, ``integer`` and ``binary``.
     """
 
     name: str
@@ -100,57 +87,16 @@ class Nomenclature:
             lines.append(f"- {s.name} ({s.kind}, {len(s.members)}): {', '.join(listed)}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "entries": [asdict(e) | {"sets": list(e.sets)} for e in self.entries],
-            "sets": [
-                {
-                    "name": s.name,
-                    "kind": s.kind,
-                    "members": list(s.members),
-                    "declared": dict(s.declared),
-                }
-                for s in self.sets
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any) -> "Nomenclature":
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            When it is no nomenclature.
-        """
-        try:
-            entries = tuple(Entry(**{**e, "sets": tuple(e["sets"])}) for e in data["entries"])
-            sets = tuple(IndexName(**{**s, "members": tuple(s["members"])}) for s in data["sets"])
-        except (KeyError, TypeError) as error:
-            raise InputError(f"no nomenclature: {error}", "the nomenclature") from None
-        return cls(entries, sets)
-
 
 def nomenclature(blueprint: Blueprint, folder: Path | None = None) -> Nomenclature:
-    """Return the names of every quantity that enters a constraint or the goal.
+    """Return the names of every quantity that enters a constraint or the goal of a first reading.
 
-    Parameters
-    ----------
-    blueprint
-        The first reading; its components are expanded.
-    folder
-        Where its data files lie, from which index sets may be read.
-
-    Raises
-    ------
-    EngiagentError
-        When an index set cannot be read.
+    ``folder`` is where its data files lie, from which index sets may be read.
     """
     core = expand(blueprint).core
     declarations = Declarations(core, folder)
     used = entering(core)
-    expressions = {e.name: e for e in core.expressions}
+    expressions = {e.name: e.expression for e in core.expressions}
     variables = {v.name for v in core.decision_variables}
     about = {c.name: c.description or c.model.replace("_", " ") for c in core.components}
     entries: list[Entry] = []
@@ -158,7 +104,7 @@ def nomenclature(blueprint: Blueprint, folder: Path | None = None) -> Nomenclatu
         if v.name in used and (v.quantity or v.role != "auxiliary"):
             entries.append(_entry(declarations, v, v.type, v.unit, about))
     for e in core.expressions:
-        if e.name in used and e.quantity and _reaches(e, expressions, variables):
+        if e.name in used and e.quantity and entering_from([e.expression], expressions) & variables:
             entries.append(_entry(declarations, e, "continuous", e.unit, about))
     unique = {entry.name: entry for entry in reversed(entries)}
     kept = tuple(entry for entry in entries if unique[entry.name] is entry)
@@ -176,19 +122,23 @@ def entering(core: Core) -> set[str]:
         texts += [goal.expression]
         for term in goal.terms:
             texts += [term.expression, term.weight, term.limit]
-    expressions = {e.name: e for e in core.expressions}
-    expressions |= {e.quantity: e for e in core.expressions if e.quantity}
+    both = ((key, e.expression) for e in core.expressions for key in (e.name, e.quantity))
+    found = entering_from(texts, {key: text for key, text in both if key})
+    found |= {e.name for e in core.expressions if e.quantity in found}
+    by_quantity = {v.quantity: v.name for v in core.decision_variables if v.quantity}
+    return found | {by_quantity[name] for name in found if name in by_quantity}
+
+
+def entering_from(texts: Iterable[Any], expressions: Mapping[str, str]) -> set[str]:
+    """Return the names in texts, and in the expressions that these refer to."""
     found: set[str] = set()
     open_ = list(_names(texts))
     while open_:
         name = open_.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name in expressions:
-            open_ += [expressions[name].name, *_names([expressions[name].expression])]
-    by_quantity = {v.quantity: v.name for v in core.decision_variables if v.quantity}
-    return found | {by_quantity[name] for name in found if name in by_quantity}
+        if name not in found:
+            found.add(name)
+            open_ += _names([expressions.get(name)])
+    return found
 
 
 def _names(texts: Iterable[Any]) -> Iterator[str]:
@@ -198,22 +148,6 @@ def _names(texts: Iterable[Any]) -> Iterator[str]:
                 yield from (ref.name for ref in references(text))
             except EngiagentError:
                 continue  # static analysis names what is wrong with it
-
-
-def _reaches(
-    expression: ExpressionDef, expressions: Mapping[str, ExpressionDef], variables: set[str]
-) -> bool:
-    """Whether an expression depends on a decision variable."""
-    seen: set[str] = set()
-    open_ = list(_names([expression.expression]))
-    while open_:
-        name = open_.pop()
-        if name in variables:
-            return True
-        if name in expressions and name not in seen:
-            seen.add(name)
-            open_ += list(_names([expressions[name].expression]))
-    return False
 
 
 def set_names(index: Iterable[str]) -> tuple[str, ...]:

@@ -44,11 +44,6 @@ def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tup
     Components are expanded; quantities that are used by their dotted names are declared; rows over
     the whole index that hold a single quantity become bounds too; magnitudes of the vocabulary get
     the lower bound 0 where the reading states none over their whole index.
-
-    Raises
-    ------
-    EngiagentError
-        When an expression is not in the language or a component cannot be expanded.
     """
     supplied: list[str] = []
     written = blueprint.with_core(**_declared(blueprint.core, names, supplied))
@@ -95,14 +90,9 @@ def _declared(core: Core, names: Nomenclature, supplied: list[str]) -> dict[str,
         supplied.append(f"{name} is declared over {' x '.join(over) or 'nothing'}, {entry.type}")
     if not added:
         return {}
-    fields = {
-        "constraints": core.constraints,
-        "expressions": core.expressions,
-        "objective_function": core.objective_function,
-    }
-    renamed = {key: _renamed(value, own) for key, value in fields.items()}
+    renamed = ("constraints", "expressions", "objective_function")
     return {
-        **renamed,
+        **{name: _renamed(getattr(core, name), own) for name in renamed},
         "sets": tuple(sets),
         "decision_variables": (*core.decision_variables, *added),
     }
@@ -233,12 +223,9 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
     The rows stay: a difference is reported in their words.
     """
     variables = {v.name: v for v in core.decision_variables}
-    decided = (
-        set(variables)
-        | {e.name for e in core.expressions}
-        | {e.quantity for e in core.expressions if e.quantity}
-    )
-    decided |= {v.quantity for v in core.decision_variables if v.quantity}
+    known: tuple[VariableDef | ExpressionDef, ...]
+    known = (*core.decision_variables, *core.expressions)
+    decided = {name for item in known for name in (item.name, item.quantity) if name}
     for row in core.constraints:
         node = parse(row.expression)
         if row.hard is False or row.where is not None or not isinstance(node, Compare):
@@ -260,9 +247,8 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
                 index, text = limit
                 changes: dict[str, Any] = {"index": index, key: text}
                 variables[one.name] = replace(v, **changes)
-                supplied.append(
-                    f"the row {row.constraint_id} as {key} bound of {v.quantity or v.name}"
-                )
+                said = f"the row {row.constraint_id} as {key} bound"
+                supplied.append(f"{said} of {v.quantity or v.name}")
     return [variables[v.name] for v in core.decision_variables]
 
 

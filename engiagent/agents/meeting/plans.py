@@ -11,7 +11,7 @@ nothing.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
-from engiagent.explain.ending import explained, reasons
+from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
@@ -46,11 +46,6 @@ class Values:
     dims: tuple[IndexSet, ...]
     data: Floats
     unit: Unit
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the sets."""
-        return tuple(dim.size for dim in self.dims)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +88,11 @@ class Side:
         return Declarations(self.core, self.folder)
 
     @cached_property
+    def units(self) -> dict[str, Unit]:
+        """The unit of each decision variable by its name."""
+        return {v.name: parse_unit(v.unit or "1") for v in self.core.decision_variables}
+
+    @cached_property
     def plan(self) -> dict[str, Series]:
         """The reading's own plan by the names of its variables."""
         found = {}
@@ -111,27 +111,20 @@ class Side:
         """Return why there is no best plan: statements that clash, or quantities that grow."""
         if self.result is None:
             return ""
+        given = (self.blueprint, self.program, self.result, self.folder or Path(), None)
         try:
-            found = explained(
-                self.blueprint,
-                self.program,
-                self.result,
-                self.folder or Path(),
-                None,
-                name="reading",
-            )
+            return "; ".join(reasons(explained(*given, name="reading")))
         except EngiagentError:
             return ""
-        return "; ".join(reasons(found))
 
     def values(self) -> dict[str, Values]:
         """Return the plan by quantity: variables, and expressions that name one."""
         bench, found = self.bench(), {}
-        items: tuple[VariableDef | ExpressionDef, ...]
-        items = (*self.core.decision_variables, *self.core.expressions)
+        named = (e for e in self.core.expressions if e.quantity)
+        items: tuple[VariableDef | ExpressionDef, ...] = (*self.core.decision_variables, *named)
         for item in items:
             key = item.quantity or item.name
-            if key in found or (not item.quantity and not isinstance(item, VariableDef)):
+            if key in found:
                 continue
             try:
                 symbol = bench.evaluator.environment.symbol(item.name)
@@ -148,18 +141,30 @@ class Side:
 def solve_reading(
     blueprint: Blueprint, folder: Path | None, options: SolveOptions, *, isolate: bool = True
 ) -> Side:
-    """Compile and solve a reading.
-
-    Raises
-    ------
-    EngiagentError
-        When it does not compile, or no solver takes it.
-    """
+    """Compile and solve a reading."""
     full = expand(blueprint)
     program = compile_blueprint(full, folder)
     result = solve(program, options, isolate=isolate)
     schedule = to_dataset(program, result)
     return Side(full, folder, program, schedule, result, blueprint.sha256, isolate)
+
+
+def on_grid(block: ColumnBlock, values: Floats) -> Floats:
+    """Return the values of a block's columns over its whole grid, NaN where there is none."""
+    if block.positions is None:
+        return values
+    grid = np.full(int(np.prod(block.shape)), np.nan)
+    grid[block.positions] = values
+    return grid
+
+
+def series_of(side: Side, x: Floats) -> dict[str, Series]:
+    """Return a point of a reading's program in the names of its variables."""
+    return {
+        b.name: Series(b.name, on_grid(b, x[b.start : b.stop]).reshape(b.shape), side.units[b.name])
+        for b in side.program.columns
+        if not b.generated
+    }
 
 
 # --- mapping -----------------------------------------------------------------------------------
@@ -169,16 +174,8 @@ def solve_reading(
 class Mapped:
     """What of a reading's variables another reading's plan gives.
 
-    Attributes
-    ----------
-    shared
-        Values in SI over each variable's own grid, NaN where the other says nothing.
-    pairs
-        By variable the other's quantity.
-    own
-        Variables of which the other knows nothing.
-    faults
-        Why names do not meet.
+    ``shared`` are values in SI over each variable's own grid, NaN where the other says nothing;
+    ``pairs`` has the other's quantity by variable, ``own`` the variables that it does not have.
     """
 
     shared: Mapping[str, Floats]
@@ -220,14 +217,13 @@ def mapped(values: Mapping[str, Values], side: Side) -> Mapped:
 
 def _alike(values: Values, v: VariableDef, side: Side) -> bool:
     dims, _ = side.declarations.dims(v.index)
-    same = parse_unit(v.unit or "1").dimension == values.unit.dimension
-    kinds = [dim.root.kind for dim in dims] == [dim.root.kind for dim in values.dims]
-    return same and kinds and tuple(dim.size for dim in dims) == values.shape
+    shapes = [[(dim.root.kind, dim.size) for dim in known] for known in (dims, values.dims)]
+    return side.units[v.name].dimension == values.unit.dimension and shapes[0] == shapes[1]
 
 
 def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:
     """Return values over a variable's own grid, in SI; text where they do not fit."""
-    unit = parse_unit(v.unit or "1")
+    unit = side.units[v.name]
     if unit.dimension != values.unit.dimension:
         return f"one reading measures it in {values.unit}, the other in {unit}"
     dims, _ = side.declarations.dims(v.index)
@@ -236,27 +232,20 @@ def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:
     order: list[int] = []
     places = []
     for dim in dims:
-        found = next(
-            (
-                (k, p)
-                for k, other in enumerate(values.dims)
-                if k not in order and (p := _positions(dim, other)) is not None
-            ),
-            None,
-        )
-        if found is None:
+        for k, other in enumerate(values.dims):
+            place = None if k in order else _positions(dim, other)
+            if place is not None:
+                order.append(k)
+                places.append(place)
+                break
+        else:
             sizes = " x ".join(f"{d.size} {d.root.kind}" for d in values.dims)
-            return (
-                f"the members of its index sets differ: {sizes} against {dim.size} {dim.root.kind}"
-            )
-        order.append(found[0])
-        places.append(found[1])
-    data = values.data.reshape(values.shape).transpose(order)
+            own = f"{dim.size} {dim.root.kind}"
+            return f"the members of its index sets differ: {sizes} against {own}"
+    data = values.data.reshape([dim.size for dim in values.dims]).transpose(order)
     for axis, place in enumerate(places):
         data = np.take(data, np.maximum(place, 0), axis=axis)
-        missing = [slice(None)] * data.ndim
-        missing[axis] = place < 0  # type: ignore[call-overload]
-        data[tuple(missing)] = np.nan
+        np.moveaxis(data, axis, 0)[place < 0] = np.nan
     flat: Floats = np.asarray(data, dtype=np.float64).reshape(-1)
     return flat
 
@@ -297,44 +286,25 @@ def completed(
 ) -> dict[str, Series] | None:
     """Return a plan of ``side`` with the shared values as they are and the rest solved for.
 
-    Parameters
-    ----------
-    goal
-        Whether what is solved for shall also be as good as it can for the reading's goal.
-
-    Returns
-    -------
-    None where no solver finds a completion.
+    With ``goal`` what is solved for is also as good as it can be for the reading's goal. None
+    where no solver finds a completion.
     """
     fixed = np.full(side.program.column_count, np.nan)
-    units = {v.name: parse_unit(v.unit or "1") for v in side.core.decision_variables}
-    for block in side.program.columns:
-        if block.name in given.shared and not block.generated:
-            data = units[block.name].from_si(given.shared[block.name])
+    named = [b for b in side.program.columns if not b.generated]
+    for block in named:
+        if block.name in given.shared:
+            data = side.units[block.name].from_si(given.shared[block.name])
             part = data if block.positions is None else data[block.positions]
             fixed[block.start : block.stop] = np.round(part) if _whole(block, part) else part
-    named = [b for b in side.program.columns if not b.generated]
     free = any(np.isnan(fixed[b.start : b.stop]).any() for b in named)
     x = _completion(side, fixed, options, goal) if free else fixed
-    return None if x is None else dict(_as_series(named, x, units))
+    return None if x is None else series_of(side, x)
 
 
 def _whole(block: ColumnBlock, values: Floats) -> bool:
     """Whether values are those of counted things, but for the solver's rounding."""
     near = bool((np.abs(values - np.round(values)) < 1e-6)[~np.isnan(values)].all())
     return block.kind in ("integer", "binary") and near
-
-
-def _as_series(
-    blocks: list[ColumnBlock], x: Floats, units: Mapping[str, Unit]
-) -> Iterator[tuple[str, Series]]:
-    for block in blocks:
-        values = x[block.start : block.stop]
-        if block.positions is not None:
-            grid = np.full(int(np.prod(block.shape)), np.nan)
-            grid[block.positions] = values
-            values = grid
-        yield block.name, Series(block.name, values.reshape(block.shape), units[block.name])
 
 
 def _completion(side: Side, fixed: Floats, options: SolveOptions, goal: bool) -> Floats | None:
@@ -380,10 +350,8 @@ def _solved(program: Program, options: SolveOptions, isolate: bool) -> SolverRes
 def _elastic(program: Program) -> Program | None:
     """Return the program with two slacks a row, whose scaled sum is to be least."""
     n, m = program.column_count, program.row_count
-    if any(
-        (p.row_numbers() == OBJECTIVE).any() != (p.row_numbers() == OBJECTIVE).all()
-        for p in program.nonlinear
-    ):
+    of_goal = [p.row_numbers() == OBJECTIVE for p in program.nonlinear]
+    if any(rows.any() != rows.all() for rows in of_goal):
         return None
     counts = np.diff(program.row_starts)
     rows = np.repeat(np.arange(m), counts)
@@ -407,7 +375,9 @@ def _elastic(program: Program) -> Program | None:
         row_columns=np.asarray(np.insert(program.row_columns, at, extra), dtype=np.int64),
         row_values=np.insert(program.row_values, at, signs),
         products=program.products.of_rows(),
-        nonlinear=tuple(p for p in program.nonlinear if not (p.row_numbers() == OBJECTIVE).any()),
+        nonlinear=tuple(
+            p for p, rows in zip(program.nonlinear, of_goal, strict=True) if not rows.any()
+        ),
         columns=(
             *program.columns,
             ColumnBlock(name="slack__", start=n, stop=n + 2 * m, unit="1", generated=True),

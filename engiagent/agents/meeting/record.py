@@ -1,13 +1,12 @@
 """What a meeting of two readings comes to, as a certificate stores it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from engiagent.agents.meeting.nomenclature import Nomenclature
 from engiagent.agents.meeting.settling import Settled
 from engiagent.blueprint import Blueprint
-from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.verify.series import Series
 
@@ -134,17 +133,13 @@ class Meeting:
             "reason": self.reason,
             "plan": self.plan,
             "grade": self.grade,
-            "first": self.first.__dict__,
-            "second": None if self.second is None else self.second.__dict__,
-            "nomenclature": self.names.to_dict(),
+            "first": asdict(self.first),
+            "second": None if self.second is None else asdict(self.second),
+            "nomenclature": asdict(self.names),
             "blueprint": self.blueprint.to_dict(),
-            "supplied": list(self.supplied),
-            "settled": self.settled.to_dict(),
-            "differences": [
-                d.__dict__
-                | {"first": d.first.__dict__, "second": d.second.__dict__, "where": dict(d.where)}
-                for d in self.differences
-            ],
+            "supplied": self.supplied,
+            "settled": asdict(self.settled),
+            "differences": [asdict(d) for d in self.differences],
         }
         plain: dict[str, Any] = loads_strict(dumps_canonical(found))
         return plain
@@ -152,34 +147,3 @@ class Meeting:
     def to_json(self) -> str:
         """Return the canonical JSON text."""
         return dumps_canonical(self.to_dict())
-
-    @classmethod
-    def from_dict(cls, data: Any) -> "Meeting":
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            When it is no meeting.
-        """
-        try:
-            return cls(
-                data["outcome"],
-                data["reason"],
-                Solved(**data["first"]),
-                None if data["second"] is None else Solved(**data["second"]),
-                Nomenclature.from_dict(data["nomenclature"]),
-                Blueprint.from_dict(data["blueprint"]),
-                tuple(data["supplied"]),
-                data["plan"],
-                data["grade"],
-                Settled.from_dict(data["settled"]),
-                tuple(
-                    Difference(
-                        **d | {"first": Statement(**d["first"]), "second": Statement(**d["second"])}
-                    )
-                    for d in data["differences"]
-                ),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"no meeting of two readings: {error}", "the meeting") from None

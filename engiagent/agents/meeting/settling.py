@@ -5,7 +5,7 @@ overlapping place of the text. What the second reading does not have stays open,
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.agents.meeting.nomenclature import entering
@@ -52,15 +52,6 @@ class Settled:
     excused: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, list[str]]:
-        """Return it as JSON."""
-        return {name: list(value) for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Settled":
-        """Read what :meth:`to_dict` wrote."""
-        return cls(**{name: tuple(value) for name, value in data.items()})
-
 
 @dataclass(frozen=True)
 class _Figure:
@@ -85,8 +76,7 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
     silent, left, excused, taken = [], [], [], []
     if problem is not None:
         numbers, mine, _ = uncovered(problem, first.blueprint)
-        unused, theirs_too, _ = uncovered(problem, second.blueprint)
-        also = set(theirs_too)
+        unused, also, _ = uncovered(problem, second.blueprint)
         taken = [finding for finding in numbers if finding not in unused]
         silent = [words for words in mine if words in also]
         left = [words for words in mine if words not in also]

@@ -32,15 +32,7 @@ _ANY: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Exemplar:
-    """A worked problem.
-
-    Attributes
-    ----------
-    words, structure
-        What it is ranked by: words of the text, and what its blueprint is made of.
-    shingles
-        Runs of words of the text, by which copies are known.
-    """
+    """A worked problem, with its words and structure for ranking; copies are known by shingles."""
 
     name: str
     text: str

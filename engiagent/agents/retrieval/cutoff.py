@@ -20,19 +20,9 @@ LEAST: Final = 4
 
 
 def cutoff(scores: Sequence[float]) -> int:
-    """Return how many of the scores, which fall, stand before the break.
+    """Return how many of the scores, shape (N,), which fall, stand before the break.
 
     Equal errors keep the earlier break. Fewer than four scores have no break: all are kept.
-
-    Parameters
-    ----------
-    scores
-        Similarities, shape (N,), not rising.
-
-    Raises
-    ------
-    ValueError
-        When a score is not finite or the scores rise.
 
     Examples
     --------

@@ -47,27 +47,16 @@ def exemplars(
     sketch: Blueprint | None = None,
     embed: Embed | None = None,
 ) -> tuple[str, ...]:
-    """Return exemplars for a prompt, the most relevant first.
+    """Return exemplars of a corpus for a prompt, the most relevant first.
 
     Parameters
     ----------
-    problem
-        The new problem.
-    root
-        A corpus with experts' blueprints.
     most_tokens
         Of all exemplars together, at four characters a token; one that does not fit is passed over.
-    most
-        How many at most.
     sketch
         A blueprint of the new problem that is there already, for its structure.
     embed
         Embeddings of texts, whose cosine counts as much as the words do.
-
-    Raises
-    ------
-    EngiagentError
-        When bm25s is not installed.
     """
     text = body(problem)
     known = strangers(archive(root), text)

@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from engiagent.blueprint.definitions.draws import probabilities
 from engiagent.blueprint.definitions.engine import Engine, dependants
-from engiagent.blueprint.definitions.model import Model, refuse
+from engiagent.blueprint.definitions.model import Model
 from engiagent.blueprint.definitions.results import Chosen
-from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.diagnostics import located, refused
 from engiagent.blueprint.document import ChoiceDef, DesignDef
 from engiagent.blueprint.elaborate import PATH
 from engiagent.blueprint.grammar import parse
@@ -37,6 +37,10 @@ class Points:
         """How many points there are."""
         return len(next(iter(self.values.values())))
 
+    def __iter__(self) -> Iterator[dict[str, float]]:
+        for place in range(self.count):
+            yield {name: float(values[place]) for name, values in self.values.items()}
+
 
 def points_of(design: DesignDef) -> Points:
     """Return the points of a design, the last choice varying fastest.
@@ -62,13 +66,13 @@ def _values(choice: ChoiceDef, path: str) -> Floats:
     if choice.values:
         if (choice.lower, choice.upper, choice.points) != (None, None, None):
             text = "a choice has either values, or lower, upper and points"
-            raise refuse("EB045", path, text, None, choice.name)
+            raise refused("EB045", path, text, None, choice.name)
         return np.array(choice.values, dtype=np.float64)
     low, high = _bounds(choice, path)
     if choice.points is None:
         text = "between two bounds lie endlessly many values"
         hint = 'give "points", or "samples", "generator" and "seed" to the design'
-        raise refuse("EB045", path, text, hint, choice.name)
+        raise refused("EB045", path, text, hint, choice.name)
     _refuse_many(choice.points)
     return np.linspace(low, high, choice.points)
 
@@ -76,22 +80,22 @@ def _values(choice: ChoiceDef, path: str) -> Floats:
 def _bounds(choice: ChoiceDef, path: str) -> tuple[float, float]:
     if choice.values or choice.lower is None or choice.upper is None:
         text = "a choice between bounds needs lower and upper, and no values"
-        raise refuse("EB045", path, text, None, choice.name)
+        raise refused("EB045", path, text, None, choice.name)
     if choice.lower > choice.upper:
         text = f"lower {choice.lower:g} lies above upper {choice.upper:g}"
-        raise refuse("EB045", path, text, None, choice.name)
+        raise refused("EB045", path, text, None, choice.name)
     return float(choice.lower), float(choice.upper)
 
 
 def _refuse_many(count: int) -> None:
     if count > MAX_POINTS:
         text = f"the design has {count} points; at most {MAX_POINTS}"
-        raise refuse("EB047", DESIGN, text, "use fewer values, or samples")
+        raise refused("EB047", DESIGN, text, "use fewer values, or samples")
 
 
 def _sampled(design: DesignDef) -> Points:
     if design.generator is None or design.seed is None or design.samples is None:
-        raise refuse("EB045", DESIGN, "samples need a generator and a seed")
+        raise refused("EB045", DESIGN, "samples need a generator and a seed")
     _refuse_many(design.samples)
     values = {}
     for position, choice in enumerate(design.choices):
@@ -111,75 +115,69 @@ def engine_at(model: Model, base: Engine, choices: Mapping[str, float]) -> Engin
     return engine
 
 
-def search(model: Model, base: Engine) -> tuple[Engine, Chosen]:
-    """Return the evaluation at the best point, and the account of all points.
+class Design:
+    """A design whose merit and filter are checked.
 
     Raises
     ------
     BlueprintError
-        When there are too many points, or none is admissible.
+        When the merit is no single number of its unit, or the filter no condition.
     """
-    design = model.core.design
-    assert design is not None
-    points = points_of(design)
-    work = sum(model.items[name].size for name in dependants(model, points.values)) + 1
-    if work * points.count > MAX_WORK:
-        text = f"{points.count} points of {work} values each; at most {MAX_WORK} values in all"
-        raise refuse("EB047", DESIGN, text, "use fewer points")
-    merits = np.full(points.count, np.nan)
-    best: tuple[float, int, Engine] | None = None
-    for place, choices in _each(points):
-        engine = engine_at(model, base, choices)
-        merit = merit_of(model, engine)
-        if merit is None:
-            continue
-        merits[place] = merit
-        rank = merit if design.sense == "minimize" else -merit
-        if best is None or rank < best[0]:
-            best = (rank, place, engine)
-    if best is None:
-        text = f"none of the {points.count} points passes the filter"
-        raise refuse("EB045", f"{DESIGN}.where", text)
-    _, place, engine = best
-    chosen = Chosen(
-        {name: float(values[place]) for name, values in points.values.items()},
-        float(merits[place]),
-        merit_unit(model),
-        design.sense,
-        merits,
-        points.values,
-        points.exhaustive,
-    )
-    return engine, chosen
 
+    def __init__(self, model: Model, definition: DesignDef) -> None:
+        self.model, self.definition = model, definition
+        unit = parse_unit(definition.unit) if definition.unit is not None else None
+        with located(f"{DESIGN}.merit"):
+            merit = model.checker().number(parse(definition.merit), {}, unit)
+        self.merit, self.unit = merit.node, definition.unit or str(merit.unit)
+        self.where = None
+        if definition.where is not None:
+            with located(f"{DESIGN}.where"):
+                self.where = model.checker().condition(parse(definition.where), {}).node
 
-def _each(points: Points) -> Iterator[tuple[int, dict[str, float]]]:
-    for place in range(points.count):
-        yield place, {name: float(values[place]) for name, values in points.values.items()}
+    def merit_at(self, engine: Engine) -> float | None:
+        """Return the merit of a point, None where the filter forbids it."""
+        if self.where is not None:
+            with located(f"{DESIGN}.where"):
+                if not np.all(engine.evaluator.condition(self.where, EMPTY_GRID)):
+                    return None
+        with located(f"{DESIGN}.merit"):
+            value = float(
+                np.asarray(engine.evaluator.number(self.merit, EMPTY_GRID)).reshape(-1)[0]
+            )
+        if not np.isfinite(value):
+            raise refused("EB016", f"{DESIGN}.merit", "the merit is not a finite number")
+        return value
 
+    def search(self, base: Engine) -> tuple[Engine, Chosen]:
+        """Return the evaluation at the best point, and the account of all points.
 
-def merit_unit(model: Model) -> str:
-    """Return the unit in which the merit is given."""
-    design = model.core.design
-    assert design is not None
-    with located(f"{DESIGN}.merit"):
-        return design.unit or str(model.checker().number(parse(design.merit), {}).unit)
-
-
-def merit_of(model: Model, engine: Engine) -> float | None:
-    """Return the merit of a point, None where the design's filter forbids it."""
-    design = model.core.design
-    assert design is not None
-    checker = model.checker()
-    if design.where is not None:
-        with located(f"{DESIGN}.where"):
-            condition = checker.condition(parse(design.where), {})
-            if not np.all(engine.evaluator.condition(condition.node, EMPTY_GRID)):
-                return None
-    with located(f"{DESIGN}.merit"):
-        unit = parse_unit(design.unit) if design.unit is not None else None
-        typed = checker.number(parse(design.merit), {}, unit)
-        value = float(np.asarray(engine.evaluator.number(typed.node, EMPTY_GRID)).reshape(-1)[0])
-    if not np.isfinite(value):
-        raise refuse("EB016", f"{DESIGN}.merit", "the merit is not a finite number")
-    return value
+        Raises
+        ------
+        BlueprintError
+            When there are too many points, or none is admissible.
+        """
+        points = points_of(self.definition)
+        changed = dependants(self.model, points.values)
+        work = sum(self.model.items[name].size for name in changed) + 1
+        if work * points.count > MAX_WORK:
+            text = f"{points.count} points of {work} values each; at most {MAX_WORK} values in all"
+            raise refused("EB047", DESIGN, text, "use fewer points")
+        merits = np.full(points.count, np.nan)
+        best: tuple[float, float, Engine, dict[str, float]] | None = None
+        for place, choices in enumerate(points):
+            engine = engine_at(self.model, base, choices)
+            merit = self.merit_at(engine)
+            if merit is None:
+                continue
+            merits[place] = merit
+            rank = merit if self.definition.sense == "minimize" else -merit
+            if best is None or rank < best[0]:
+                best = (rank, merit, engine, choices)
+        if best is None:
+            text = f"none of the {points.count} points passes the filter"
+            raise refused("EB045", f"{DESIGN}.where", text)
+        _, merit, engine, choices = best
+        sense = self.definition.sense
+        values, whole = points.values, points.exhaustive
+        return engine, Chosen(choices, merit, self.unit, sense, merits, values, whole)

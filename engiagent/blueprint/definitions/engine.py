@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from engiagent.blueprint.definitions import draws
 from engiagent.blueprint.definitions.integrate import Integrator
-from engiagent.blueprint.definitions.model import Item, Model, refuse
+from engiagent.blueprint.definitions.model import Item, Model
 from engiagent.blueprint.definitions.schedule import Group, schedule, step_index
-from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.diagnostics import located, refused
 from engiagent.blueprint.document import DrawDef, EquationDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Binary, Node, Number, Ref, Text
@@ -51,13 +51,8 @@ class TableEvaluator(Evaluator):
             elements = Elements(periods, root_positions(elements))
         return super()._located(elements, index_set, node)
 
-    @property
-    def settled(self) -> list[Grid]:
-        """Grids that come again and again, as in every stage of a period: places are kept."""
-        return self._settled
-
-    @settled.setter
-    def settled(self, grids: list[Grid]) -> None:
+    def settle(self, grids: list[Grid]) -> None:
+        """Store the places on grids that come again and again, as in every stage of a period."""
         if grids is not self._settled:
             self._settled, self._places = grids, {}
 
@@ -189,7 +184,7 @@ class Engine:
                 arguments[name] = np.asarray(value, dtype=np.float64)
         fault = draws.fault(definition.distribution, arguments)
         if fault is not None:
-            raise refuse("EB044", f"{item.path}.arguments", fault, None, item.name)
+            raise refused("EB044", f"{item.path}.arguments", fault, None, item.name)
         chances = draws.probabilities(
             definition.generator, definition.seed, definition.name, item.size
         )
@@ -207,7 +202,7 @@ class Engine:
         stated = definition.sha256
         if stated is not None and stated != found:
             text = f"the samples have the hash {found[:12]}…, declared is {stated[:12]}…"
-            raise refuse("EB044", f"{item.path}.sha256", text, None, item.name)
+            raise refused("EB044", f"{item.path}.sha256", text, None, item.name)
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -225,7 +220,7 @@ class Engine:
             steps = max(steps, integrator.periods + 1)
         if steps * len(items) > MAX_STEPS:
             text = f"{steps} steps of {len(items)} names; at most {MAX_STEPS} in all"
-            raise refuse("EB047", items[0].path, text, None, items[0].name)
+            raise refused("EB047", items[0].path, text, None, items[0].name)
         for step in range(steps):
             if integrator is not None and 0 < step <= integrator.periods:
                 integrator.advance(step - 1)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.definitions.design import DESIGN, engine_at, points_of, search
+from engiagent.blueprint.definitions.design import DESIGN, Design, engine_at, points_of
 from engiagent.blueprint.definitions.engine import Engine, dependants
-from engiagent.blueprint.definitions.model import Model, refuse
+from engiagent.blueprint.definitions.model import Model
 from engiagent.blueprint.definitions.results import Chosen, Results, Series
 from engiagent.blueprint.definitions.schedule import schedule
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError, refused
+from engiagent.blueprint.document import Blueprint, DesignDef
 from engiagent.blueprint.indexing import Table
 from engiagent.units.unit import parse_unit
 
@@ -27,16 +27,15 @@ def check_definitions(
         model = Model(blueprint, Path(folder) if folder is not None else None)
         schedule(model.items)
         _ = model.claims
-        model.check_design()
         if blueprint.core.design is not None:
+            Design(model, blueprint.core.design)
             points_of(blueprint.core.design)
     except BlueprintError as error:
         return error.diagnostics
-    texts = [
+    return tuple(
         Diagnostic("EB015", "warning", "core_model_elements.parameters", f"{name} is missing")
         for name in model.missing
-    ]
-    return tuple(texts)
+    )
 
 
 def evaluate_definitions(
@@ -66,20 +65,18 @@ def evaluate_definitions(
     """
     model = Model(blueprint, Path(folder) if folder is not None else None)
     _ = model.claims
-    model.check_design()
+    definition = blueprint.core.design
+    design = Design(model, definition) if definition is not None else None
     if model.missing:
         raise MissingDataError(model.missing)
     engine, chosen = Engine(model, refine), None
-    design = blueprint.core.design
     if design is None:
         engine.run()
+    elif choices is None:
+        engine, chosen = design.search(_without_choices(model, design.definition, refine))
     else:
-        base = _without_choices(model, refine)
-        if choices is None:
-            engine, chosen = search(model, base)
-        else:
-            _refuse_choices(model, choices)
-            engine = engine_at(model, base, choices)
+        _refuse_choices(design.definition, choices)
+        engine = engine_at(model, _without_choices(model, design.definition, refine), choices)
     return _results(model, engine, chosen)
 
 
@@ -105,20 +102,17 @@ def evaluate_points(
     model = Model(blueprint, Path(folder) if folder is not None else None)
     design = blueprint.core.design
     if design is None:
-        raise refuse("EB045", DESIGN, "there is no design, so there are no points")
+        raise refused("EB045", DESIGN, "there is no design, so there are no points")
     if model.missing:
         raise MissingDataError(model.missing)
     points = points_of(design)
-    base = _without_choices(model, 1)
-    for place in range(points.count):
-        choices = {name: float(values[place]) for name, values in points.values.items()}
+    base = _without_choices(model, design, 1)
+    for choices in points:
         yield choices, _results(model, engine_at(model, base, choices), None)
 
 
-def _without_choices(model: Model, refine: int) -> Engine:
+def _without_choices(model: Model, design: DesignDef, refine: int) -> Engine:
     """Compute once what no choice changes."""
-    design = model.core.design
-    assert design is not None
     points_of(design)
     engine = Engine(model, refine)
     changed = dependants(model, [choice.name for choice in design.choices])
@@ -126,13 +120,11 @@ def _without_choices(model: Model, refine: int) -> Engine:
     return engine
 
 
-def _refuse_choices(model: Model, choices: Mapping[str, float]) -> None:
-    design = model.core.design
-    assert design is not None
+def _refuse_choices(design: DesignDef, choices: Mapping[str, float]) -> None:
     wanted = {choice.name for choice in design.choices}
     if wanted != set(choices):
         text = f"choices are {', '.join(sorted(wanted))}; given are {', '.join(sorted(choices))}"
-        raise refuse("EB045", DESIGN, text)
+        raise refused("EB045", DESIGN, text)
 
 
 def _series(model: Model, name: str, table: Table) -> Series:

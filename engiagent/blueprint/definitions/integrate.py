@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.definitions.model import Item, Model, refuse
-from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.definitions.model import Item, Model
+from engiagent.blueprint.diagnostics import located, refused
 from engiagent.blueprint.document import EquationDef
 from engiagent.blueprint.grammar import Ref, walk
 from engiagent.blueprint.grid import Grid
@@ -54,7 +54,7 @@ class Integrator:
             other = _equation(item)
             if (other.scheme, other.step) != (self.scheme, _equation(first).step):
                 text = f"{item.name} is coupled with {first.name} but has another scheme or step"
-                raise refuse("EB041", item.path, text, "give both the same", item.name)
+                raise refused("EB041", item.path, text, "give both the same", item.name)
         edges = first.sets[-1]
         assert edges.periods_of is not None
         assert edges.periods_of.axis is not None
@@ -80,11 +80,11 @@ class Integrator:
         if np.any(cuts < 1) or not np.all(np.abs(ratio - cuts) <= 1e-9 * ratio):
             found = f"a period of {self.lengths[0]:g} {step_unit} is no whole number of {text}"
             hint = "choose a step that divides every period"
-            raise refuse("EB041", f"{item.path}.step", found, hint, item.name)
+            raise refused("EB041", f"{item.path}.step", found, hint, item.name)
         total = int(cuts.sum()) * self.refine * len(self.states)
         if total > MAX_SUBSTEPS:
             found = f"{total} steps of the differential equations; at most {MAX_SUBSTEPS}"
-            raise refuse("EB047", f"{item.path}.step", found, "use a longer step", item.name)
+            raise refused("EB047", f"{item.path}.step", found, "use a longer step", item.name)
         return cuts * self.refine
 
     def start(self) -> None:
@@ -125,7 +125,7 @@ class Integrator:
             if not np.all(np.isfinite(values)):
                 label = item.sets[-1].labels[period + 1]
                 text = f"{item.name} is no finite number any more at {label}"
-                raise refuse("EB016", f"{item.path}.rate", text, "use a shorter step", item.name)
+                raise refused("EB016", f"{item.path}.rate", text, "use a shorter step", item.name)
             self._edges(item)[:, period + 1] = values
 
     def _write(self, parts: list[Floats], period: int) -> None:
@@ -169,7 +169,7 @@ class Integrator:
         if size > MAX_COUPLED:
             text = f"{size} coupled states; exact takes at most {MAX_COUPLED}"
             path = self.states[0].path
-            raise refuse("EB047", path, text, "use rk4", self.states[0].name)
+            raise refused("EB047", path, text, "use rk4", self.states[0].name)
         columns = [(rates(row) - constant) / ENLARGED for row in ENLARGED * np.eye(size)]
         matrix = np.zeros((size + 1, size + 1))
         matrix[:size, :size] = np.array(columns).T
@@ -190,7 +190,7 @@ class Rates:
     def __call__(self, state: Floats) -> Floats:
         """Return the rates per unit of the time step, in the order of the states."""
         owner = self.integrator
-        owner.evaluator.settled = self.grids
+        owner.evaluator.settle(self.grids)
         owner._write(np.split(state, self.cuts), self.period)
         result = []
         for item, grid in zip(owner.states, self.grids, strict=True):

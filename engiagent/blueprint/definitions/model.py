@@ -1,14 +1,14 @@
 """A blueprint of kind ``definitions`` after all checks: what is computed, and in which unit."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
 from engiagent.blueprint.definitions.draws import ARGUMENTS, LISTED
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
 from engiagent.blueprint.document import (
     Blueprint,
     ClaimDef,
@@ -17,17 +17,16 @@ from engiagent.blueprint.document import (
     DrawDef,
     EquationDef,
 )
-from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elaborate import PATH, Elaboration, refuse_double_names
 from engiagent.blueprint.grammar import (
     Binder,
     Compare,
     ExpressionError,
     Node,
     Number,
-    Ref,
     Unary,
+    names_in,
     parse,
-    walk,
 )
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS
 from engiagent.blueprint.sets import IndexSet
@@ -73,16 +72,12 @@ class Item:
     @property
     def size(self) -> int:
         """How many values it has."""
-        size = 1
-        for index_set in self.sets:
-            size *= index_set.size
-        return size
+        return math.prod(index_set.size for index_set in self.sets)
 
     @property
     def uses(self) -> frozenset[str]:
         """Every name that its expressions mention."""
-        names = {n.name for node in self.nodes.values() for n in walk(node) if isinstance(n, Ref)}
-        return frozenset(names) | frozenset(self.lists.values())
+        return frozenset(self.lists.values()).union(*map(names_in, self.nodes.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +90,6 @@ class Claim:
     relation: Compare
     unit: Unit
     tolerance: float
-
-
-def refuse(
-    code: str, path: str, message: str, hint: str | None = None, name: str | None = None
-) -> BlueprintError:
-    """Return an error about a part of a blueprint."""
-    return BlueprintError([Diagnostic(code, "error", path, message, None, hint, name)])
 
 
 class Model:
@@ -119,7 +107,9 @@ class Model:
         _refuse_kind(blueprint)
         plain = replace(core, decision_variables=(), constraints=(), expressions=())
         self.elaboration = Elaboration(plain, folder)
-        _refuse_names(core)
+        choices = core.design.choices if core.design is not None else ()
+        groups = [(g, getattr(core, g)) for g in ("sets", "parameters", *GROUPS)]
+        refuse_double_names([*groups, ("design.choices", choices)])
         self.elaboration.build()
         self.items: dict[str, Item] = {}
         self._refuse_sizes()
@@ -171,7 +161,7 @@ class Model:
             for path, item in waiting:
                 with located(f"{path}.expression", item.name):
                     tree = parse(item.expression)
-                    uses = {n.name for n in walk(tree) if isinstance(n, Ref)}
+                    uses = names_in(tree)
                     if uses & {other.name for _, other in waiting} - symbols.keys():
                         later.append((path, item))
                         continue
@@ -184,7 +174,7 @@ class Model:
                 names = ", ".join(item.name for _, item in later)
                 path, item = later[0]
                 text = f"these need one another, and none says its unit: {names}"
-                raise refuse("EB042", path, text, 'add "unit" to each', item.name)
+                raise refused("EB042", path, text, 'add "unit" to each', item.name)
             waiting = later
 
     def _refuse_sizes(self) -> None:
@@ -194,13 +184,11 @@ class Model:
             for position, item in enumerate(getattr(self.core, group)):
                 path = f"{PATH}.{group}[{position}]"
                 with located(path, item.name):
-                    size = 1
-                    for binder in self.elaboration.binders(item.index):
-                        size *= self.elaboration.index_set(binder.set).size + 1
-                total += size
+                    sets = self._sets(self.elaboration.binders(item.index))
+                total += math.prod(index_set.size + 1 for index_set in sets)
                 if total > MAX_ELEMENTS:
                     text = f"the blueprint would compute {total} values; at most {MAX_ELEMENTS}"
-                    raise refuse("EB047", path, text, "compute fewer, or in parts", item.name)
+                    raise refused("EB047", path, text, "compute fewer, or in parts", item.name)
 
     # -- checked expressions ----------------------------------------------------------------------
 
@@ -214,12 +202,10 @@ class Model:
         items = []
         for group, make in makers:
             for position, definition in enumerate(getattr(self.core, group)):
-                try:
+                with collected(found):
                     items.append(make(definition, f"{PATH}.{group}[{position}]"))
-                except BlueprintError as error:
-                    found += error.diagnostics
         if found:
-            raise BlueprintError(list(dict.fromkeys(found)))
+            raise BlueprintError(found)
         yield from items
 
     def _definition(self, definition: DefinitionDef, path: str) -> Item:
@@ -238,17 +224,17 @@ class Model:
             binders = self.elaboration.binders(definition.index)
             unit = parse_unit(definition.unit)
             if not binders:
-                raise refuse("EB041", path, "an equation runs over periods", None, definition.name)
+                raise refused("EB041", path, "an equation runs over periods", None, definition.name)
             *others, periods = self._sets(binders)
             if periods.axis is None or periods.kind not in ("time", "periods"):
                 text = f"{periods.name} has no periods with a length in time"
-                raise refuse(
+                raise refused(
                     "EB041", path, text, "end the index by a time set with a step", definition.name
                 )
             edges = self.elaboration.index_set(definition.instants)
             if edges.periods_of is not periods:
                 text = f"{edges.name} are not the instants of {periods.name}"
-                raise refuse("EB041", f"{path}.instants", text, None, definition.name)
+                raise refused("EB041", f"{path}.instants", text, None, definition.name)
         steps = unit.difference() if unit.is_point else unit
         nodes = {
             "rate": self._rate(
@@ -295,7 +281,7 @@ class Model:
         if given != {*in_unit, *pure}:
             text = f"{definition.distribution} takes {', '.join((*in_unit, *pure))}"
             found = f"here are {', '.join(sorted(given)) or 'none'}"
-            raise refuse("EB044", f"{path}.arguments", text, found, definition.name)
+            raise refused("EB044", f"{path}.arguments", text, found, definition.name)
         with located(path, definition.name):
             binders = self.elaboration.binders(definition.index)
         nodes, lists = {}, {}
@@ -338,14 +324,12 @@ class Model:
         for position, definition in enumerate(self.core.claims):
             path = f"{PATH}.claims[{position}]"
             label = definition.name or definition.claim_id
-            try:
+            with collected(found):
                 if definition.claim_id in seen:
                     text = f"the id {definition.claim_id!r} is used twice"
-                    raise refuse("EB012", path, text, None, label)
+                    raise refused("EB012", path, text, None, label)
                 seen.add(definition.claim_id)
                 claims.append(self._claim(definition, path, label))
-            except BlueprintError as error:
-                found += error.diagnostics
         if found:
             raise BlueprintError(found)
         return tuple(claims)
@@ -375,24 +359,6 @@ class Model:
                 raise ExpressionError("a tolerance is a number from 0", 1, hint, "EB046")
         return Claim(definition, path, binders, typed.node, steps, number.value)
 
-    def check_design(self) -> None:
-        """Check merit and filter of the design, where there is one.
-
-        Raises
-        ------
-        BlueprintError
-            When the merit is no single number of its unit, or the filter no condition.
-        """
-        design = self.core.design
-        if design is None:
-            return
-        with located(f"{PATH}.design.merit"):
-            unit = parse_unit(design.unit) if design.unit is not None else None
-            self.checker().number(parse(design.merit), {}, unit)
-        if design.where is not None:
-            with located(f"{PATH}.design.where"):
-                self.checker().condition(parse(design.where), {})
-
     def listed_values(self, item: Item, key: str) -> Any:
         """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
         name = item.lists[key]
@@ -404,37 +370,19 @@ class Model:
 def _refuse_kind(blueprint: Blueprint) -> None:
     if blueprint.kind != "definitions":
         text = f"the kind is {blueprint.kind!r}; only definitions are computed"
-        raise refuse("EB040", "kind", text, 'write "kind": "definitions"')
+        raise refused("EB040", "kind", text, 'write "kind": "definitions"')
     for group in FOREIGN:
         if getattr(blueprint.core, group):
             hint = "write what is computed under definitions, equations, draws or design"
             text = f"a blueprint of definitions has no {group}"
-            raise refuse("EB040", f"{PATH}.{group}", text, hint)
+            raise refused("EB040", f"{PATH}.{group}", text, hint)
     if blueprint.core.report is not None:
         text = "a blueprint of definitions has no report: every value that it computes is reported"
         hint = "write the expressions under definitions, and what they are varied over as choices"
-        raise refuse("EB040", f"{PATH}.report", text, hint)
+        raise refused("EB040", f"{PATH}.report", text, hint)
     for position, parameter in enumerate(blueprint.core.parameters):
         if parameter.uncertain is not None:
             path = f"{PATH}.parameters[{position}].uncertain"
             text = "what is only computed has no worst case that a decision could answer"
             hint = "draw the values under draws, or make the blueprint a programme"
-            raise refuse("EB040", path, text, hint, parameter.name)
-
-
-def _refuse_names(core: Core) -> None:
-    seen = {item.name: "sets" for item in core.sets}
-    seen |= {item.name: "parameters" for item in core.parameters}
-    groups = [(group, getattr(core, group)) for group in GROUPS]
-    if core.design is not None:
-        groups.append(("design.choices", core.design.choices))
-    for group, items in groups:
-        for position, item in enumerate(items):
-            path = f"{PATH}.{group}[{position}]"
-            if item.name in seen:
-                text = f"the name {item.name!r} is already used under {seen[item.name]!r}"
-                raise refuse("EB012", path, text)
-            if iskeyword(item.name):
-                text = f"the name {item.name!r} is a word of the expression syntax"
-                raise refuse("EB012", path, text)
-            seen[item.name] = group
+            raise refused("EB040", path, text, hint, parameter.name)

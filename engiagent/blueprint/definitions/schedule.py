@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from engiagent.blueprint.definitions.model import Item, refuse
+from engiagent.blueprint.definitions.model import Item
+from engiagent.blueprint.diagnostics import refused
 from engiagent.blueprint.document import EquationDef
 from engiagent.blueprint.grammar import Binary, Call, Convert, Node, Number, Ref, children
 from engiagent.blueprint.sets import IndexSet, is_timed
@@ -96,12 +97,12 @@ def _within_a_step(names: tuple[str, ...], items: Mapping[str, Item]) -> tuple[s
             others = ", ".join(n for n in names if n != name) or "itself"
             text = f"{name} needs {others} and the other way round, but runs over no time"
             hint = "give it the index along which it steps, or break the circle"
-            raise refuse("EB042", items[name].path, text, hint, name)
+            raise refused("EB042", items[name].path, text, hint, name)
         along[name] = clock_of(items[name].sets[which])
     clocks = {id(clock): clock.name for clock in along.values()}
     if len(clocks) > 1:
         text = f"{', '.join(names)} need one another, but step along {', '.join(clocks.values())}"
-        raise refuse("EB042", items[names[0]].path, text, "use one time set", names[0])
+        raise refused("EB042", items[names[0]].path, text, "use one time set", names[0])
     states = [n for n in names if isinstance(items[n].definition, EquationDef)]
     order: TopologicalSorter[str] = TopologicalSorter()
     for name in (n for n in names if n not in states):
@@ -113,7 +114,7 @@ def _within_a_step(names: tuple[str, ...], items: Mapping[str, Item]) -> tuple[s
         text = f"these need one another within one step: {circle}"
         first = error.args[1][0]
         hint = "let one of them use the step before, as prev(x[t], x0) or x[t-1]"
-        raise refuse("EB042", items[first].path, text, hint, first) from None
+        raise refused("EB042", items[first].path, text, hint, first) from None
 
 
 def _now(item: Item, items: Mapping[str, Item], names: tuple[str, ...]) -> list[str]:

@@ -24,12 +24,8 @@ _LONGEST: Final = 200
 class Value:
     """Something that a template asks for.
 
-    Attributes
-    ----------
-    value
-        What it is when nobody says anything, as text.
-    unit
-        Of a number; empty for others. ``currency`` in it stands for the value of that name.
+    ``value``: what it is when nobody says anything, as text; ``unit``: of a number; empty for
+    others. ``currency`` in it stands for the value of that name.
     """
 
     name: str
@@ -39,13 +35,7 @@ class Value:
     said: str
 
     def checked(self, text: str) -> str:
-        """Return a value as it goes into the text.
-
-        Raises
-        ------
-        InputError
-            When it is none of its kind.
-        """
+        """Return a value as it goes into the text."""
         words = " ".join(text.split())
         good = {"number": _is_number, "date": _is_date, "text": _is_text}[self.kind](words)
         if not good:
@@ -70,13 +60,7 @@ class Template:
     values: tuple[Value, ...]
 
     def filled(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return every value: those that are given, the others as they are.
-
-        Raises
-        ------
-        InputError
-            When a name means nothing, or a value is none of its kind.
-        """
+        """Return every value: those that are given, the others as they are."""
         known = {value.name: value for value in self.values}
         for name in given:
             if name not in known:
@@ -137,10 +121,7 @@ _ENDING: Final = ".j2"
 class Scaffold:
     """A problem to begin from.
 
-    Attributes
-    ----------
-    contents
-        Its files by name.
+    ``contents``: its files by name.
     """
 
     template: Template
@@ -157,17 +138,8 @@ class Scaffold:
 def fill(template: Template, name: str, given: Mapping[str, str]) -> Scaffold:
     """Return a template with values in place.
 
-    Parameters
-    ----------
-    name
-        What the problem is called; its id is made of it.
-    given
-        Values by name; the others stay as the template has them.
-
-    Raises
-    ------
-    InputError
-        When a value is unknown or none of its kind.
+    ``name``: what the problem is called; its id is made of it; ``given``: values by name; the
+    others stay as the template has them.
     """
     values = template.filled(given)
     identity = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60] or template.name
@@ -183,13 +155,7 @@ def fill(template: Template, name: str, given: Mapping[str, str]) -> Scaffold:
 
 
 def write(scaffold: Scaffold, folder: Path) -> tuple[Path, ...]:
-    """Write a problem into a new or empty folder and return its files.
-
-    Raises
-    ------
-    InputError
-        When something is there already, or the folder cannot be made.
-    """
+    """Write a problem into a new or empty folder and return its files."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError("this is a file or a link", str(folder), expected="a new folder")
     if folder.is_dir() and any(folder.iterdir()):
@@ -215,25 +181,9 @@ def _rendered(text: str, identity: str, values: Mapping[str, str]) -> str:
 
 
 def _long(day: str) -> str:
-    """Return a day in words, as ``15 June 2026``, whatever the machine's language is."""
+    """Return a day in words, as ``15 June 2026``."""
     found = date.fromisoformat(day)
-    return f"{found.day} {_MONTHS[found.month - 1]} {found.year}"
-
-
-_MONTHS: Final = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+    return f"{found.day} {found:%B %Y}"
 
 
 def _located(blueprint: str, text: str) -> str:

@@ -9,15 +9,21 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.explain.audit.blueprints import blueprint_gaps, missing_files
 from engiagent.explain.audit.findings import Audit, Finding, ordered
-from engiagent.explain.audit.infeasible import examine
 from engiagent.explain.audit.proportions import components_of, odd_parameters, odd_ratios
+from engiagent.explain.conflicts import Statements
 from engiagent.explain.places import Place, Text
+from engiagent.explain.relaxed import without_gaps
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
 from engiagent.readings import Reading
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of
+from engiagent.solvers.iis import Conflict, irreducible_set, without
 from engiagent.text import Problem
 
 SECONDS: Final = 30.0
 """For each search for requirements that cannot hold together."""
+MOST_CONFLICTS: Final = 4
 
 
 def audit_path(
@@ -41,8 +47,6 @@ def audit_path(
         name = problem.id if problem is not None else name_of(given)
         return audit_blueprint(found, folder, problem, name=name, seconds=seconds)
     try:
-        from engiagent.text import Problem
-
         loaded = Problem.load(given)
     except InputError as error:
         absent = _absent_data(given, error)
@@ -107,18 +111,68 @@ def audit_blueprint(
     Parameters
     ----------
     understood
-        Whether the blueprint stands for all of the text; see
-        :func:`~engiagent.explain.audit.infeasible.examine`.
+        Whether the blueprint stands for all of the text. If not, requirements that clash with a
+        balance could be resolved by what was not understood, and are only noted.
     """
     text = Text(problem, folder=folder)
-    findings = list(blueprint_gaps(blueprint, folder, text))
-    findings += _proportions(blueprint, folder, text)
-    examined = examine(blueprint, folder, text, understood=understood, seconds=seconds)
-    assumed = _assumptions(blueprint)
-    return Audit(
-        problem=name,
-        findings=ordered([*findings, *examined.findings]),
-        notes=(*assumed, *examined.notes),
+    findings = [*blueprint_gaps(blueprint, folder, text), *_proportions(blueprint, folder, text)]
+    notes = list(_assumptions(blueprint))
+    try:
+        for found, rests_on_balance in _clashes(blueprint, folder, text, seconds):
+            if understood or not rests_on_balance:
+                findings.append(found)
+            else:
+                notes.append(f"as far as the text was understood, {found.explanation}")
+    except EngiagentError as error:
+        notes.append(f"whether the requirements can hold was not examined in full: {error}")
+    return Audit(problem=name, findings=ordered(findings), notes=tuple(notes))
+
+
+def _clashes(
+    blueprint: Blueprint, folder: Path, text: Text, seconds: float
+) -> Iterator[tuple[Finding, bool]]:
+    """Yield sets of requirements that cannot hold together, and whether one is a balance.
+
+    The blueprint is compiled without its objective and without what rests on missing values. The
+    smallest set of constraints and bounds that has no solution is found; then what it states is
+    left out, and the next one is looked for.
+    """
+    if blueprint.kind == "definitions":
+        return
+    demands = without_gaps(expand(blueprint))
+    program: Program = compile_blueprint(demands, folder)
+    statements = Statements(demands, folder, text)
+    for _ in range(MOST_CONFLICTS):
+        conflict = irreducible_set(program, seconds=seconds)
+        if conflict is None:
+            return
+        balance = any(statements.is_balance(m.family) for m in conflict.members)
+        yield _clash(statements, conflict, balance=balance), balance
+        stated = [m.family for m in conflict.members if statements.is_stated(m.family)]
+        if not stated:
+            return
+        program = without(program, stated)
+
+
+def _clash(statements: Statements, conflict: Conflict, *, balance: bool) -> Finding:
+    parts, proof = statements.parts(conflict), statements.proof(conflict)
+    component, quantity = statements.subject(conflict.members)
+    numbered = "; ".join(f"({number}) {part.text}" for number, part in enumerate(parts, 1))
+    explanation = f"these {len(parts)} demands cannot all hold: {numbered}"
+    if len(parts) == 1:
+        explanation = f"this cannot hold: {parts[0].text}"
+    single = len({statements.variable_of(m.family) for m in conflict.members}) == 1
+    return Finding(
+        code="limits-clash" if single and not balance else "infeasible",
+        severity="contradictory" if proof["checked"] else "suspicious",
+        component=component,
+        quantity=quantity,
+        explanation=explanation,
+        suggestion="relax one of these: correct the number that is wrong, or say "
+        "which requirement may be broken",
+        places=tuple(dict.fromkeys(place for part in parts for place in part.places)),
+        parts=parts,
+        proof=proof,
     )
 
 

@@ -96,10 +96,7 @@ _QUANTITY: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]
 class Known:
     """A parameter of a component with its numbers.
 
-    Attributes
-    ----------
-    values
-        In ``unit``, flattened.
+    ``values``: in ``unit``, flattened.
     """
 
     component: ComponentDef

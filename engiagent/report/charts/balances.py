@@ -48,12 +48,8 @@ _Binders = tuple[Binder, ...]
 class _Term:
     """One additive part of a balance.
 
-    Attributes
-    ----------
-    up
-        Whether it is drawn upwards.
-    fixed
-        The elements that stand for the binders of a sum of which this is a part.
+    ``up``: whether it is drawn upwards; ``fixed``: the elements that stand for the binders of a sum
+    of which this is a part.
     """
 
     node: Node
@@ -241,10 +237,8 @@ def _curves(
 ) -> list[Curve]:
     """Return terms as stacked curves; those beyond the styles there are become one for each way.
 
-    Parameters
-    ----------
-    told
-        The terms that are anything at all in some panel of the balance, whose styles they share.
+    ``told``: the terms that are anything at all in some panel of the balance, whose styles they
+    share.
     """
     axis = dimension.axis
     places, size = axis.edges, axis.places.size

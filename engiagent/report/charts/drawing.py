@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from engiagent.report.charts import numerals
-from engiagent.report.charts.canvas import LEFT, WIDTH
 from engiagent.report.charts.lanes import Lanes, lanes_element
 from engiagent.report.charts.markup import Element, append_text, element, render
 from engiagent.report.charts.palette import DARK, LIGHT, Theme, style
-from engiagent.report.charts.panel_drawing import panel_element
-from engiagent.report.charts.panels import Panel
+from engiagent.report.charts.panels import Panel, panel_element
+from engiagent.report.charts.scene import LEFT, WIDTH
 
 Chart = Panel | Lanes
 """Everything that can be drawn."""
@@ -23,13 +22,7 @@ def _element(chart: Chart, name: str) -> tuple[Element, float]:
 
 
 def draw(chart: Chart, name: str) -> Markup:
-    """Return a chart as an ``svg`` element for a page that carries :func:`style`.
-
-    Parameters
-    ----------
-    name
-        Makes the ids of the element unique on its page.
-    """
+    """Return a chart as ``svg``, its ids from ``name``, for a page that carries :func:`style`."""
     return render(_element(chart, name)[0])
 
 

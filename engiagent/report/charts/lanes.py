@@ -7,7 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.report.charts import numerals
-from engiagent.report.charts.canvas import (
+from engiagent.report.charts.markup import Element, element
+from engiagent.report.charts.palette import STYLES
+from engiagent.report.charts.scene import (
     CHARACTER,
     RIGHT,
     TOP,
@@ -20,8 +22,6 @@ from engiagent.report.charts.canvas import (
     legend,
     place_axis,
 )
-from engiagent.report.charts.markup import Element, element
-from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.timeline import nice_ticks
 
 ROW, BAR, BOTTOM = 26.0, 16.0, 44.0
@@ -152,14 +152,14 @@ def lanes_element(chart: Lanes, name: str) -> tuple[Element, float]:
     svg.append(keys)
     ticks = nice_ticks(low, high, 6)
     for tick in ticks:
-        svg.append(element("line", x1=x.at(tick), x2=x.at(tick), y1=top, y2=bottom, class_="grid"))
+        svg.append(element("line", x1=x(tick), x2=x(tick), y1=top, y2=bottom, class_="grid"))
     for k, lane in enumerate(lanes):
         middle = top + (k + 0.5) * ROW
         text = clipped(lane, _LONGEST)
         svg.append(element("text", text, x=left, y=middle + 4, text_anchor="end"))
         svg.extend(_bar(bar, chart, x, middle) for bar in chart.bars if bar.lane == lane)
     if chart.base is not None:
-        at = x.at(chart.base)
+        at = x(chart.base)
         svg.append(element("line", x1=at, x2=at, y1=top - 4, y2=bottom, class_="base"))
     unit = numerals.unit(chart.unit)
     title = f"{chart.across} [{unit}]" if chart.across and unit else chart.axis_title
@@ -194,7 +194,7 @@ def _style(series: int, chart: Lanes) -> str:
 
 def _bar(bar: Bar, chart: Lanes, x: Scale, middle: float) -> Element:
     whole = bar.good and bar.stop is not None
-    ends = x.at(bar.start), x.stop if bar.stop is None else x.at(bar.stop)
+    ends = x(bar.start), x.stop if bar.stop is None else x(bar.stop)
     start, stop = min(ends), max(ends)
     half = chart.base is not None
     top = middle - BAR / 2 + (BAR / 2 if half and bar.series else 0.0)

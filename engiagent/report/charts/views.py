@@ -18,6 +18,7 @@ from engiagent.report.charts.series import (
     solution_series,
     split,
 )
+from engiagent.report.charts.timeline import Floats
 from engiagent.units.unit import UnitError, parse_unit
 
 _MOST_RUNS = 1500
@@ -77,13 +78,17 @@ def _joined(bands: Sequence[Band]) -> list[Band]:
     """Return bands, those that are the same for several series once."""
     kept: list[Band] = []
     for band in bands:
-        twin = next((k for k in kept if _alike(k, band)), None)
+        twin = next((k for k in kept if _alike((k.low, k.high), (band.low, band.high))), None)
         if twin is None:
             kept.append(band)
         else:
             label = f"{twin.label}, {band.label.removeprefix(_BAND)}"
             kept[kept.index(twin)] = replace(twin, label=label)
     return kept
+
+
+def _alike(one: Sequence[Floats], other: Sequence[Floats]) -> bool:
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
 
 
 def _near(band: Band, curves: Sequence[Curve]) -> Band:
@@ -100,11 +105,6 @@ def _reach(curves: Sequence[Curve], share: float) -> tuple[float, float]:
     low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
     reach = share * max(high - low, 0.1 * abs(high))
     return low - reach, high + reach
-
-
-def _alike(a: Band, b: Band) -> bool:
-    pairs = ((a.low, b.low), (a.high, b.high))
-    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
 
 
 def _given_panels(given: Sequence[Series]) -> list[Panel]:
@@ -215,15 +215,12 @@ def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
         if not near.any():
             continue
         limit = replace(given, values=np.where(near, given.values, np.nan))
-        twin = next((k for k in kept if _same(k, limit)), None)
+        side = limit.label.partition(" ")[0]
+        twins = (k for k in kept if k.label.startswith(side) and _alike([k.values], [limit.values]))
+        twin = next(twins, None)
         if twin is not None:
             label = f"{twin.label}, {limit.label.rpartition(' ')[2]}"
             kept[kept.index(twin)] = replace(twin, label=label)
         else:
             kept.append(limit)
     return kept
-
-
-def _same(a: Curve, b: Curve) -> bool:
-    same_side = a.label.partition(" ")[0] == b.label.partition(" ")[0]
-    return same_side and np.array_equal(a.values, b.values, equal_nan=True)

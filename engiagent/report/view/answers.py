@@ -1,7 +1,6 @@
-"""What is answered to an address: a page, a file, or a stream of changes; no sockets here."""
+"""What is answered to an address, a page or a file; no sockets here."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -10,17 +9,17 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.report import compare, render_report
-from engiagent.report.templating import stylesheet
+from engiagent.report.sections import stylesheet
 from engiagent.report.view.library import Library
 from engiagent.report.view.pages import Filters, error_page, list_page, run_address, run_page
 from engiagent.run.folder import REPORT
 from engiagent.run.listing import RunSummary
 
 OWN: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What the viewer's own pages may load: what the viewer serves, and no script within a page."""
+"""What the viewer's own pages may load: what the viewer serves, and no script."""
 REPORTS: Final = (
     "sandbox allow-downloads; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -30,21 +29,15 @@ FILES: Final = "sandbox; default-src 'none'; frame-ancestors 'none'"
 MOST_COMPARED: Final = 6
 _HTML, _TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 _READABLE: Final = (".csv", ".json", ".jsonl", ".md", ".py", ".txt", ".yaml", ".yml")
-_STATIC: Final = {"live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+_STATIC: Final = {"page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 _INSIDE: Final = "/-/"
-Stamp = Callable[[], object]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A whole answer.
+    """An answer with its Content-Security-Policy.
 
-    Attributes
-    ----------
-    policy
-        Its Content-Security-Policy.
-    saved_as
-        The name under which a browser saves it instead of showing it; empty to show it.
+    ``saved_as`` is the name under which a browser saves it instead of showing it.
     """
 
     body: bytes
@@ -54,15 +47,7 @@ class Answer:
     saved_as: str = ""
 
 
-@dataclass(frozen=True)
-class Stream:
-    """An answer that goes on: a word whenever the stamp changes, until it is over."""
-
-    stamp: Stamp
-    is_over: Callable[[], bool] = field(default=lambda: False)
-
-
-def answer(library: Library, address: str) -> Answer | Stream:
+def answer(library: Library, address: str) -> Answer:
     """Return what is answered to an address, as ``/runs/shop``; errors are pages too."""
     try:
         parts = urlsplit(address)
@@ -78,15 +63,11 @@ def failure(status: HTTPStatus, message: str) -> Answer:
     return Answer(page, status=status)
 
 
-def _answer(library: Library, path: str, query: dict[str, list[str]]) -> Answer | Stream:
+def _answer(library: Library, path: str, query: dict[str, list[str]]) -> Answer:
     if path == "/":
         return _page(list_page(library, Filters.of_query(query)))
     if path == "/compare":
         return _page(_compared(library, query.get("run", [])), REPORTS)
-    if path == "/events":
-        return Stream(lambda: [(r.name, r.state, r.stage, r.verdict) for r in library.recent()])
-    if path.startswith("/events/runs/"):
-        return _stream(library, library.run(path.removeprefix("/events/runs/")))
     if path == "/favicon.ico":  # what browsers ask for beside a page that names no icon
         return _static("icon.svg")
     if path.startswith("/static/"):
@@ -102,21 +83,11 @@ def _page(text: str, policy: str = OWN) -> Answer:
     return Answer(text.encode("utf-8", errors="replace"), policy=policy)
 
 
-def _stream(library: Library, run: RunSummary) -> Stream:
-    def is_over() -> bool:
-        return library.run(run.name).state != "running"
-
-    return Stream(lambda: library.stamp(run), is_over)
-
-
 def _static(name: str) -> Answer:
-    if name == "page.css":
-        own = files("engiagent.report.view").joinpath("static", name).read_text("utf-8")
-        return Answer((stylesheet() + own).encode(), "text/css; charset=utf-8")
     if name not in _STATIC:
         raise InputError("there is no such file", found=repr(name[:80]))
-    page = files("engiagent.report.view").joinpath("static", name)
-    return Answer(page.read_bytes(), _STATIC[name])
+    own = files("engiagent.report.view").joinpath("static", name).read_text("utf-8")
+    return Answer(((stylesheet() if name == "page.css" else "") + own).encode(), _STATIC[name])
 
 
 def _file(library: Library, run: RunSummary, path: str) -> Answer:
@@ -139,9 +110,5 @@ def _compared(library: Library, names: list[str]) -> str:
             expected=f"two to {MOST_COMPARED}; go back and tick some",
         )
     runs = [library.run(name) for name in names]
-    found = {run.folder: run_address(run) for run in runs}
-
-    def link(run: RunSummary) -> str:
-        return found.get(run.folder, "")
-
-    return compare([run.folder for run in runs], link)
+    addresses = {run.folder: run_address(run) for run in runs}
+    return compare([run.folder for run in runs], lambda run: addresses.get(run.folder, ""))

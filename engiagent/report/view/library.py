@@ -1,7 +1,6 @@
 """What the folder of runs holds, and the way from a name in an address to a file in it."""
 
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import inside_parts, open_inside
-from engiagent.run.folder import ARTEFACTS, CERTIFICATE, EXCHANGES, PROBLEM, RECORD, TRACE
+from engiagent.run.folder import ARTEFACTS, CERTIFICATE, EXCHANGES, PROBLEM, RECORD
 from engiagent.run.listing import MAX_RUNS, RunSummary, run_folders, summarise
 
 MAX_FILE: Final = 60_000_000
@@ -27,8 +26,6 @@ class Library:
     root: Path
     _known: dict[Path, tuple[_Stamp, RunSummary]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-    _looked: float = float("-inf")
-    _recent: tuple[RunSummary, ...] = ()
 
     def runs(self) -> tuple[RunSummary, ...]:
         """Return every run, the latest first."""
@@ -42,14 +39,6 @@ class Library:
         runs = (summary for _, summary in found.values())
         return tuple(sorted(runs, key=lambda run: (run.started or "", run.name), reverse=True))
 
-    def recent(self) -> tuple[RunSummary, ...]:
-        """Return every run as of a second ago at most, for all who follow the list."""
-        now = time.monotonic()
-        if now - self._looked >= 1.0:
-            self._looked = now
-            self._recent = self.runs()
-        return self._recent
-
     def _summary(self, folder: Path) -> tuple[_Stamp, RunSummary]:
         stamp = tuple(_stamp(folder / name) for name in (RECORD, CERTIFICATE))
         known = self._known.get(folder)
@@ -59,13 +48,7 @@ class Library:
         return stamp, summarise(folder, self.root)
 
     def run(self, name: str) -> RunSummary:
-        """Return the run of a name in the list.
-
-        Raises
-        ------
-        InputError
-            When there is no such run; a link leads nowhere.
-        """
+        """Return the run of a name in the list."""
         inner = "" if name in ("", ".") else f"{name}/"
         try:
             open_inside(self.root, f"{inner}{RECORD}")
@@ -80,21 +63,11 @@ class Library:
         return (*single, *(name for top in _FOLDERS for name in _below(run.folder, top)))
 
     def read(self, run: RunSummary, path: str) -> bytes:
-        """Return the content of one of a run's own files.
-
-        Raises
-        ------
-        InputError
-            When it is none of them, a link, or larger than 60 MB.
-        """
+        """Return the content of one of a run's own files."""
         parts = inside_parts(path)
         if not (path in _FILES or (len(parts) > 1 and parts[0] in _FOLDERS)):
             raise InputError("a run has no such file", found=repr(path[:80]))
         return open_inside(run.folder, path, max_bytes=MAX_FILE)
-
-    def stamp(self, run: RunSummary) -> _Stamp:
-        """Return what changes when the run has come further."""
-        return tuple(_stamp(run.folder / name) for name in (RECORD, TRACE, CERTIFICATE))
 
 
 def _below(folder: Path, top: str) -> Iterable[str]:

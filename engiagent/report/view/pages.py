@@ -1,15 +1,14 @@
 """The pages of the viewer: the list of runs with its filters, one run, and what went wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from engiagent.report import turns, words
 from engiagent.report.batch import HEAD, run_row, tallies
-from engiagent.report.sections import Fact
+from engiagent.report.sections import Fact, render_page
 from engiagent.report.tables import DataTable
-from engiagent.report.templating import render_page
 from engiagent.report.view.library import Library
 from engiagent.run.folder import REPORT
 from engiagent.run.listing import RunSummary
@@ -22,6 +21,11 @@ ORDERS: Final = {
     "verdict": "by verdict",
     "longest": "longest first",
 }
+_KEYS: Final[Mapping[str, Callable[[RunSummary], Any]]] = {
+    "problem": lambda run: (run.problem, run.name),
+    "verdict": lambda run: (run.verdict or "~", run.state),
+    "longest": lambda run: -(run.seconds or 0.0),
+}
 NO_VERDICT: Final = "none"
 _MOST_TEXT: Final = 200
 
@@ -30,16 +34,8 @@ _MOST_TEXT: Final = 200
 class Filters:
     """What of the list is shown.
 
-    Attributes
-    ----------
-    text
-        Words that all have to occur in a run's name, problem, engine or reason.
-    verdict, state
-        Exactly these; empty for all; ``none`` for runs without a verdict.
-    order
-        One of :data:`ORDERS`.
-    page
-        From 1.
+    All words of ``text`` have to occur in a run's name, problem, engine or reason; ``verdict`` and
+    ``state`` are empty for all, and ``none`` stands for runs without a verdict.
     """
 
     text: str = ""
@@ -63,7 +59,10 @@ class Filters:
 
     def chosen(self, runs: Sequence[RunSummary]) -> list[RunSummary]:
         """Return the runs that pass, in their order."""
-        return _ordered([run for run in runs if self._passes(run)], self.order)
+        found = [run for run in runs if self._passes(run)]
+        if self.order == "oldest":
+            return found[::-1]
+        return sorted(found, key=_KEYS[self.order]) if self.order in _KEYS else found
 
     def _passes(self, run: RunSummary) -> bool:
         if self.verdict and (run.verdict or NO_VERDICT) != self.verdict:
@@ -77,18 +76,6 @@ class Filters:
         """Return the address of another page of the same list."""
         given = {item.name: getattr(self, item.name) for item in fields(self)} | {"page": page}
         return f"/?{urlencode({name: value for name, value in given.items() if value})}"
-
-
-def _ordered(runs: list[RunSummary], order: str) -> list[RunSummary]:
-    if order == "oldest":
-        return runs[::-1]
-    if order == "problem":
-        return sorted(runs, key=lambda run: (run.problem, run.name))
-    if order == "verdict":
-        return sorted(runs, key=lambda run: (run.verdict or "~", run.state))
-    if order == "longest":
-        return sorted(runs, key=lambda run: -(run.seconds or 0.0))
-    return runs
 
 
 def run_address(run: RunSummary) -> str:
@@ -129,15 +116,13 @@ def list_page(library: Library, filters: Filters) -> str:
         last=last,
         before=filters.address(page - 1) if page > 1 else "",
         after=filters.address(page + 1) if page < last else "",
-        refresh=any(run.state == "running" for run in every),
-        stream="/events",
     )
 
 
 def run_page(library: Library, run: RunSummary) -> str:
     """Return the page of one run: how far it came, and all that it left."""
     files = library.files(run)
-    told, trouble = turns.read_story(run.folder)
+    story, trouble = turns.read_story(run.folder)
     return _render(
         "run.html.j2",
         run=run,
@@ -145,12 +130,11 @@ def run_page(library: Library, run: RunSummary) -> str:
         numbers=_numbers(run),
         report=file_address(run, REPORT) if _has_report(run, files) else "",
         files=[(name, file_address(run, name)) for name in files],
-        stages=turns.stage_table(told) if told.stages else None,
-        turns=turns.turn_table(told) if told.turns else None,
-        way=turns.figures(told),
+        stages=story.stage_table(),
+        turns=story.turn_table(),
+        way=story.figures(),
         trouble=trouble,
         refresh=run.state == "running",
-        stream=f"/events{run_address(run)}",
     )
 
 

@@ -5,8 +5,6 @@ its own name point here is refused by the name in ``Host``, one that asks for a 
 ``Sec-Fetch-Site``.
 """
 
-import threading
-import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,16 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from engiagent.errors import EngiagentError, InputError
-from engiagent.report.view.answers import Answer, Stream, answer, failure
+from engiagent.errors import InputError
+from engiagent.report.view.answers import Answer, answer, failure
 from engiagent.report.view.library import Library
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8765
 NAMES: Final = ("127.0.0.1", "localhost", "::1")
-MOST_STREAMS: Final = 32
-_LOOK: Final = 0.4
-_BREATH: Final = 10.0
 _GONE: Final = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError, TimeoutError)
 
 
@@ -47,8 +42,7 @@ class View:
             self.close()
 
     def close(self) -> None:
-        """End every stream and give the port back."""
-        self.server.stopping.set()
+        """Stop serving and give the port back."""
         self.server.shutdown()
         self.server.server_close()
 
@@ -56,15 +50,7 @@ class View:
 def open_view(root: Path | str, port: int | None = None) -> View:
     """Return a viewer of the runs below a folder; it listens, and answers once it runs.
 
-    Parameters
-    ----------
-    port
-        0 for any that is free; None for 8765, or any that is free when that is taken.
-
-    Raises
-    ------
-    InputError
-        When there is no such folder, or the port cannot be had.
+    ``port`` is 0 for any that is free, None for 8765, or any that is free when that is taken.
     """
     folder = Path(root)
     if not folder.is_dir():
@@ -90,8 +76,6 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, library: Library, port: int) -> None:
         self.library = library
-        self.stopping = threading.Event()
-        self.streams = threading.BoundedSemaphore(MOST_STREAMS)
         super().__init__((HOST, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -110,11 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with a page, a file or a stream."""
         try:
-            found = self._found()
-            if isinstance(found, Stream):
-                self._follow(found)
-            else:
-                self._send(found)
+            self._send(self._found())
         except _GONE:
             self.close_connection = True
 
@@ -122,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with the head of what GET answers."""
         self.do_GET()
 
-    def _found(self) -> Answer | Stream:
+    def _found(self) -> Answer:
         refusal = self._refusal()
         if refusal:
             return failure(HTTPStatus.FORBIDDEN, refusal)
@@ -145,62 +125,23 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, found: Answer) -> None:
         self.send_response(found.status)
-        self._head(found.kind, found.policy)
-        self.send_header("Content-Length", str(len(found.body)))
+        for name, value in (
+            ("Content-Type", found.kind),
+            ("Content-Security-Policy", found.policy),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cache-Control", "no-store"),
+            ("Content-Length", str(len(found.body))),
+        ):
+            self.send_header(name, value)
         if found.saved_as:
             name = quote(found.saved_as, errors="replace")
             self.send_header("Content-Disposition", f"attachment; filename*=UTF-8''{name}")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(found.body)
-
-    def _head(self, kind: str, policy: str) -> None:
-        for name, value in (
-            ("Content-Type", kind),
-            ("Content-Security-Policy", policy),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "no-referrer"),
-            ("Cross-Origin-Resource-Policy", "same-origin"),
-            ("Cross-Origin-Opener-Policy", "same-origin"),
-            ("Cache-Control", "no-store"),
-        ):
-            self.send_header(name, value)
-
-    def _follow(self, stream: Stream) -> None:
-        """Send a word at every change, and a breath when there is none, so that ends are seen."""
-        self.close_connection = True
-        if not self.server.streams.acquire(blocking=False):
-            self._send(failure(HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages follow runs."))
-            return
-        try:
-            self.send_response(HTTPStatus.OK)
-            self._head("text/event-stream; charset=utf-8", "default-src 'none'")
-            self.send_header("Connection", "close")
-            self.end_headers()
-            if self.command != "HEAD":
-                self._speak(stream)
-        finally:
-            self.server.streams.release()
-
-    def _speak(self, stream: Stream) -> None:
-        # The page may be older than the stream: the first word has it look again.
-        known: object = None
-        last = time.monotonic()
-        while not self.server.stopping.wait(_LOOK):
-            try:
-                is_over, stamp = stream.is_over(), stream.stamp()
-            except EngiagentError:  # the run's folder has gone
-                return
-            now = time.monotonic()
-            if stamp != known or is_over:
-                self.wfile.write(b"event: changed\ndata: 1\n\n")
-                known, last = stamp, now
-            elif now - last > _BREATH:
-                self.wfile.write(b": still here\n\n")
-                last = now
-            self.wfile.flush()
-            if is_over:
-                return
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the terminal quiet."""

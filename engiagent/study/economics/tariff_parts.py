@@ -25,7 +25,8 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
-from engiagent.models.tariffs.bill import Metered, measure, ratchet_floor, tier_groups, tier_limits
+from engiagent.models.tariffs.bill import demand_tiers, ratchet_floor, tier_groups, tier_limits
+from engiagent.models.tariffs.metering import Metered, measure
 from engiagent.study.economics.cashflow import Floats
 
 SOURCE: Json = FrozenMap({"kind": "user", "note": "of the tariff"})
@@ -245,12 +246,7 @@ class TariffParts:
         self._windows(name, metered, [place[int(k)] for k in key], count)
         if charge.ratchet is not None:
             self._ratchet(charge, metered, name, month, at, labels)
-        width = max(len(tiers) for tiers in charge.periods)
-        limits, prices = np.full((len(at), width), np.inf), np.zeros((len(at), width))
-        for row, number in enumerate(at):
-            for k, tier in enumerate(charge.periods[number]):
-                limits[row, k], prices[row, k] = tier.limit, tier.price
-        limits = np.maximum.accumulate(limits, axis=1)
+        limits, prices = (table[at] for table in demand_tiers(charge))
         self._tiers(name, f"{name}_billed[g]", limits, prices, "kW", self._taxed(charge.name), most)
 
     def _windows(self, name: str, metered: Metered, labels: list[str], count: int) -> None:

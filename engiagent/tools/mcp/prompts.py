@@ -80,13 +80,7 @@ def offered() -> list[Prompt]:
 
 
 def filled(name: str, arguments: Mapping[str, str]) -> GetPromptResult:
-    """Return a prompt with its arguments in place.
-
-    Raises
-    ------
-    InputError
-        When there is no such prompt, or arguments are absent or too many.
-    """
+    """Return a prompt with its arguments in place."""
     if name not in PROMPTS:
         raise InputError("there is no such prompt", name, expected=", ".join(PROMPTS))
     way = PROMPTS[name]

@@ -80,13 +80,7 @@ def listed(sessions: Sessions) -> Iterator[Resource]:
 
 
 def read(uri: str, sessions: Sessions) -> TextResourceContents | BlobResourceContents:
-    """Return what a URI stands for.
-
-    Raises
-    ------
-    InputError
-        When it stands for nothing, or for something that is not shown.
-    """
+    """Return what a URI stands for."""
     parts = urlsplit(uri)
     reader = _READERS.get(parts.netloc)
     if parts.scheme != SCHEME or reader is None or parts.query or parts.fragment:
@@ -120,14 +114,6 @@ def _language(path: str, sessions: Sessions) -> bytes:
     if path not in _LANGUAGE:
         raise InputError("there is no such page", path, expected=", ".join(_LANGUAGE))
     return files("engiagent.blueprint").joinpath(path).read_bytes()
-
-
-def _problem(path: str, sessions: Sessions) -> bytes:
-    return _of_a_problem(path, sessions.root)
-
-
-def _packaged(path: str, sessions: Sessions) -> bytes:
-    return _of_a_problem(path, corpus_root())
 
 
 def _of_a_problem(path: str, root: Path) -> bytes:
@@ -181,8 +167,8 @@ def _session(path: str, sessions: Sessions) -> bytes:
 
 _READERS: Final[dict[str, Callable[[str, Sessions], bytes]]] = {
     "language": _language,
-    "problems": _problem,
-    "packaged": _packaged,
+    "problems": lambda path, sessions: _of_a_problem(path, sessions.root),
+    "packaged": lambda path, sessions: _of_a_problem(path, corpus_root()),
     "runs": _run,
     "sessions": _session,
 }

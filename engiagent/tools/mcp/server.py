@@ -140,11 +140,6 @@ def make_server(workspace: Path, *, named: bool = False) -> Server[dict[str, Any
         The folder that holds every file clients can name.
     named
         Whether each call has to name its session, as it must where several clients share a server.
-
-    Raises
-    ------
-    InputError
-        When there is no such folder.
     """
     if not workspace.is_dir():
         raise InputError("there is no such folder", str(workspace), expected="the workspace")

@@ -34,28 +34,14 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen.
-
-    Attributes
-    ----------
-    host
-        A name or an address, without brackets.
-    port
-        0 for any that is free.
-    """
+    """Where to listen: a name or an address without brackets, and a port, 0 for any free one."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Read ``HOST:PORT``, ``[IPV6]:PORT``, ``:PORT`` or ``PORT`` of this machine.
-
-        Raises
-        ------
-        InputError
-            When it is none of these.
-        """
+        """Read ``HOST:PORT``, ``[IPV6]:PORT``, ``:PORT`` or ``PORT`` of this machine."""
         found = re.fullmatch(r"(?:(\[[0-9A-Fa-f:.%]+\]|[^\s:\[\]]*):)?(\d{1,5})", text.strip())
         if found is None or int(found[2]) > 65535:
             raise InputError("this is no address", found=repr(text), expected="127.0.0.1:8765")
@@ -78,43 +64,24 @@ class Address:
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file, without the white space around it.
-
-    Raises
-    ------
-    InputError
-        When there is none, it is too short to be a secret, or others could read it.
-    """
+    """Return the token in a file, without the white space around it."""
     try:
         text = path.read_text(encoding="utf-8").strip()
         mode = path.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the token: {error}", str(path)) from None
     if len(text) < _SHORTEST or not re.fullmatch(r"[\x21-\x7e]+", text):
-        raise InputError(
-            "this is no token",
-            str(path),
-            expected=f"one line of {_SHORTEST} or more "
-            "letters, digits and signs, as from 'openssl rand -hex 32'",
-        )
+        signs = "letters, digits and signs, as from 'openssl rand -hex 32'"
+        expected = f"one line of {_SHORTEST} or more {signs}"
+        raise InputError("this is no token", str(path), expected=expected)
     if os.name == "posix" and mode & 0o077:
-        raise InputError(
-            "others can read the token",
-            str(path),
-            found=f"mode {mode & 0o777:03o}",
-            expected=f"chmod 600 {path}",
-        )
+        found, expected = f"mode {mode & 0o777:03o}", f"chmod 600 {path}"
+        raise InputError("others can read the token", str(path), found=found, expected=expected)
     return text
 
 
 def security(address: Address, hosts: Sequence[str] = ()) -> TransportSecuritySettings:
-    """Return which hosts and origins requests may name.
-
-    Raises
-    ------
-    InputError
-        When the server listens everywhere and nobody said under which names it is reached.
-    """
+    """Return which hosts and origins requests may name."""
     named = list(hosts)
     if address.local:
         named += _LOCAL
@@ -168,13 +135,7 @@ def _brings(scope: Scope, wanted: bytes) -> bool:
 def application(
     server: Server[Any], address: Address, token: str | None = None, hosts: Sequence[str] = ()
 ) -> Application:
-    """Return the ASGI application.
-
-    Raises
-    ------
-    InputError
-        When others than this machine could reach it without a token.
-    """
+    """Return the ASGI application."""
     if token is None and not address.local:
         raise InputError(
             "other machines could reach the server without a token",
@@ -205,11 +166,6 @@ def serve_http(
         Further names under which clients reach the server.
     on_ready
         Called with the URL once the port is taken.
-
-    Raises
-    ------
-    InputError
-        When the address cannot be used, or is not safe.
     """
     import uvicorn
 

@@ -27,15 +27,7 @@ _WORDS: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True)
 class Form:
-    """One JSON form.
-
-    Attributes
-    ----------
-    make
-        Returns its JSON Schema.
-    where
-        The commands that print it, or the files that hold it.
-    """
+    """One JSON form: who makes its schema, and the commands that print it or files that hold it."""
 
     make: Callable[[], Json]
     where: str
@@ -91,13 +83,7 @@ STORED: Final[Mapping[str, Form]] = {
 
 
 def schema_of(name: str) -> Json:
-    """Return the JSON Schema of a form, by its name with or without its version.
-
-    Raises
-    ------
-    InputError
-        When there is none; close names are suggested.
-    """
+    """Return the JSON Schema of a form, by its name with or without its version."""
     short = name.removeprefix("engiagent-").split("/")[0]
     known = {**PRINTED, **STORED}
     if short not in known:

@@ -4,23 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.hvac.air_streams import AirStream
 from engiagent.models.hvac.vav_box import VavBox
 from engiagent.plant.site import Site
+from tests.formulations.components.plans import plan_of, solved
+from tests.written import mapping
 
 OUT = [-5.0, 0.0, 3.0, -2.0]
-
-
-def solved(site: Site) -> xr.Dataset:
-    data = site.solve()
-    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
-    return data
 
 
 def house(step: Any, comfort: Any, **more: Any) -> Site:
@@ -132,7 +126,7 @@ def test_a_long_row_of_rooms_is_exact_and_keeps_its_coefficients_apart() -> None
 
 def test_a_band_that_cannot_be_held_is_left_when_soft() -> None:
     band = {"hall": {"low": 35}}
-    assert house("1 h", band).solve().attrs["status"] == "infeasible"
+    assert plan_of(house("1 h", band)).attrs["status"] == "infeasible"
     site = house("1 h", band, soft=True)
     site.minimise("sum(house_discomfort_hall[t] for t in T)", "K")
     data = solved(site)
@@ -223,13 +217,9 @@ def boxed(**more: Any) -> Site:
         outdoor_share_min=0.2,
     )
     site.add("east", "vav_box", air_handler="ahu", zone="office", flow_max=1.5)
-    given: dict[str, Any] = {
-        "air_handler": "ahu",
-        "flow_min": 0.3,
-        "flow_max": 1,
-        "reheat_max": 5,
-        "discharge_temperature_max": 32,
-    }
+    given: dict[str, Any] = mapping("""
+        {air_handler: ahu, flow_min: 0.3, flow_max: 1, reheat_max: 5, discharge_temperature_max: 32}
+    """)
     site.add("west", "vav_box", zone="lobby", heat_bus="heat", **(given | more))
     site.require("office_temperature[t+1] == 24[degC]")
     site.require("lobby_temperature[t+1] == 24[degC]")
@@ -240,12 +230,12 @@ def boxed(**more: Any) -> Site:
 def test_boxes_share_the_air_of_one_handler_and_reheat_what_is_too_cold() -> None:
     data = solved(boxed())
     supply = data.ahu_supply_temperature.values
-    air = AirStream(flow=1.0, temperature=supply, humidity_ratio=0.0)
+    air = {"supply_temperature": supply, "zone_temperature": 24.0}
     # At its least flow the lobby's box heats what the simulation of its control signal heats.
     box = VavBox(flow_min=0.3, flow_cooling_max=1.0, discharge_max=32.0)
-    done = box.operate(box.signal(1.0, air, zone_temperature=24.0), air, zone_temperature=24.0)
-    np.testing.assert_allclose(data.west_flow, np.asarray(done.discharge.flow), atol=1e-4)
-    np.testing.assert_allclose(data.west_reheat, np.asarray(done.reheat), atol=1e-4)
+    done = box.operate(box.signal(1.0, **air), **air)
+    np.testing.assert_allclose(data.west_flow, done.flow, atol=1e-4)
+    np.testing.assert_allclose(data.west_reheat, done.reheat, atol=1e-4)
     np.testing.assert_allclose(data.west_cooling, 1, atol=1e-5)
     np.testing.assert_allclose(data.east_cooling, 8, atol=1e-5)
     np.testing.assert_allclose(data.ahu_flow, data.east_flow + data.west_flow, atol=1e-6)
@@ -255,7 +245,7 @@ def test_boxes_share_the_air_of_one_handler_and_reheat_what_is_too_cold() -> Non
 
 
 def test_a_box_that_may_not_blow_warm_cannot_hold_its_room() -> None:
-    data = boxed(discharge_temperature_max=19).solve()
+    data = plan_of(boxed(discharge_temperature_max=19))
     assert data.attrs["status"] not in ("optimal", "feasible")
 
 
@@ -277,13 +267,10 @@ def test_a_box_without_its_handler_and_a_handler_with_zone_and_boxes_are_refused
         expand(site.blueprint())
 
 
-ZONE: dict[str, Any] = {
-    "mass_capacity": 4.58,
-    "mass_area": 250.0,
-    "surface_area": 450.0,
-    "window_conductance": 0.0165,
-    "opaque_conductance": 0.04,
-}
+ZONE: dict[str, Any] = mapping("""
+    {mass_capacity: 4.58, mass_area: 250.0, surface_area: 450.0, window_conductance: 0.0165,
+      opaque_conductance: 0.04}
+""")
 
 
 def zone(**more: Any) -> Site:

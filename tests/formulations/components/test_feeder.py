@@ -15,31 +15,19 @@ from engiagent.models.grids import Bus, Feeder, Line, Transformer
 from engiagent.models.grids.lindistflow import lindistflow
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify, executed
+from tests.formulations.components.plans import plan_of, solved
+from tests.written import mapping
 
-LINES: dict[str, dict[str, Any]] = {
-    "L1": {
-        "from": "low",
-        "to": "mid",
-        "resistance": 0.05,
-        "reactance": 0.02,
-        "ampacity": 200,
-        "susceptance": 40,
-    },
-    "L2": {"from": "mid", "to": "end", "resistance": 0.08, "reactance": 0.02, "ampacity": 120},
-    "L3": {"from": "side", "to": "mid", "resistance": 0.1, "reactance": 0.03},
-}
-TRAFO: dict[str, Any] = {
-    "from": "station",
-    "to": "low",
-    "rated_power": 250,
-    "from_voltage": 10,
-    "to_voltage": 0.4,
-    "short_circuit_voltage": 0.04,
-    "load_loss": 3,
-    "no_load_current": 0.002,
-    "no_load_loss": 0.4,
-    "tap": 1.02,
-}
+LINES: dict[str, dict[str, Any]] = mapping("""
+    L1: {from: low, to: mid, resistance: 0.05, reactance: 0.02, ampacity: 200, susceptance: 40}
+    L2: {from: mid, to: end, resistance: 0.08, reactance: 0.02, ampacity: 120}
+    L3: {from: side, to: mid, resistance: 0.1, reactance: 0.03}
+""")
+TRAFO: dict[str, Any] = mapping("""
+    {from: station, to: low, rated_power: 250, from_voltage: 10, to_voltage: 0.4,
+      short_circuit_voltage: 0.04, load_loss: 3, no_load_current: 0.002, no_load_loss: 0.4,
+      tap: 1.02}
+""")
 BUSES = {"station": 10, "low": 0.4, "mid": 0.4, "end": 0.4, "side": 0.4}
 
 
@@ -94,12 +82,6 @@ def demands() -> tuple[np.ndarray, np.ndarray]:
 
 def voltages(data: xr.Dataset) -> np.ndarray:
     return np.stack([data[f"net_{bus}_voltage"].values for bus in BUSES], axis=1)
-
-
-def solved(study: Site) -> xr.Dataset:
-    data = study.solve()
-    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
-    return data
 
 
 def test_linear_voltages_are_those_of_lindistflow() -> None:
@@ -223,20 +205,13 @@ def test_the_checker_has_the_power_that_a_transformer_takes_without_load() -> No
     site = Site(start="00:00", step="1 h", periods=2)
     site.add("grid", "grid", bus="a", import_power_max=500)
     site.add("load", "load", bus="b", power=100)
-    machine = {
-        "from": "a",
-        "to": "b",
-        "rated_power": 400,
-        "from_voltage": 10,
-        "to_voltage": 0.4,
-        "short_circuit_voltage": 0.06,
-        "load_loss": 4,
-        "no_load_current": 0.01,
-        "no_load_loss": 0.8,
-    }
+    machine = mapping("""
+        {from: a, to: b, rated_power: 400, from_voltage: 10, to_voltage: 0.4,
+          short_circuit_voltage: 0.06, load_loss: 4, no_load_current: 0.01, no_load_loss: 0.8}
+    """)
     site.add("net", "feeder", source="a", buses={"a": 10, "b": 0.4}, transformers={"t": machine})
     site.minimise_cost({"grid": 0.3})
-    data = site.solve()
+    data = plan_of(site)
     # No-load loss, and 4 kW at 400 kVA of load losses.
     np.testing.assert_allclose(data.net_import, 100 + 0.8 + 4 * (100 / 400) ** 2, atol=0.02)
     found = certify(None, data, site.blueprint(), folder=Path(), name="net")

@@ -10,20 +10,14 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.formulations.expansion import expand
 from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
 from engiagent.models.ev import EvFleet, Sessions
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
-
-
-def solved(site: Site) -> xr.Dataset:
-    data = site.solve()
-    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
-    return data
+from tests.formulations.components.plans import plan_of, solved
+from tests.written import mapping
 
 
 def priced(prices: list[float], step: str = "1 h", sell: float | list[float] | None = None) -> Site:
@@ -118,17 +112,13 @@ def test_a_vehicle_charges_in_the_cheapest_hours_of_its_stay() -> None:
 
 
 def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> None:
-    slots: dict[str, Any] = {
-        "energy_capacity": 50,
-        "charge_power_max": 10,
-        "arrival": "(1)",
-        "departure": "(2.5)",
-        "arrival_energy": "(20)",
-        "required_energy": "(45)",
-    }
+    slots: dict[str, Any] = mapping("""
+        {energy_capacity: 50, charge_power_max: 10, arrival: (1), departure: (2.5),
+          arrival_energy: (20), required_energy: (45)}
+    """)
     site = priced([0.1] * 4)
     site.add("car", "ev", bus="site", **slots)
-    assert site.solve().attrs["status"] == "infeasible"
+    assert plan_of(site).attrs["status"] == "infeasible"
     site = priced([0.1] * 4)
     site.add("car", "ev", bus="site", **slots, soft=True)
     site.minimise("sum(car_shortfall[t] for t in T)", "kWh")
@@ -138,12 +128,9 @@ def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> N
 
 # --- batteries -------------------------------------------------------------------------------
 
-BATTERY: dict[str, Any] = {
-    "energy_capacity": 20,
-    "charge_power_max": 10,
-    "discharge_power_max": 10,
-    "initial_energy": 10,
-}
+BATTERY: dict[str, Any] = mapping("""
+    {energy_capacity: 20, charge_power_max: 10, discharge_power_max: 10, initial_energy: 10}
+""")
 
 
 def test_losses_by_a_table_are_those_of_the_model() -> None:
@@ -333,83 +320,3 @@ def test_an_event_is_met_by_the_battery_and_paid() -> None:
     data = solved(site)
     np.testing.assert_allclose(data.event_reduction, [0, 6, 0], atol=1e-7)
     assert data.attrs["objective"] == pytest.approx(30 * 0.2 - 6 * 0.5)
-
-
-WRONG: list[tuple[str, str, dict[str, Any], str]] = [
-    (
-        "ev",
-        "no session",
-        {"energy_capacity": 1, "charge_power_max": 1},
-        "the parameter arrival is not given",
-    ),
-    (
-        "ev",
-        "leaves before it comes",
-        {
-            "energy_capacity": 1,
-            "charge_power_max": 1,
-            "arrival": "(3)",
-            "departure": "(2)",
-            "arrival_energy": "(0)",
-        },
-        "departs at 2 h",
-    ),
-    (
-        "ev",
-        "two at once",
-        {
-            "energy_capacity": 1,
-            "charge_power_max": 1,
-            "arrival": "(0, 1)",
-            "departure": "(2, 3)",
-            "arrival_energy": "(0, 0)",
-        },
-        "give",
-    ),
-    (
-        "ev",
-        "half a table",
-        {
-            "energy_capacity": 1,
-            "charge_power_max": 1,
-            "arrival": "(0, 2)",
-            "departure": "(2, 3)",
-            "arrival_energy": "(0)",
-        },
-        "sessions differ in number",
-    ),
-    (
-        "battery",
-        "two losses",
-        {**BATTERY, "quadratic_loss": 0.1, "charge_efficiency": 0.9},
-        "charge_efficiency is given beside a loss by power",
-    ),
-    ("battery", "negative wear", {**BATTERY, "wear_cost": -1}, "wear_cost is -1"),
-    (
-        "battery",
-        "reserve without power",
-        {"energy_capacity": 1, "initial_energy": 0, "reserve_up_max": 3},
-        "reserve_up_max needs discharge_power_max",
-    ),
-    ("curtailable_load", "share", {"power": 1, "curtailable_share": 60}, "curtailable_share is 60"),
-    ("shiftable_load", "no limits", {"power": 1}, "the parameter shift_up_max is not given"),
-    ("job", "half a period", {"power": 1, "duration": "1.5 h"}, "its duration is 1.5 h"),
-    ("job", "no room", {"power": 1, "duration": "2 h", "earliest": "1 h"}, "does not fit"),
-    ("demand_response", "no grid", {"event": 1, "baseline": 1}, "it is connected to no grid"),
-]
-
-
-@pytest.mark.parametrize(
-    ("model", "slots", "message"),
-    [(w[0], *w[2:]) for w in WRONG],
-    ids=[f"{w[0]}: {w[1]}" for w in WRONG],
-)
-def test_flexibility_that_cannot_be_is_refused(
-    model: str, slots: dict[str, Any], message: str
-) -> None:
-    site = Site(start="00:00", step="1 h", periods=2)
-    site.add("unit", model, **slots)
-    with pytest.raises(EngiagentError) as caught:
-        expand(site.blueprint())
-    assert f"component unit ({model})" in str(caught.value)
-    assert message in str(caught.value)

@@ -4,25 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.formulations.expansion import expand
 from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.genset import Genset, GensetState
 from engiagent.models.pv import PvArray
 from engiagent.models.wind import WindTurbine
 from engiagent.plant.site import Site
-
-
-def solved(site: Site) -> xr.Dataset:
-    data = site.solve()
-    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
-    return data
+from tests.formulations.components.plans import solved
 
 
 def island(need: list[float], step: Any = "1 h", **slots: Any) -> Site:
@@ -299,74 +291,3 @@ def test_the_wind_gives_what_the_turbine_makes_of_it() -> None:
         exported("wind_turbine", **slots, wind_speed=speed, curtailable=False, losses=0.1)
     )
     np.testing.assert_allclose(data.unit_power, 0.9 * turbine.power(speed), atol=1e-6)
-
-
-WRONG: list[tuple[str, str, dict[str, Any], str]] = [
-    ("genset", "no fuel", {"rated_power": 1}, "its fuel is not given once"),
-    (
-        "genset",
-        "load above 1",
-        {"rated_power": 1, "fuel_slope": 1, "minimum_load": 30},
-        "minimum_load is 30; expected at least 0, at most 1",
-    ),
-    (
-        "genset",
-        "no heating value",
-        {"rated_power": 1, "fuel_slope": 1, "fuel_bus": "gas"},
-        "the parameter heating_value is not given",
-    ),
-    (
-        "genset",
-        "alike and bent",
-        {"rated_power": 1, "fuel_slope": 1, "fuel_quadratic": 1, "count": 2},
-        "counted only where the fuel is linear",
-    ),
-    (
-        "genset",
-        "hours of several",
-        {"rated_power": 1, "fuel_slope": 1, "count": 2, "minimum_up_hours": 3, "initial_hours": 1},
-        "initial_hours is for a single unit",
-    ),
-    ("chp", "no loads", {"rated_power": 1}, "the parameter load is not given"),
-    (
-        "chp",
-        "per cent",
-        {**ENGINE, "thermal_efficiency": "(55, 52, 50)"},
-        "thermal_efficiency is 55",
-    ),
-    (
-        "extraction_chp",
-        "no slope",
-        {"condensing_power_max": 1, "power_loss": 0.1, "power_to_heat": 0.5},
-        "the parameter fuel_slope is not given",
-    ),
-    ("pv", "no weather", {"dc_capacity": 1}, "the parameter irradiance is not given"),
-    (
-        "pv",
-        "moonlight",
-        {"dc_capacity": 1, "irradiance": -5, "air_temperature": 3},
-        "irradiance is -5 W/m2",
-    ),
-    (
-        "wind_turbine",
-        "a falling curve",
-        {"speeds": "(3, 2)", "powers": "(0, 1)", "wind_speed": 3},
-        "speeds does not rise",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("model", "slots", "message"),
-    [(w[0], *w[2:]) for w in WRONG],
-    ids=[f"{w[0]}: {w[1]}" for w in WRONG],
-)
-def test_a_generator_that_cannot_be_is_refused(
-    model: str, slots: dict[str, Any], message: str
-) -> None:
-    site = Site(start="00:00", step="1 h", periods=2)
-    site.add("unit", model, **slots)
-    with pytest.raises(EngiagentError) as caught:
-        expand(site.blueprint())
-    assert f"component unit ({model})" in str(caught.value)
-    assert message in str(caught.value)

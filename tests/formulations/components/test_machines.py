@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
@@ -22,17 +20,12 @@ from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
+from tests.formulations.components.plans import plan_of, solved
 
 CAPACITY = (0.9, 0.01, 0.0, 0.002, -0.0001, 0.0)
 EIR = (0.6, -0.005, 0.0, 0.012, 0.0001, 0.0)
 PART_LOAD = (0.2, 0.3, 0.5)
 EVEN = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-
-
-def solved(site: Site) -> xr.Dataset:
-    data = site.solve()
-    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
-    return data
 
 
 def problem_class(site: Site) -> str:
@@ -287,7 +280,7 @@ def test_a_heat_pump_that_modulates_is_within_the_chords_of_the_simulated_one() 
 
 def test_a_heat_pump_that_switches_needs_a_tank_below_its_least_part_load() -> None:
     slots = {"cop": 3, "minimum_part_load": 0.5}
-    assert pumped([2, 2, 2], **slots).solve().attrs["status"] == "infeasible"
+    assert plan_of(pumped([2, 2, 2], **slots)).attrs["status"] == "infeasible"
     site = pumped([2, 2, 2, 2], **slots)
     site.add("tank", "thermal_store", heat_bus="warm", energy_capacity=8, initial_energy=0)
     heat = solved(site).pump_heat.values
@@ -445,111 +438,3 @@ def test_a_chiller_with_its_tower_and_a_radiator_with_its_pump() -> None:
     np.testing.assert_allclose(data.tower_heat_rejected, 1.2 * data.coil_cooling, atol=1e-5)
     assert float(data.hall_temperature[1:].max()) <= 25 + 1e-5
     assert data.coil_cooling.values[0] > data.coil_cooling.values[2]
-
-
-WRONG: list[tuple[str, str, dict[str, Any], str]] = [
-    ("chiller", "no COP", {"rated_capacity": 1}, "the parameter rated_cop is not given"),
-    ("chiller", "COP of 300", {"rated_capacity": 1, "rated_cop": 300}, "rated_cop is 300"),
-    (
-        "chiller",
-        "two coefficients",
-        {"rated_capacity": 1, "rated_cop": 3, "eir_curve": "(1, 2)"},
-        "eir_curve is no curve",
-    ),
-    (
-        "chiller",
-        "two curves",
-        {
-            "rated_capacity": 1,
-            "rated_cop": 3,
-            "part_load": "(0, 1)",
-            "part_load_power": "(0, 1)",
-            "part_load_curve": "(0, 1)",
-        },
-        "by a table and by a curve",
-    ),
-    (
-        "chiller",
-        "a falling table",
-        {
-            "rated_capacity": 1,
-            "rated_cop": 3,
-            "part_load": "(0, 1, 0.5)",
-            "part_load_power": "(0, 1, 2)",
-        },
-        "part_load does not rise; found 0, 1, 0.5",
-    ),
-    (
-        "chiller",
-        "columns",
-        {
-            "rated_capacity": 1,
-            "rated_cop": 3,
-            "part_load": "(0, 0.5, 1)",
-            "part_load_power": "(0, 1)",
-        },
-        "columns of one table differ in length",
-    ),
-    ("heat_pump", "no COP", {"rated_capacity": 1}, "its performance is not given once; found none"),
-    (
-        "heat_pump",
-        "two COPs",
-        {"rated_capacity": 1, "cop": 3, "carnot_fraction": 0.5},
-        "found cop and carnot_fraction",
-    ),
-    (
-        "heat_pump",
-        "no temperatures",
-        {"rated_capacity": 1, "carnot_fraction": 0.5},
-        "the parameter source_temperature is not given",
-    ),
-    (
-        "heat_pump",
-        "more than Carnot",
-        {"rated_capacity": 1, "carnot_fraction": 1.5},
-        "carnot_fraction is 1.5; expected above 0, at most 1",
-    ),
-    ("boiler", "per cent", {"rated_capacity": 1, "rated_efficiency": 95}, "rated_efficiency is 95"),
-    (
-        "boiler",
-        "half a machine",
-        {"rated_capacity": 1, "rated_efficiency": 0.9, "count": 0.5},
-        "count is 0.5; expected at least 1",
-    ),
-    (
-        "cooling_tower",
-        "steam",
-        {"rated_water_flow": 1, "wet_bulb_temperature": 60},
-        "wet_bulb_temperature is 60 degC",
-    ),
-    (
-        "cooling_tower",
-        "exponent",
-        {"rated_water_flow": 1, "wet_bulb_temperature": 6, "fan_exponent": 2.5},
-        "fan_exponent is 2.5; expected 1, 2, 3 or 4",
-    ),
-    ("emitter", "no zone", {"power_max": 3, "zone": "attic"}, "a zone that does not exist"),
-    ("fan", "no power", {"rated_flow": 1}, "the parameter rated_power is not given"),
-    (
-        "pump",
-        "no such slot",
-        {"rated_flow": 1, "rated_power": 1, "segments": "many"},
-        "cannot read segments",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("model", "slots", "message"),
-    [(w[0], *w[2:]) for w in WRONG],
-    ids=[f"{w[0]}: {w[1]}" for w in WRONG],
-)
-def test_a_machine_that_cannot_be_is_refused(
-    model: str, slots: dict[str, Any], message: str
-) -> None:
-    site = Site(start="00:00", step="1 h", periods=2)
-    site.add("unit", model, **slots)
-    with pytest.raises(EngiagentError) as caught:
-        expand(site.blueprint())
-    assert f"component unit ({model})" in str(caught.value)
-    assert message in str(caught.value)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from engiagent.blueprint.analysis import analyse
@@ -12,6 +13,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
+from tests.formulations.components.plans import plan_of
 
 BATTERY: dict[str, Any] = {
     "energy_capacity": "10 kWh",
@@ -36,7 +38,7 @@ def test_a_study_becomes_a_blueprint_that_can_be_stored_and_certified(tmp_path: 
     assert Blueprint.from_json(document.to_json()) == document
     written = expand(document)
     assert not [d for d in analyse(written, None).diagnostics if d.severity == "error"]
-    data = site.solve()
+    data = plan_of(site)
     certificate = certify(None, data, written, folder=tmp_path, name="house")
     assert certificate.verdict == "certified"
     assert data.attrs["objective"] == pytest.approx(2.4)
@@ -51,7 +53,7 @@ def test_values_come_as_numbers_units_series_pairs_expressions_and_files(tmp_pat
     site.add("pump", "load", bus="home", power="0.5*battery_share[t]*1[kW]")
     site.parameter("battery_share", [0, 0, 1, 1])
     site.minimise_cost({"grid": "price"})
-    data = site.solve(tmp_path)
+    data = plan_of(site, tmp_path)
     assert data.attrs["status"] == "optimal"
     assert data.attrs["objective_unit"] == "USD"
     np.testing.assert_allclose(data.shed_power, [1, 0, 0, 0.5])
@@ -61,10 +63,10 @@ def test_values_come_as_numbers_units_series_pairs_expressions_and_files(tmp_pat
 def test_costs_of_components_are_in_the_currency_and_count_whenever_they_are_added() -> None:
     site = home(currency="CHF")
     site.minimise_cost({"grid": "0.2 CHF/kWh"})
-    before = site.solve().attrs["objective"]
+    before = plan_of(site).attrs["objective"]
     site.add("lamp", "curtailable_load", bus="home", power=2, lost_load_value=0.05)
     # Its own price is below that of energy: it is left dark for 8 kWh.
-    assert site.solve().attrs["objective"] == pytest.approx(before + 8 * 0.05)
+    assert plan_of(site).attrs["objective"] == pytest.approx(before + 8 * 0.05)
 
 
 def test_a_table_of_its_own_is_named_and_shared() -> None:
@@ -74,7 +76,7 @@ def test_a_table_of_its_own_is_named_and_shared() -> None:
     site.add("need", "load", bus="site", power=65)
     site.add("set", "genset", bus="site", rated_power=100, fuel_power="powers", fuel_rate="rates")
     site.minimise("sum(set_fuel[t]*dt(t) for t in T)", "l")
-    assert site.solve().attrs["objective"] == pytest.approx(18)
+    assert plan_of(site).attrs["objective"] == pytest.approx(18)
 
 
 def test_a_requirement_with_a_penalty_may_be_broken() -> None:
@@ -82,7 +84,7 @@ def test_a_requirement_with_a_penalty_may_be_broken() -> None:
     site.require("grid_import[t] <= 2[kW]", penalty=0.5, name="a quiet connection")
     site.minimise_cost({"grid": 0.1})
     # 18 kWh are needed, and 10 of them at most lie under the limit of four hours.
-    assert site.solve().attrs["objective"] == pytest.approx(18 * 0.1 + (18 - 8) * 0.5)
+    assert plan_of(site).attrs["objective"] == pytest.approx(18 * 0.1 + (18 - 8) * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -100,3 +102,40 @@ def test_a_requirement_with_a_penalty_may_be_broken() -> None:
 def test_what_does_not_fit_is_said_at_once(act: Any, message: str) -> None:
     with pytest.raises(EngiagentError, match=message):
         act(home())
+
+
+def hours(start: str = "2025-07-01", **more: Any) -> pd.DatetimeIndex:
+    return pd.date_range(start, periods=4, **({"freq": "h", "tz": "Europe/Berlin"} | more))
+
+
+def test_a_table_of_pandas_gives_horizon_and_series(tmp_path: Path) -> None:
+    price = pd.Series([0.1, 0.3, 0.05, 0.5], index=hours())
+    site = Site.over(price.index, title="Depot")
+    site.add("grid", "grid", import_price=price)
+    site.add("load", "load", power=4)
+    site.add("battery", "battery", **BATTERY)
+    site.minimise_cost()
+    plan = site.solve(progress=False)
+    assert plan.certificate.verdict == "certified"
+    table = plan.to_dataframe(units=False)
+    assert table.index[0] == price.index[0]
+    page = plan.report(tmp_path / "depot.html").read_text("utf-8")
+    assert "Certified" in page
+    assert "Depot" in page
+    # Nobody names a bus, so all are on one; without losses a store goes one way at a time.
+    assert (table[["battery.charge", "battery.discharge"]].min(axis=1).dropna() == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("stamps", "message"),
+    [(hours("2025-07-02"), "begins at 2025-07-02"), (hours(freq="30min"), "has steps of 30 min")],
+)
+def test_a_series_with_other_stamps_is_refused(stamps: pd.DatetimeIndex, message: str) -> None:
+    site = Site.over(hours())
+    with pytest.raises(EngiagentError, match=message):
+        site.add("load", "load", power=pd.Series([1.0] * 4, index=stamps))
+
+
+def test_stamps_with_a_gap_are_no_horizon() -> None:
+    with pytest.raises(EngiagentError, match=r"not evenly spaced.*02:00.*04:00"):
+        Site.over(hours().append(hours("2025-07-01T04:00"))[[0, 1, 2, 4]])

@@ -212,7 +212,7 @@ def test_fifty_thousand_nonzeros_without_structure(tmp_path: Path) -> None:
     start = time.process_time()
     blueprint = import_model(path)
     program = compile_blueprint(blueprint)
-    assert time.process_time() - start < 20.0
+    assert time.process_time() - start < 6.0
     solver = highs_of(path)
     solver.run()
     assert program.nonzero_count == solver.getNumNz() + (program.row_count - 5000)

@@ -12,11 +12,12 @@ from scipy.optimize import linprog
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
-from engiagent.blueprint.robustness import robust_requirements, worst_swing
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests.formulations.robust.worst import worst_swing
+from tests.written import listing, mapping
 
 Json = dict[str, Any]
 NAMES = ("p", "q", "r", "s")
@@ -210,33 +211,22 @@ def test_an_uncertain_price_is_worth_its_worst_in_either_sense() -> None:
 def test_the_worst_scenario_of_an_uncertain_price() -> None:
     core = blueprint(
         sets=[{"name": "S", "kind": "scenario", "elements": ["a", "b"]}],
-        parameters=[
-            {
-                "name": "c",
-                "index": ["S"],
-                "value": [4, 6],
-                "uncertain": {"deviation": "0.5*spread", "set": "box"},
-            },
-            {"name": "spread", "value": 2},
-        ],
+        parameters=listing("""
+            - {name: c, index: [S], value: [4, 6], uncertain: {deviation: "0.5*spread", set: box}}
+            - {name: spread, value: 2}
+        """),
         decision_variables=[{"name": "x", "lower": 1, "upper": 2}],
-        objective_function={
-            "sense": "minimize",
-            "expression": "c[s]*x",
-            "scenario": "s in S",
-            "risk": {"measure": "worst"},
-        },
+        objective_function=mapping("""
+            {sense: minimize, expression: "c[s]*x", scenario: s in S, risk: {measure: worst}}
+        """),
     )
     assert solve(compile_blueprint(core), isolate=False).objective == pytest.approx(7.0)
 
 
 def test_a_deviation_of_a_temperature_is_a_difference() -> None:
-    room = {
-        "name": "limit",
-        "value": 20,
-        "unit": "degC",
-        "uncertain": {"deviation": "9[degF_diff]", "set": "box"},
-    }
+    room = mapping("""
+        {name: limit, value: 20, unit: degC, uncertain: {deviation: "9[degF_diff]", set: box}}
+    """)
     core = blueprint(
         parameters=[room],
         decision_variables=[{"name": "T", "lower": 0, "upper": 50, "unit": "degC"}],
@@ -357,14 +347,3 @@ def test_sweeps_of_a_robust_program_compile_anew() -> None:
     assert before is not None
     live.update(worth=[10, 12, 6, 14])
     assert solve(live.program, isolate=False).objective == pytest.approx(2 * before)
-
-
-def test_what_the_checker_has_to_know() -> None:
-    uncertain = {"deviation": "dev", "set": "budget", "budget": 2}
-    core = knapsack(uncertain, [3.0] * 4, [1.0] * 4, [1.0] * 4)
-    wanted = robust_requirements(core)
-    assert [p.name for p in wanted.parameters] == ["weight"]
-    assert (wanted.constraints, wanted.objective, wanted.nominal_only) == (("fits",), False, ())
-    told = knapsack(None, [3.0] * 4, [1.0] * 4, [1.0] * 4).to_dict()
-    told["extended_analysis_and_robustness"] = {"uncertainty_sources": [{"name": "weights"}]}
-    assert robust_requirements(Blueprint.from_dict(told)).nominal_only == ("weights",)

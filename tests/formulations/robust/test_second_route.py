@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.robustness import deviated, robust_requirements, worst_change
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.uncertainty import uncertainties
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock
 from engiagent.formulations.values import Floats
@@ -17,6 +18,8 @@ from engiagent.solvers.solving import solve
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
+from tests.formulations.robust.worst import deviated, worst_change
+from tests.written import listing, mapping
 
 Json = dict[str, Any]
 
@@ -29,25 +32,17 @@ def transport(box: bool, budget: float, spread: float) -> Blueprint:
             "kind": "programme",
             "modeling_context": {"problem_essence": "uncertain needs"},
             "core_model_elements": {
-                "sets": [
-                    {"name": "P", "kind": "labels", "elements": ["p", "q"]},
-                    {"name": "N", "kind": "labels", "elements": ["a", "b"]},
-                    {
-                        "name": "A",
-                        "kind": "tuples",
-                        "of": ["P", "N"],
-                        "elements": [["p", "a"], ["p", "b"], ["q", "b"]],
-                    },
-                    {"name": "T", "kind": "periods", "periods": 2},
-                ],
+                "sets": listing("""
+                    - {name: P, kind: labels, elements: [p, q]}
+                    - {name: N, kind: labels, elements: [a, b]}
+                    - {name: A, kind: tuples, of: [P, N], elements: [[p, a], [p, b], [q, b]]}
+                    - {name: T, kind: periods, periods: 2}
+                """),
                 "parameters": [
-                    {
-                        "name": "usual",
-                        "index": ["N"],
-                        "value": [10, 20],
-                        "unit": "kW",
-                        "uncertain": {"deviation": "10[%]*5[kW]", "set": "box"},
-                    },
+                    mapping("""
+                        {name: usual, index: [N], value: [10, 20], unit: kW,
+                          uncertain: {deviation: "10[%]*5[kW]", set: box}}
+                    """),
                     {
                         "name": "need",
                         "index": ["n in N", "t in T"],
@@ -64,42 +59,24 @@ def transport(box: bool, budget: float, spread: float) -> Blueprint:
                         if box
                         else {"deviation": 0.05, "set": "budget", "budget": 1},
                     },
-                    {
-                        "name": "price",
-                        "index": ["P"],
-                        "value": [50, 30],
-                        "unit": "EUR/MWh",
-                        "uncertain": {"deviation": 5, "set": "budget", "budget": 1},
-                    },
+                    mapping("""
+                        {name: price, index: [P], value: [50, 30], unit: EUR/MWh,
+                          uncertain: {deviation: 5, set: budget, budget: 1}}
+                    """),
                 ],
-                "decision_variables": [
-                    {
-                        "name": "flow",
-                        "index": ["(i, j) in A", "t in T"],
-                        "lower": 0,
-                        "upper": 80,
-                        "unit": "kW",
-                    }
-                ],
-                "expressions": [
-                    {
-                        "name": "served",
-                        "index": ["n in N", "t in T"],
-                        "expression": "sum(arrives[i, j]*flow[i, j, t] for (i, j) in A if j == n)",
-                    }
-                ],
-                "constraints": [
-                    {
-                        "constraint_id": "met",
-                        "forall": ["n in N", "t in T"],
-                        "expression": "served[n, t] >= need[n, t]",
-                    },
-                    {
-                        "constraint_id": "total",
-                        "forall": ["t in T"],
-                        "expression": "sum(served[n, t] for n in N) >= sum(need[n, t] for n in N)",
-                    },
-                ],
+                "decision_variables": listing("""
+                    [{name: flow, index: ["(i, j) in A", t in T], lower: 0, upper: 80, unit: kW}]
+                """),
+                "expressions": listing("""
+                    - {name: served, index: [n in N, t in T],
+                      expression: "sum(arrives[i, j]*flow[i, j, t] for (i, j) in A if j == n)"}
+                """),
+                "constraints": listing("""
+                    - {constraint_id: met, forall: [n in N, t in T],
+                      expression: "served[n, t] >= need[n, t]"}
+                    - {constraint_id: total, forall: [t in T],
+                      expression: "sum(served[n, t] for n in N) >= sum(need[n, t] for n in N)"}
+                """),
                 "objective_function": {
                     "sense": "minimize",
                     "unit": "EUR",
@@ -125,12 +102,11 @@ def test_every_row_holds_in_its_worst_case_and_the_tight_ones_only_just(
     result = solve(program, isolate=False)
     assert result.x is not None
     series = {b.name: series_of(b, result.x) for b in program.columns if not b.generated}
-    wanted = robust_requirements(blueprint)
-    assert wanted.constraints == ("met", "total")
+    parameters = uncertainties(Elaboration(blueprint.core))
 
     def sides(core: Core, text: str, forall: tuple[str, ...]) -> Floats:
         evaluator = Bench(Declarations(core, None), series).evaluator
-        _, (left, right) = evaluator.sides(text, evaluator.frame(forall, None))
+        ((_, left, right),) = evaluator.compared(text, evaluator.frame(forall, None))
         return np.atleast_1d(np.asarray(right.data - left.data)) / 1000.0
 
     slacks = []
@@ -139,7 +115,7 @@ def test_every_row_holds_in_its_worst_case_and_the_tight_ones_only_just(
         def excess(core: Core, c: Any = constraint) -> Floats:
             return sides(core, c.expression, c.forall)
 
-        worst = excess(blueprint.core) + worst_change(blueprint.core, wanted.parameters, excess)
+        worst = excess(blueprint.core) + worst_change(blueprint.core, parameters, excess)
         assert np.all(worst <= 1e-6)
         slacks += list(worst)
     assert max(slacks) == pytest.approx(0.0, abs=1e-6)
@@ -149,13 +125,13 @@ def test_every_row_holds_in_its_worst_case_and_the_tight_ones_only_just(
         text = f"{core.objective_function.expression} >= 0[EUR]"
         return -sides(core, text, ()) * 1000.0
 
-    most = cost(blueprint.core) + worst_change(blueprint.core, wanted.parameters, cost)
+    most = cost(blueprint.core) + worst_change(blueprint.core, parameters, cost)
     assert result.objective == pytest.approx(most[0], rel=1e-6)
 
 
 def test_one_element_deviates_and_what_is_computed_from_it_follows() -> None:
     core = transport(True, 1.0, 3.0).core
-    usual, need, arrives, _ = robust_requirements(transport(True, 1.0, 3.0)).parameters
+    usual, need, arrives, _ = uncertainties(Elaboration(core))
 
     def need_of(changed: Core) -> Floats:
         symbol = Declarations(changed, None).parameter("need")

@@ -15,6 +15,7 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests.written import listing
 
 
 def blueprint(**core: Any) -> Blueprint:
@@ -55,25 +56,15 @@ def reservoir(needs: np.ndarray, prices: np.ndarray, chances: list[float]) -> Bl
             {"name": "need", "index": ["S", "T"], "value": table, "unit": "kWh"},
             {"name": "price", "index": ["T"], "value": prices.tolist(), "unit": "EUR/kWh"},
         ],
-        decision_variables=[
-            {
-                "name": "buy",
-                "index": ["s in S", "t in T"],
-                "lower": 0,
-                "upper": 50,
-                "stage": "t",
-                "unit": "kWh",
-            },
-            {"name": "late", "index": ["s in S", "t in T"], "lower": 0, "upper": 50, "unit": "kWh"},
-        ],
-        constraints=[
-            {
-                "constraint_id": "met",
-                "forall": ["s in S", "t in T"],
-                "expression": "sum(buy[s, k] + late[s, k] for k in T if k <= t)"
-                " >= sum(need[s, k] for k in T if k <= t)",
-            }
-        ],
+        decision_variables=listing("""
+            - {name: buy, index: [s in S, t in T], lower: 0, upper: 50, stage: t, unit: kWh}
+            - {name: late, index: [s in S, t in T], lower: 0, upper: 50, unit: kWh}
+        """),
+        constraints=listing("""
+            - {constraint_id: met, forall: [s in S, t in T],
+              expression: "sum(buy[s, k] + late[s, k] for k in T if k <= t) >= sum(need[s, k] for k
+                in T if k <= t)"}
+        """),
         objective_function={
             "sense": "minimize",
             "unit": "EUR",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.formulations.program import ColumnBlock, Coordinate, Program
-from engiagent.formulations.values import Atom, Form, Term, applied
+from engiagent.formulations.values import Form
 from tests.solvers.convex.programs import affine, column, function, make
 
 INF = np.inf
@@ -63,20 +63,12 @@ def hs35() -> Program:
 def many_functions() -> Program:
     """A program with every function, nested, in rows and objective."""
     inner = column(0) + column(1) * 2.0
-    groups = np.array([0, 0, 1])
-    three = Form(
-        3, np.array([0.0, 1.0, 0.5]), (Term(None, np.array([0, 1, 2]), np.array([1.0, -1.0, 2.0])),)
-    )
     forms = [
         product(function("exp", column(0)), function("sin", inner)),
         function("quotient", inner + 1.0, function("sqrt", column(2))),
         power(function("log", inner), 3.0) * 2.0 + column(2),
         function("tanh", product(column(0), column(1))),
         function("cos", function("quotient", column(0), column(1))),
-        function("piecewise", column(0), numbers=([0, 0.5, 1, 2], [0, 1, 1.5, 0])),
-        function("abs", -column(1)),
-        applied(Atom("max", 2, (three,), groups=groups).take(np.array([1]))),
-        applied(Atom("min", 2, (three,), groups=groups).take(np.array([0]))),
     ]
     return make(
         [0.1] * 3,

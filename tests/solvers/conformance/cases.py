@@ -14,7 +14,7 @@ from engiagent.solvers.registry import BACKENDS, adapter
 from engiagent.solvers.selection import refusals
 
 INF = np.inf
-SPECIAL = ("chain", "exclusive", "race")
+SPECIAL = ("chain", "exclusive")
 """Backends that take programs of one structure only, or are made of others."""
 
 ALL = [
@@ -282,30 +282,6 @@ CASES = [
         log(1 + sqrt(e)),
     ),
     Case(
-        "NLP: absolute value",
-        make([0.5], bounds=[(-4, 4)], nonlinear=(function("abs", affine({0: 1.0}, -1.0)),)),
-        0.5,
-    ),
-    Case(
-        "NLP: largest of two",
-        make(
-            [0],
-            bounds=[(-4, 4)],
-            nonlinear=(
-                function(
-                    "max",
-                    Form(
-                        2,
-                        np.array([0.0, 2.0]),
-                        (Term(np.array([0, 1]), np.array([0, 0]), np.array([1.0, -1.0])),),
-                    ),
-                    groups=np.array([0, 0]),
-                ),
-            ),
-        ),
-        1,
-    ),
-    Case(
         "NLP: row with a constant function",
         make(
             [1],
@@ -314,19 +290,6 @@ CASES = [
             nonlinear=(function("exp", affine({0: 0.0}, 0.0), row=0), function("exp", X)),
         ),
         0.5 + sqrt(e),
-    ),
-    Case(
-        "NLP: table",
-        make(
-            [0],
-            bounds=[(0, 4)],
-            nonlinear=(
-                function(
-                    "piecewise", X, numbers=(np.array([0.0, 1, 3, 4]), np.array([2.0, 1, 3, 0]))
-                ),
-            ),
-        ),
-        0,
     ),
     Case(
         "MINLP: whole number",

@@ -30,8 +30,7 @@ CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
 ROOT = 3.0
 """A point that breaks curved rows by v may be better by this times the root of v, of the
 objective's size: where points touch a row without room, as (x - 1)² <= 0 has none, x moves by the
-root of what the row gives. Of 400 seeds in each class one point needs it (SOCP 133 by fatrop, which
-breaks a row by 7e-10 and is better by 3.6e-5, 1.4 times the root), and no chosen solver does."""
+root of what the row gives."""
 PATIENCE, PYOMO = 30.0, 3.0
 """Seconds for one program: SCIP by way of Pyomo halves boxes around a cone for ever."""
 LOWER, UPPER = -4, 5

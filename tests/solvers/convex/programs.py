@@ -21,9 +21,7 @@ def column(j: int) -> Form:
 
 def function(name: str, *args: Form, numbers: tuple[Any, ...] = ()) -> Form:
     values = tuple(np.asarray(value, dtype=np.float64) for value in numbers)
-    groups = np.zeros(args[0].size, dtype=np.int64) if name in ("max", "min") else None
-    size = 1 if groups is not None else args[0].size
-    return applied(Atom(name, size, args, groups=groups, numbers=values, origin=f"the {name}"))
+    return applied(Atom(name, args[0].size, args, numbers=values, origin=f"the {name}"))
 
 
 def stack(*forms: Form) -> Form:

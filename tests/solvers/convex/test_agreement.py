@@ -154,7 +154,7 @@ def test_a_cone_at_its_apex_has_no_multiplier(solver: Adapter) -> None:
 
 
 @pytest.mark.parametrize("solver", CONIC)
-def test_norms_and_tables(solver: Adapter) -> None:
+def test_norms(solver: Adapter) -> None:
     """min sqrt(1 + x² + y²) with x + 2 y >= 5: at (1, 2), and the price is 1/sqrt(6)."""
     squares = [function("power", column(j), numbers=(2.0,)) for j in range(2)]
     goal = function("sqrt", squares[0] + squares[1] + 1.0)
@@ -163,13 +163,6 @@ def test_norms_and_tables(solver: Adapter) -> None:
     assert result.status == "optimal"
     close(result.x, [1, 2], atol=1e-6)
     close(result.row_dual, [1 / np.sqrt(6)], rtol=1e-6)
-    table = function("piecewise", column(0), numbers=([0, 1, 3, 4], [2, 1, 1.5, 4]))
-    result = solver.solve_here(make([0], [4], table - column(0) * 0.5), SolveOptions())
-    assert result.status == "optimal"
-    close(result.x, [3], atol=1e-6)
-    concave = function("piecewise", column(0), numbers=([0, 1, 4], [0, 2, 3]))
-    with pytest.raises(EngiagentError, match="piecewise"):
-        solver.solve_here(make([0], [4], concave), SolveOptions())
 
 
 def test_a_bound_from_tangents_needs_the_right_side() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engiagent.solvers.convex.multipliers import multipliers_at
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
-from tests.solvers.conformance.cases import CASES, INF, make
+from tests.solvers.conformance.cases import INF, make
 from tests.solvers.conformance.test_agreement import CLASSES, Draw
 from tests.solvers.effort import examples
 
@@ -42,10 +42,3 @@ def test_a_point_that_is_no_optimum_has_none() -> None:
     program = make([1, 1], [([1, 1], 3, INF)])
     assert multipliers_at(program, np.array([1.0, 2.0])) is not None
     assert multipliers_at(program, np.array([2.0, 2.0])) is None
-
-
-def test_a_kink_has_none() -> None:
-    kinked = next(case for case in CASES if case.name == "NLP: absolute value")
-    result = solve(kinked.program, SolveOptions(backend="scip"), isolate=False)
-    assert result.status == "optimal"
-    assert result.row_dual is None or result.row_dual.size == 0

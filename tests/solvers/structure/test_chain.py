@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain import solve_chain
 from engiagent.solvers.chain.proof import prove
+from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.linear import solve_here
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.structure.chain import find_chain

@@ -22,6 +22,7 @@ from engiagent.verify.exact.programme import ExactProgramme, Linear, linear_of, 
 from engiagent.verify.levels.relaxed import weights_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series
+from tests.verify import small
 
 N, M, UPPER = 3, 2, 4
 KILOWATT_HOUR = parse_unit("kWh").factor
@@ -33,45 +34,21 @@ def document(
 ) -> Blueprint:
     """Return ``minimize c x`` over ``A x op b`` and ``0 <= x <= 4``."""
     rows = {str(i + 1): {str(j + 1): a[i][j] for j in range(N)} for i in range(len(b))}
-    variable = {
-        "name": "x",
-        "index": ["j in J"],
-        "unit": "kWh",
-        "lower": 0,
-        "upper": UPPER,
-        "type": kind,
-    }
-    core = {
-        "sets": [
+    variable = {"name": "x", "index": ["j in J"], "unit": "kWh", "lower": 0, "upper": UPPER}
+    text = f"sum(A[i, j]*x[j] for j in J) {op} b[i]"
+    return small.document(
+        [{**variable, "type": kind}],
+        [{"constraint_id": "rows", "forall": ["i in I"], "expression": text}],
+        {"sense": "minimize", "unit": "EUR", "expression": "sum(c[j]*x[j] for j in J)"},
+        sets=[
             {"name": "I", "kind": "range", "start": 1, "stop": len(b)},
             {"name": "J", "kind": "range", "start": 1, "stop": N},
         ],
-        "parameters": [
+        parameters=[
             {"name": "A", "index": ["I", "J"], "value": rows, "unit": "1"},
             {"name": "b", "index": ["I"], "value": b, "unit": "kWh"},
             {"name": "c", "index": ["J"], "value": c, "unit": "EUR/kWh"},
         ],
-        "decision_variables": [variable],
-        "objective_function": {
-            "sense": "minimize",
-            "unit": "EUR",
-            "expression": "sum(c[j]*x[j] for j in J)",
-        },
-        "constraints": [
-            {
-                "constraint_id": "rows",
-                "forall": ["i in I"],
-                "expression": f"sum(A[i, j]*x[j] for j in J) {op} b[i]",
-            }
-        ],
-    }
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "test"},
-            "core_model_elements": core,
-        }
     )
 
 

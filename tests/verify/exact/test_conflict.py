@@ -65,10 +65,13 @@ def claimed(blueprint: Blueprint) -> xr.Dataset:
     return Proofs(exact=True).claimed(found, program).to_xarray()
 
 
-def judged(blueprint: Blueprint, solution: xr.Dataset) -> dict[str, Any]:
+def judged(blueprint: Blueprint, solution: xr.Dataset, proven: bool | None = True) -> Any:
+    """Return what is shown of a set; with ``proven`` None the verdict goes by that set."""
     certificate = certify(None, solution, blueprint, folder=Path(), name="c", exact=True)
-    assert certificate.verdict == "proven infeasible"
-    return dict(certificate.levels["optimality"]["irreducible_set"])
+    found = dict(certificate.levels["optimality"]["irreducible_set"])
+    infeasible = found["infeasible"] is True if proven is None else proven
+    assert (certificate.verdict == "proven infeasible") is infeasible
+    return found
 
 
 def with_members(solution: xr.Dataset, members: list[dict[str, str]]) -> xr.Dataset:
@@ -111,22 +114,15 @@ def test_a_set_that_only_whole_numbers_contradict_is_shown_by_cases() -> None:
     blueprint = parity()
     solution = claimed(blueprint).assign_attrs(conflict="[]")
     own = [{"kind": "constraint", "name": "sum", "side": "both"}]
-    found = judged_whole(blueprint, with_members(solution, own))
+    found = judged(blueprint, with_members(solution, own), None)
     assert found["irreducible"] is True
     assert found["proof"].startswith("tree of")
     other = {"kind": "constraint", "name": "other", "side": "upper"}
-    more = judged_whole(blueprint, with_members(solution, [*own, other]))
+    more = judged(blueprint, with_members(solution, [*own, other]), None)
     assert more["infeasible"] is True
     assert more["irreducible"] is False
-    fewer = judged_whole(blueprint, with_members(solution, [other]))
+    fewer = judged(blueprint, with_members(solution, [other]), None)
     assert fewer["infeasible"] is False
-
-
-def judged_whole(blueprint: Blueprint, solution: xr.Dataset) -> dict[str, Any]:
-    certificate = certify(None, solution, blueprint, folder=Path(), name="c", exact=True)
-    found = dict(certificate.levels["optimality"]["irreducible_set"])
-    assert (certificate.verdict == "proven infeasible") is (found["infeasible"] is True)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -150,6 +146,4 @@ def test_a_claim_that_names_nothing_is_no_set(members: Any) -> None:
 def test_a_feasible_set_is_never_shown_to_be_one() -> None:
     possible, impossible = battery(120.0), battery()
     solution = claimed(impossible)
-    certificate = certify(None, solution, possible, folder=Path(), name="c", exact=True)
-    assert certificate.verdict != "proven infeasible"
-    assert certificate.levels["optimality"]["irreducible_set"]["infeasible"] is False
+    assert judged(possible, solution, proven=False)["infeasible"] is False

@@ -64,6 +64,21 @@ def plan(take: list[float], **claims: Any) -> xr.Dataset:
 BEST = [0.0, 1, 1, 1, 1]
 
 
+def reported(
+    status: str, value: float | None = None, over: str = "the blueprint", complete: bool = True
+) -> Opinion:
+    return Opinion(
+        solver="other",
+        version="1",
+        status=status,
+        objective=value,
+        bound=value,
+        unit="EUR",
+        over=over,
+        complete=complete,
+    )
+
+
 def opinion(take: list[float], solver: str) -> Opinion:
     return second_opinion(
         None, plan(take), knapsack(), solver, SolveOptions(), folder=Path(), name="knapsack"
@@ -133,16 +148,7 @@ def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
 
 
 def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
-    said = Opinion(
-        solver="other",
-        version="1",
-        status="infeasible",
-        objective=None,
-        bound=None,
-        unit="EUR",
-        over="the blueprint",
-        complete=True,
-    )
+    said = reported("infeasible")
     found = judged(BEST, said)
     assert found.verdict == "undecided"
     assert "here is a plan" in found.levels["optimality"]["second_solver"]["contradiction"]
@@ -152,16 +158,7 @@ def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
 def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
     status: str, agrees: bool
 ) -> None:
-    said = Opinion(
-        solver="other",
-        version="1",
-        status=status,
-        objective=None,
-        bound=None,
-        unit="EUR",
-        over="the blueprint",
-        complete=True,
-    )
+    said = reported(status)
     found = certify(
         None,
         {"status": "infeasible"},
@@ -176,15 +173,8 @@ def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
 
 
 def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
-    said = Opinion(
-        solver="other",
-        version="1",
-        status="optimal",
-        objective=16.0,
-        bound=16.0,
-        unit="EUR",
-        over="the blueprint without 1 rules that are not affine",
-        complete=False,
+    said = reported(
+        "optimal", 16.0, over="the blueprint without 1 rules that are not affine", complete=False
     )
     found = judged(BEST, said)
     assert found.verdict in ("certified", "feasible")
@@ -192,10 +182,6 @@ def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
 
 
 def test_a_solver_is_no_second_opinion_on_its_own_plan(tmp_path: Path) -> None:
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.solvers.solution import to_dataset
-    from engiagent.solvers.solving import solve
-
     program = compile_blueprint(knapsack(), tmp_path)
     solution = to_dataset(program, solve(program, SolveOptions(backend="highs"), isolate=False))
     for solver in ("highs", "scipy"):

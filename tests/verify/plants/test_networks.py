@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.verify.plants.yard import broken, executed, passes
+from tests.written import mapping
 
 BOX = """  - name: u
     model: rc_network
@@ -62,13 +63,10 @@ AIR = """  - name: u
       ambient_temperature: 22.012}
 """
 # Half of the flow takes 1.006 kW away by 1 K of difference, and an eighth of the fan's power.
-BLOWN = {
-    "u.flow": [1, 1],
-    "u.outdoor_share": [0, 0],
-    "u.supply_temperature": [19, 19],
-    "u.cooling_coil": [1.006, 1.006],
-    "room.temperature": [20, 20, 20],
-}
+BLOWN = mapping("""
+    {u.flow: [1, 1], u.outdoor_share: [0, 0], u.supply_temperature: [19, 19],
+      u.cooling_coil: [1.006, 1.006], room.temperature: [20, 20, 20]}
+""")
 
 
 BOXES = """  - name: u
@@ -99,18 +97,12 @@ BOXES = """  - name: u
       ambient_temperature: 21.006}
 """
 # Both get half a kilogram at 19 degC; what this takes from the first, its coil gives back.
-SHARED = {
-    "u.flow": [1, 1],
-    "u.outdoor_share": [0, 0],
-    "u.supply_temperature": [19, 19],
-    "u.cooling_coil": [1.006, 1.006],
-    "a.flow": [0.5, 0.5],
-    "a.reheat": [0.503, 0.503],
-    "b.flow": [0.5, 0.5],
-    "b.reheat": [0, 0],
-    "warm.temperature": [20, 20, 20],
-    "room.temperature": [20, 20, 20],
-}
+SHARED = mapping("""
+    {u.flow: [1, 1], u.outdoor_share: [0, 0], u.supply_temperature: [19, 19],
+      u.cooling_coil: [1.006, 1.006], a.flow: [0.5, 0.5], a.reheat: [0.503, 0.503],
+      b.flow: [0.5, 0.5], b.reheat: [0, 0], warm.temperature: [20, 20, 20],
+      room.temperature: [20, 20, 20]}
+""")
 
 
 CASES: list[tuple[str, dict[str, Any], str]] = [

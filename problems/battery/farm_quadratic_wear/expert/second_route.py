@@ -1,31 +1,10 @@
 """A second route to "Dairy farm with wear that grows with the current"."""
 
-import csv
-from pathlib import Path
-
 import cvxpy as cp
-import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-FOLDER = Path(__file__).parents[1]
+from engiagent.problems.reference import columns, optimum
 
-
-def column(file: str, name: str) -> Vector:
-    """Return a column of numbers of one of a problem's files."""
-    with (FOLDER / file).open(encoding="utf-8") as lines:
-        return np.array([float(row[name]) for row in csv.DictReader(lines)])
-
-
-def optimum(
-    goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint], solver: str = cp.HIGHS
-) -> float:
-    """Return the optimum of a programme."""
-    problem = cp.Problem(goal, rules)
-    problem.solve(solver=solver)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+column = columns(__file__)
 
 
 def solve() -> float:

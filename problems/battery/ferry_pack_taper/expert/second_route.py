@@ -1,24 +1,8 @@
 """A second route to "Ferry pack that charges slower when full"."""
 
 import cvxpy as cp
-import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
-
-
-def optimum(goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint]) -> float:
-    """Return the optimum of a programme."""
-    problem = cp.Problem(goal, rules)
-    problem.solve(solver=cp.HIGHS)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:

@@ -1,14 +1,6 @@
 """A second route to "Christmas market on a small connection"."""
 
-import numpy as np
-import numpy.typing as npt
-
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
+from engiagent.problems.reference import numbers
 
 
 def solve() -> float:

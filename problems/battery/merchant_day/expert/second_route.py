@@ -7,15 +7,14 @@ in the charging and discharging energies alone (no state variables), and the lar
 optima is the answer. A grid dynamic programme, whose plans are all allowed, bounds it from below.
 """
 
-import csv
 import itertools
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linprog
 
-DATA = Path(__file__).parents[1] / "day_ahead.csv"
+from engiagent.problems.reference import Array, columns
 
+column = columns(__file__)
 CHARGE_MAX, DISCHARGE_MAX = 8.0, 10.0  # MW
 ETA_CHARGE, ETA_DISCHARGE = 0.96, 0.95
 LOWEST, HIGHEST = 0.10 * 20.0, 0.95 * 20.0  # MWh
@@ -23,13 +22,7 @@ START, END = 6.0, 6.0  # MWh
 WEAR = 7.50  # EUR/MWh
 
 
-def prices() -> np.ndarray:
-    """Return the 24 prices [EUR/MWh]."""
-    with DATA.open(encoding="utf-8") as file:
-        return np.array([float(row["price_eur_per_mwh"]) for row in csv.DictReader(file)])
-
-
-def best_profit(price: np.ndarray, charge_max: np.ndarray, discharge_max: np.ndarray) -> float:
+def best_profit(price: Array, charge_max: Array, discharge_max: Array) -> float:
     """Return the largest profit [EUR] under hourly power limits [MW], or minus infinity."""
     n = len(price)
     running = np.tril(np.ones((n, n)))
@@ -44,16 +37,9 @@ def best_profit(price: np.ndarray, charge_max: np.ndarray, discharge_max: np.nda
     return -float(result.fun) if result.status == 0 else -np.inf
 
 
-def relaxed_profit() -> float:
-    """Return the profit [EUR] if both directions at once were allowed."""
-    price = prices()
-    n = len(price)
-    return best_profit(price, np.full(n, CHARGE_MAX), np.full(n, DISCHARGE_MAX))
-
-
 def solve() -> float:
     """Return the largest profit of the day [EUR]."""
-    price = prices()
+    price = column("day_ahead.csv", "price_eur_per_mwh")
     negative = np.flatnonzero(price < 0)
     best = -np.inf
     for directions in itertools.product((0.0, 1.0), repeat=len(negative)):
@@ -67,7 +53,7 @@ def solve() -> float:
 
 def grid_profit(cell: float = 0.01) -> float:
     """Return the best profit [EUR] of a plan whose states lie on a grid of ``cell`` MWh."""
-    price = prices()
+    price = column("day_ahead.csv", "price_eur_per_mwh")
     states = round((HIGHEST - LOWEST) / cell) + 1
     down = int(DISCHARGE_MAX / ETA_DISCHARGE / cell)
     up = int(CHARGE_MAX * ETA_CHARGE / cell)
@@ -85,13 +71,10 @@ def grid_profit(cell: float = 0.01) -> float:
     return float(value[round((START - LOWEST) / cell)])
 
 
-if __name__ == "__main__":
-    print(f"enumeration {solve():.9f} EUR, grid {grid_profit():.6f} EUR")
-    print(f"both directions at once would promise {relaxed_profit():.6f} EUR")
-
-
 def confirm() -> bool:
     """Whether allowed plans and the relaxation bracket the optimum."""
     # The relaxation burns energy at negative prices; a plan that promises so much is wrong.
     best = solve()
-    return best - 0.1 < grid_profit(0.01) <= best and relaxed_profit() > best + 10
+    price = column("day_ahead.csv", "price_eur_per_mwh")
+    both = best_profit(price, np.full(24, CHARGE_MAX), np.full(24, DISCHARGE_MAX))
+    return best - 0.1 < grid_profit(0.01) <= best and both > best + 10

@@ -3,12 +3,14 @@
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from engiagent.problems.reference import numbers
+
 PRICES = "61 55 48 -4 -18 -22 9 57 88 79 52 31 24 27 44 70 103 126 131 108 84 72 66 59"
 
 
 def solve() -> float:
     """Return the best income [EUR]; blocks of 24: in, out, charging, discharging, starts."""
-    price = np.array(PRICES.split(), dtype=np.float64)
+    price = numbers(PRICES)
     n = len(price)
     one, none = np.eye(n), np.zeros((n, n))
     running = np.tril(np.ones((n, n)))

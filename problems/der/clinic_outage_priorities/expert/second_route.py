@@ -2,23 +2,8 @@
 
 import cvxpy as cp
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
-
-
-def optimum(goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint]) -> float:
-    """Return the optimum of a mixed-integer programme, without a gap."""
-    problem = cp.Problem(goal, rules)
-    problem.solve(solver=cp.HIGHS, mip_rel_gap=1e-9)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:

@@ -3,8 +3,10 @@
 import csv
 from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
-from scipy.optimize import linprog
+
+from engiagent.problems.reference import optimum
 
 FOLDER = Path(__file__).parents[1]
 
@@ -42,31 +44,12 @@ def solve() -> float:
         flow, per_sun = below @ load, -below @ at  # of every section: what is fixed, and per kW
         fall = 2e-3 * below.T @ (r * flow + 0.3 * x * flow)
         fall_per_sun = 2e-3 * below.T @ (r[:, None] * per_sun)
-        none = np.zeros((5, 1))
-        price = np.array([[0.078], [0.020]])
-        result = linprog(
-            [0, 0, 1],
-            A_ub=np.vstack(
-                [
-                    np.hstack([per_sun, none]),
-                    np.hstack([-per_sun, none]),
-                    np.hstack([fall_per_sun, none]),
-                    np.hstack([-fall_per_sun, none]),
-                    np.hstack([-price, -price, -np.ones((2, 1))]),
-                ]
-            ),
-            b_ub=np.concatenate(
-                [
-                    limit - flow,
-                    limit + flow,
-                    4.16**2 - 4.02**2 - fall,
-                    4.29**2 - 4.16**2 + fall,
-                    -price[:, 0] * load.sum(),
-                ]
-            ),
-            bounds=[(0, float(gives["Farm"])), (0, float(gives["Orchard"])), (None, None)],
+        sun = cp.Variable(2, bounds=[0, np.array([float(gives[n]) for n in ("Farm", "Orchard")])])
+        section = flow + per_sun @ sun
+        drop = fall + fall_per_sun @ sun
+        net = float(load.sum()) - cp.sum(sun)
+        total += optimum(
+            cp.Minimize(cp.maximum(0.078 * net, 0.020 * net)),
+            [cp.abs(section) <= limit, 4.16**2 - drop >= 4.02**2, 4.16**2 - drop <= 4.29**2],
         )
-        if result.status != 0:
-            raise RuntimeError(result.message)
-        total += float(result.fun)
     return total

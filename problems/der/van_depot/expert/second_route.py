@@ -7,16 +7,9 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 
+from engiagent.problems.reference import optimum
+
 FOLDER = Path(__file__).parents[1]
-
-
-def optimum(goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint]) -> float:
-    """Return the optimum of a programme."""
-    problem = cp.Problem(goal, rules)
-    problem.solve(solver=cp.HIGHS)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
 
 
 def solve() -> float:

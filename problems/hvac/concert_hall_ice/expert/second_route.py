@@ -2,23 +2,8 @@
 
 import cvxpy as cp
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
-
-
-def least(cost: cp.Expression, rules: list[cp.Constraint]) -> float:
-    """Return the least cost."""
-    problem = cp.Problem(cp.Minimize(cost), rules)
-    problem.solve(solver=cp.HIGHS)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:
@@ -33,8 +18,8 @@ def solve() -> float:
     share, melt = cp.Variable(24, nonneg=True), cp.Variable(24, nonneg=True)  # of the hour, kW
     ice = cp.hstack([np.array([120.0]), 120 + cp.cumsum(280 * share - melt)])
     electric = (hall - melt) / 4.4 + 280 * share / 3.2
-    return least(
-        price @ electric / 100 + 0.21 * cp.max(electric[9:]),
+    return optimum(
+        cp.Minimize(price @ electric / 100 + 0.21 * cp.max(electric[9:])),
         [
             melt <= hall,
             melt <= 400,

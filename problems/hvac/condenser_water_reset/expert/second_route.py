@@ -1,15 +1,8 @@
 """A second route to "Condenser water, colder or cheaper"."""
 
-import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
+from engiagent.problems.reference import numbers
 
 
 def solve() -> float:

@@ -1,19 +1,10 @@
 """A second route to "Three ways to cool a data center"."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-FOLDER = Path(__file__).parents[1]
+from engiagent.problems.reference import columns
 
-
-def column(file: str, name: str) -> Vector:
-    """Return a column of numbers of one of a problem's files."""
-    with (FOLDER / file).open(encoding="utf-8") as lines:
-        return np.array([float(row[name]) for row in csv.DictReader(lines)])
+column = columns(__file__)
 
 
 def solve() -> float:

@@ -1,24 +1,8 @@
 """A second route to "Cold that is ordered the day before"."""
 
 import cvxpy as cp
-import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
-
-
-def least(cost: cp.Expression, rules: list[cp.Constraint]) -> float:
-    """Return the least cost."""
-    problem = cp.Problem(cp.Minimize(cost), rules)
-    problem.solve(solver=cp.HIGHS)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:
@@ -36,4 +20,4 @@ def solve() -> float:
         cost += chance * (215 / 3.2 * cp.sum(own) + 118 * cp.sum(short))
         rules += [order + own + short + taken - put >= numbers(load), own <= 600, short <= 700]
         rules += [put <= 450, taken <= 450, content >= 0, content <= 1400]
-    return least(cost / 1000, rules)
+    return optimum(cp.Minimize(cost / 1000), rules)

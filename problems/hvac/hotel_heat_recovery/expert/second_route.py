@@ -2,23 +2,8 @@
 
 import cvxpy as cp
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
-
-
-def least(cost: cp.Expression, rules: list[cp.Constraint]) -> float:
-    """Return the least cost."""
-    problem = cp.Problem(cp.Minimize(cost), rules)
-    problem.solve(solver=cp.HIGHS)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(problem.status)
-    return float(problem.value)
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:
@@ -33,8 +18,8 @@ def solve() -> float:
     boiler, old = hot + flow - heat, cold - heat * (1 - 1 / 3.6)
     content = 90 + cp.cumsum(flow)
     cost = price @ (heat / 3.6 + old / 3.3) + 12.4 / 0.93 * cp.sum(boiler)
-    return least(
-        cost / 100,
+    return optimum(
+        cp.Minimize(cost / 100),
         [
             heat <= 110,
             boiler >= 0,

@@ -1,23 +1,19 @@
 """A second route to "Second-hand ice tank without a plate"."""
 
+import cvxpy as cp
 import numpy as np
-from scipy.optimize import linprog
+
+from engiagent.problems.reference import numbers, optimum
+
+MILK = numbers("0 0 0 0 52 78 85 60 24")
 
 
 def solve(capacity: float = 120.0, night: float = 15.0) -> float:
     """Return the least cost [EUR] of the morning."""
-    milk = np.array([0, 0, 0, 0, 52, 78, 85, 60, 24])
     price = np.where(np.arange(9) < 4, night, 28.9) / 270
-    total = np.tril(np.ones((9, 9)))
-    result = linprog(
-        price,
-        A_ub=np.vstack([total, -total]),
-        b_ub=np.concatenate([capacity + np.cumsum(milk), -np.cumsum(milk)]),
-        bounds=(0, 45),
-    )
-    if result.status != 0:
-        raise RuntimeError(result.message)
-    return float(result.fun)
+    frozen = cp.Variable(9, bounds=[0, 45])
+    ice = cp.cumsum(frozen - MILK)
+    return optimum(cp.Minimize(price @ frozen), [ice >= 0, ice <= capacity])
 
 
 def confirm() -> bool:

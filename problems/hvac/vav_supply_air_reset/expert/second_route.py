@@ -1,15 +1,9 @@
 """A second route to "Supply air temperature for four zones"."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-Vector = npt.NDArray[np.float64]
-
-
-def numbers(text: str) -> Vector:
-    """Return the numbers of a text."""
-    return np.array(text.split(), dtype=np.float64)
+from engiagent.problems.reference import Array, numbers
 
 
 def solve() -> float:
@@ -19,7 +13,7 @@ def solve() -> float:
     total = 0.0
     for need, outdoor in zip(needs.T, (15.0, 19.0, 26.0), strict=True):
 
-        def cost(supply: float, need: Vector = need, outdoor: float = outdoor) -> float:
+        def cost(supply: float, need: Array = need, outdoor: float = outdoor) -> float:
             flow = np.maximum(least, need / (1.006 * (24 - supply)))
             everything = flow.sum()
             if np.any(flow > most + 1e-9) or everything > 7 + 1e-9:

@@ -34,11 +34,6 @@ def solve() -> float:
     return float(candidates()[0][0])
 
 
-if __name__ == "__main__":
-    for price, mounting, counts in candidates()[:3]:
-        print(f"{price} EUR, mounting {mounting}, panels {counts}")
-
-
 def confirm() -> bool:
     """Whether the optimum is unique."""
     first, second = candidates()[:2]

@@ -4,34 +4,17 @@ import math
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-Array = NDArray[np.float64]
-
-
-def responses(
-    start: float, outdoor: Array, gains: Array, hours: float, wall: tuple[float, float]
-) -> tuple[Array, Array]:
-    """Return free temperatures at all instants and what heat adds; the wall is (kWh/K, K/kW)."""
-    capacity, resistance = wall
-    keep = math.exp(-hours / (capacity * resistance))
-    count = outdoor.size
-    free = np.full(count + 1, float(start))
-    for k in range(count):
-        free[k + 1] = keep * free[k] + (1 - keep) * (outdoor[k] + resistance * gains[k])
-    lags = np.subtract.outer(np.arange(count + 1), np.arange(count))
-    matrix = np.where(lags > 0, resistance * (1 - keep) * keep ** np.maximum(lags - 1, 0), 0.0)
-    return free, matrix
-
+from engiagent.problems.reference import numbers, response
 
 OUTDOOR = "1 1 0 0 -1 -1 0 1 2 3 4 5 5 5 4 3 2 2 1 1 0 0 -1 -1"
 
 
 def solve(premium: float = 0.2) -> float:
     """Return electricity less premium [EUR] for a premium [EUR/kWh], by heat and what is paid."""
-    outdoor = np.array(OUTDOOR.split(), float)
-    free, matrix = responses(21.5, outdoor, np.full(24, 5.0), 1.0, (38, 1.15))
+    outdoor = numbers(OUTDOOR)
+    free, matrix = response(21.5, outdoor + 1.15 * 5.0, 1.15, math.exp(-1 / (38 * 1.15)))
     hour = np.arange(24)
     price = np.where((hour >= 6) & (hour < 22), 0.246, 0.189)
     event = [17, 18, 19]

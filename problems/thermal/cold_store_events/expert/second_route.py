@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
+from engiagent.problems.reference import numbers
+
 FEES = {(7, 9): 310, (11, 13): 180, (17, 19): 420, (18, 21): 560, (20, 22): 260}
 POWER = "41 38 36 35 37 44 61 88 96 82 66 51 43 38 40 52 71 104 131 139 117 84 60 48"
 HARBOUR = "14 14 13 13 12 13 15 17 20 22 24 26 27 28 28 27 26 24 22 20 18 17 16 15"
@@ -12,7 +14,7 @@ HARBOUR = "14 14 13 13 12 13 15 17 20 22 24 26 27 28 28 27 26 24 22 20 18 17 16 
 
 def solve() -> float:
     """Return electricity less fees [EUR]: a linear programme for each choice of events."""
-    outside, price = np.array(HARBOUR.split(), float), np.array(POWER.split(), float)
+    outside, price = numbers(HARBOUR), numbers(POWER)
     keep = 1 - 14 / 750
     free = np.full(25, -22.5)
     for k in range(24):

@@ -3,13 +3,15 @@
 import numpy as np
 from scipy.optimize import linprog
 
+from engiagent.problems.reference import numbers
+
 DRAW = "110 75 40 15 0 0 0 0 0 35 240 390 195"
 TARIFF = "35.0 30.4 27.9 25.6 24.1 22.8 22.0 21.7 21.9 24.6 31.2 38.4 35.5"
 
 
 def solve() -> float:
     """Return the least cost of the night [EUR]: a linear programme for each of the five marks."""
-    draw, price = np.array(DRAW.split(), float), np.array(TARIFF.split(), float) / 100
+    draw, price = numbers(DRAW), numbers(TARIFF) / 100
     capacity = 1.163 * 1.5
     keep = 1 - 0.006 / capacity
     free = np.full(14, 50.0)

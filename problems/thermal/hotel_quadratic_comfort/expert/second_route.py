@@ -1,38 +1,13 @@
 """A second route to "Ballroom between comfort and the evening tariff"."""
 
-import csv
 import math
-from pathlib import Path
 
 import cvxpy as cp
-import numpy as np
-from numpy.typing import NDArray
 
-FOLDER = Path(__file__).parents[1]
-Array = NDArray[np.float64]
+from engiagent.problems.reference import columns, response
+
+column = columns(__file__)
 ACCURATE = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-
-
-def column(file: str, name: str) -> Array:
-    """Return one column of a data file."""
-    with (FOLDER / file).open(encoding="utf-8", newline="") as lines:
-        return np.array([float(row[name]) for row in csv.DictReader(lines)])
-
-
-def response(start: float, drive: Array, resistance: float, keep: float) -> tuple[Array, Array]:
-    """Return the free temperatures at all instants, and the matrix that heat adds to them.
-
-    ``drive`` is the temperature at which the room would settle without heating or cooling.
-    """
-    count = drive.size
-    free = np.full(count + 1, float(start))
-    for step in range(count):
-        free[step + 1] = drive[step] + keep * (free[step] - drive[step])
-    impulse = resistance * (1 - keep) * keep ** np.arange(count)
-    matrix = np.zeros((count + 1, count))
-    for step in range(count):
-        matrix[step + 1 :, step] = impulse[: count - step]
-    return free, matrix
 
 
 def solve() -> float:

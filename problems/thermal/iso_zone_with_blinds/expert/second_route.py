@@ -1,25 +1,9 @@
 """A second route to "Office floor by the five resistances of ISO 13790, with blinds"."""
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-Array = NDArray[np.float64]
-
-
-def superpose(run: Callable[[Array], Array], size: int) -> tuple[Array, Array]:
-    """Return what an affine simulation gives without inputs, and its change by each of them."""
-    free = run(np.zeros(size))
-    return free, np.stack([run(row) - free for row in np.eye(size)], axis=-1)
-
-
-def within(free: Array, matrix: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return rows and right sides of ``low <= free + matrix @ x <= high``; infinite ones go."""
-    rows, sides = np.vstack([matrix, -matrix]), np.concatenate([high - free, free - low])
-    return rows[np.isfinite(sides)], sides[np.isfinite(sides)]
-
+from engiagent.problems.reference import Array, numbers, superpose, within
 
 OUTSIDE = "7 6 6 5 5 5 6 8 10 13 15 17 18 19 20 20 19 18 16 14 12 10 9 8"
 SUN = "0 0 0 0 0 0 1 4 8 13 17 19 18 15 11 7 4 2 0 0 0 0 0 0"
@@ -27,7 +11,7 @@ SUN = "0 0 0 0 0 0 1 4 8 13 17 19 18 15 11 7 4 2 0 0 0 0 0 0"
 
 def solve() -> float:
     """Return the least primary energy [kWh], by solving the balances of each hour."""
-    outside, sun = np.array(OUTSIDE.split(), float), np.array(SUN.split(), float)
+    outside, sun = numbers(OUTSIDE), numbers(SUN)
     hour = np.arange(24)
     day = (hour >= 8) & (hour < 18)
     inner = np.where(day, 5.5, 0.8)

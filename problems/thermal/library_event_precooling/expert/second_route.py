@@ -4,26 +4,8 @@ import math
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-
-def response(start: float, drive: Array, resistance: float, keep: float) -> tuple[Array, Array]:
-    """Return the free temperatures at all instants, and the matrix that heat adds to them.
-
-    ``drive`` is the temperature at which the room would settle without heating or cooling.
-    """
-    count = drive.size
-    free = np.full(count + 1, float(start))
-    for step in range(count):
-        free[step + 1] = drive[step] + keep * (free[step] - drive[step])
-    impulse = resistance * (1 - keep) * keep ** np.arange(count)
-    matrix = np.zeros((count + 1, count))
-    for step in range(count):
-        matrix[step + 1 :, step] = impulse[: count - step]
-    return free, matrix
-
+from engiagent.problems.reference import numbers, response
 
 OUTSIDE = "78 77 76 75 75 76 79 82 85 88 91 93 95 97 98 98 97 95 92 88 85 83 81 79"
 SUN = "0 0 0 0 0 2 8 15 21 25 28 29 30 31 33 34 31 24 14 5 0 0 0 0"
@@ -32,8 +14,8 @@ SUN = "0 0 0 0 0 2 8 15 21 25 28 29 30 31 33 34 31 24 14 5 0 0 0 0"
 def solve() -> float:
     """Return energy cost less credit [USD], in kBTU/h, °F and hours."""
     hour = np.arange(24)
-    outside = np.array(OUTSIDE.split(), float)
-    gains = np.array(SUN.split(), float) + 31 * ((hour >= 9) & (hour < 20))
+    outside = numbers(OUTSIDE)
+    gains = numbers(SUN) + 31 * ((hour >= 9) & (hour < 20))
     keep = math.exp(-1.15 / 30)
     free, matrix = response(75, outside + gains / 1.15, 1 / 1.15, keep)
     cooling = cp.Variable(24, nonneg=True)

@@ -1,33 +1,11 @@
 """A second route to "Floor heating that answers half a day later"."""
 
-import csv
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-FOLDER = Path(__file__).parents[1]
-Array = NDArray[np.float64]
+from engiagent.problems.reference import Array, columns, superpose, within
 
-
-def column(file: str, name: str) -> Array:
-    """Return one column of a data file."""
-    with (FOLDER / file).open(encoding="utf-8", newline="") as lines:
-        return np.array([float(row[name]) for row in csv.DictReader(lines)])
-
-
-def superpose(run: Callable[[Array], Array], size: int) -> tuple[Array, Array]:
-    """Return what an affine simulation gives without inputs, and its change by each of them."""
-    free = run(np.zeros(size))
-    return free, np.stack([run(row) - free for row in np.eye(size)], axis=-1)
-
-
-def within(free: Array, matrix: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return rows and right sides of ``low <= free + matrix @ x <= high``; infinite ones go."""
-    rows, sides = np.vstack([matrix, -matrix]), np.concatenate([high - free, free - low])
-    return rows[np.isfinite(sides)], sides[np.isfinite(sides)]
+column = columns(__file__)
 
 
 def solve() -> float:

@@ -2,26 +2,10 @@
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from engiagent.problems.reference import numbers, response
+
 ACCURATE = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-
-
-def response(start: float, drive: Array, resistance: float, keep: float) -> tuple[Array, Array]:
-    """Return the free temperatures at all instants, and the matrix that heat adds to them.
-
-    ``drive`` is the temperature at which the room would settle without heating or cooling.
-    """
-    count = drive.size
-    free = np.full(count + 1, float(start))
-    for step in range(count):
-        free[step + 1] = drive[step] + keep * (free[step] - drive[step])
-    impulse = resistance * (1 - keep) * keep ** np.arange(count)
-    matrix = np.zeros((count + 1, count))
-    for step in range(count):
-        matrix[step + 1 :, step] = impulse[: count - step]
-    return free, matrix
 
 
 FLATS = "14 13 12 12 13 17 26 35 30 24 22 24 27 25 22 23 28 38 45 47 42 33 24 18"
@@ -33,7 +17,7 @@ WINTER = "-1 -1 -2 -2 -3 -3 -3 -2 -1 0 2 3 4 4 3 2 1 0 0 -1 -1 -2 -2 -2"
 def solve() -> float:
     """Return the cost of power [EUR], with norms."""
     flats, reactive, roof, outdoor = (
-        np.array(text.split(), float) for text in (FLATS, FLATS_REACTIVE, ROOF, WINTER)
+        numbers(text) for text in (FLATS, FLATS_REACTIVE, ROOF, WINTER)
     )
     keep = 1 - 1 / (95 * 0.27)
     free, matrix = response(21, outdoor, 0.27, keep)
