@@ -125,13 +125,13 @@ def bare_piqp(case: Case) -> Controller:
 
 def bare_highs(case: Case, shift: bool) -> Controller:
     """Return a floor of the LP: HiGHS, hot from its basis as it was or moved one stage."""
-    import highspy
+    from engiagent.solvers.highs import silent_class
     from scipy.sparse import vstack
 
     m = Matrices(case)
     matrix = vstack([m.equations, m.limits]).tocsr()
     rows, count = matrix.shape[0], 2 * ZONES
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = silent_class()()
     highs.setOptionValue("output_flag", False)
     every_row, every_column = np.arange(rows, dtype=np.int32), np.arange(m.size, dtype=np.int32)
     ready: list[bool] = []

@@ -33,7 +33,7 @@ AGREEMENT: Final = 1e-6
 
 def bare() -> Solve:
     """Return highspy on hand-written matrices, hot from its last basis."""
-    import highspy
+    from engiagent.solvers.highs import silent_class
     from scipy.sparse import csr_array
 
     t = HOURS
@@ -66,7 +66,7 @@ def bare() -> Solve:
     for name, start in units.items():
         most[start : start + t] = LARGEST[name]
         cost[start : start + t] = MARGINAL[name] / 1000
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = silent_class()()
     highs.setOptionValue("output_flag", False)
     highs.passModel(
         size,

@@ -8,6 +8,7 @@ into the objective's own sense.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -154,6 +155,23 @@ def run_highs(
     return Run(highs, highs.getModelStatus().name, sign, extra == PLAIN_SIMPLEX)
 
 
+@cache
+def silent_class() -> Any:
+    """Return a class of HiGHS whose instances write nothing to the console.
+
+    From 1.16 on the first instance of a process prints a banner to standard output while it is
+    made, before an option can be set; after one of this class no other instance does.
+    """
+    import highspy
+
+    class Silent(highspy.Highs):
+        def enableCallbacks(self) -> None:  # noqa: N802 (the name is HiGHS's)
+            self.setOptionValue("log_to_console", False)
+            super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+    return Silent
+
+
 def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[str, Any]) -> Any:
     """Return HiGHS with the program and the options in it, to minimise ``scale`` times the cost.
 
@@ -167,7 +185,7 @@ def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[s
     if options.threads is not None:
         # The pool of threads lives as long as the process and keeps its first size.
         highspy.Highs.resetGlobalScheduler(True)
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = silent_class()()
     for name, value in {**_settings(options), **extra}.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise EngiagentError(f"HiGHS does not take {name} = {value!r}")
@@ -191,6 +209,9 @@ def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[s
     )
     if status == highspy.HighsStatus.kOk and len(program.products.rows):
         status = _pass_hessian(highs, program, scale)
+        if status == highspy.HighsStatus.kWarning:
+            # It drops products below its smallest coefficient; what it finds is recomputed.
+            status = highspy.HighsStatus.kOk
     if status != highspy.HighsStatus.kOk:
         raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
     return highs

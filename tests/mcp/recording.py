@@ -57,17 +57,22 @@ async def played(client: Client, session: str | None = None) -> list[dict[str, A
                 "tool": tool,
                 "arguments": arguments,
                 "error": answer.is_error,
-                "answer": without_hashes(answer.structured_content),
+                "answer": without_choices(answer.structured_content),
             }
         )
     return found
 
 
-def without_hashes(value: Any) -> Any:
-    """Return an answer without what depends on the version."""
+def without_choices(value: Any) -> Any:
+    """Return an answer without what depends on the version of ours or of the solver.
+
+    Of a series its sum is kept: in which of the hours of one price the battery charges is the
+    solver's choice.
+    """
     if isinstance(value, dict):
-        return {key: without_hashes(v) for key, v in value.items() if key not in _CHANGES}
-    return [without_hashes(v) for v in value] if isinstance(value, list) else value
+        kept = {key: without_choices(v) for key, v in value.items() if key not in _CHANGES}
+        return {**kept, "values": sum(kept["values"])} if "values" in kept else kept
+    return [without_choices(v) for v in value] if isinstance(value, list) else value
 
 
 def differences(one: Any, two: Any, place: str = "$") -> Iterator[str]:
