@@ -125,8 +125,9 @@ def bare_piqp(case: Case) -> Controller:
 
 def bare_highs(case: Case, shift: bool) -> Controller:
     """Return a floor of the LP: HiGHS, hot from its basis as it was or moved one stage."""
-    from engiagent.solvers.highs import silent_class
     from scipy.sparse import vstack
+
+    from engiagent.solvers.highs import silent_class
 
     m = Matrices(case)
     matrix = vstack([m.equations, m.limits]).tocsr()

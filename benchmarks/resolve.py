@@ -33,8 +33,9 @@ AGREEMENT: Final = 1e-6
 
 def bare() -> Solve:
     """Return highspy on hand-written matrices, hot from its last basis."""
-    from engiagent.solvers.highs import silent_class
     from scipy.sparse import csr_array
+
+    from engiagent.solvers.highs import silent_class
 
     t = HOURS
     first = {"soc": 0, "in": t + 1, "out": 2 * t + 1, "buy": 3 * t + 1, "sell": 4 * t + 1}
