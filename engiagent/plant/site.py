@@ -29,8 +29,9 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.source import FormError
 from engiagent.plant.statement import BUS, COST, Statement
-from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.plant.values import Quantity, literal, pieces
 from engiagent.units.words import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
@@ -330,7 +331,7 @@ class Site:
         if isinstance(value, str):
             try:
                 found = pieces(value.strip(), Conventions(currency=self.currency))
-            except ValueFormError:
+            except FormError:
                 return value  # an expression over parameters
             plain = len(found) == 1 and isinstance(found[0], Quantity) and found[0].unit is not None
             return literal(found[0]) if plain else value  # type: ignore[arg-type]
