@@ -34,9 +34,12 @@ class Statement:
     constraints: list[Json] = field(default_factory=list)
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
-    goal: Json | None = None
     also: Sequence[str] = ()
     needs_cost: bool = False
+    goal: Json = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.goal = {"sense": "minimize", "expression": "0", "unit": self.currency}
 
     def add_parameter(self, name: str, unit: str, source: Any, **content: Any) -> str:
         """Add a parameter with ``value`` or ``data`` and return its name."""
@@ -80,14 +83,14 @@ class Statement:
 
     def costs(self) -> list[str]:
         """Return the costs that components declare, each as an expression over the horizon."""
-        nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
+        nothing = Statement(self.title, self.time, self.currency).goal
         core = expand(Blueprint.from_dict(self._document(nothing))).core
         found = [e for e in core.expressions if e.name.endswith("_cost") and e.quantity]
         return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]
 
     def blueprint(self) -> Blueprint:
         """Return the blueprint, its components not yet written out."""
-        goal = self.goal or {"sense": "minimize", "expression": "0", "unit": self.currency}
+        goal = self.goal
         if goal["expression"] in (COST, PROFIT):
             terms = [*self.also, *self.costs()]
             if not terms and self.needs_cost:

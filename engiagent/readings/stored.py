@@ -8,7 +8,7 @@ Anything else stays undecided, with the words that differ.
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,8 +119,6 @@ def _load(place: Path) -> StoredReading:
     error = next(iter(Draft202012Validator(reading_schema()).iter_errors(data)), None)
     if error is not None:
         raise InputError(f"no stored reading: {error.message[:200]}", file, found=error.json_path)
-    if data["schema"] != SCHEMA:
-        raise InputError("a wrong schema", file, found=data["schema"], expected=SCHEMA)
     blueprint = data.get("blueprint")
     if isinstance(blueprint, str):  # beside it, so that none is stored twice
         named = open_inside(place.parent, blueprint, max_bytes=MAX_BYTES)
@@ -130,7 +128,7 @@ def _load(place: Path) -> StoredReading:
         data["text"],
         data["data"],
         None if blueprint is None else Blueprint.from_dict(blueprint, file).to_dict(),
-        tuple(Missing(m["component"], m["quantity"], m["reason"]) for m in data["missing"]),
+        tuple(Missing(**entry) for entry in data["missing"]),
         tuple(data["contradictions"]),
         data["accepted"],
     )
@@ -187,9 +185,7 @@ def store(
         "text": problem.text,
         "data": shapes_of(problem),
         "accepted": {"engiagent": __version__, **accepted},
-        "missing": [
-            {"component": m.component, "quantity": m.quantity, "reason": m.reason} for m in missing
-        ],
+        "missing": [asdict(entry) for entry in missing],
         "contradictions": list(contradictions),
         "blueprint": blueprint,
     }
