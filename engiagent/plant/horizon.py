@@ -63,6 +63,15 @@ class Horizon:
     files: Files
 
 
+def read_rule(source: Source, node: Node | None) -> str | None:
+    """Return a stated rule of alignment; None without one, or after recording that it is none."""
+    rule = source.text(node, "align")
+    if node is None or rule is None or rule in RULES:
+        return rule
+    source.fault(node, "unknown rule of alignment", nearest(rule, RULES))
+    return None
+
+
 def read_horizon(source: Source, node: Node | None, used: Iterable[str]) -> Horizon | None:
     """Return the horizon, None after recording what is wrong with it.
 
@@ -80,17 +89,15 @@ class _Reader:
     def __init__(self, source: Source, node: Node | None, place: Node) -> None:
         self.source, self.node, self.place = source, node, place
         self.given = source.entries(node, "the horizon", KEYS)
-        texts = {str(key): source.text(value, str(key)) for key, value in self.given.items()}
+        stated = {str(key): value for key, value in self.given.items() if key != "align"}
+        texts = {key: source.text(value, key) for key, value in stated.items()}
         self.texts = {key: text for key, text in texts.items() if text is not None}
         self.stamps: dict[str, Times] = {}
 
     def read(self, used: Iterable[str]) -> Horizon:
         """Return the horizon; raise a FormError where it has none."""
         source, given, texts = self.source, self.given, self.texts
-        align, zone = texts.get("align"), texts.get("zone")
-        if align is not None and align not in RULES:
-            source.fault(given["align"], "unknown rule of alignment", nearest(align, RULES))
-            align = None
+        align, zone = read_rule(source, given.get("align")), texts.get("zone")
         if zone is not None and not is_zone(zone):
             expected = "a name such as Europe/Berlin"
             raise FormError("unknown time zone", 0, expected, node=given["zone"])

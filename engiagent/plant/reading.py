@@ -10,8 +10,9 @@ from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
+from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant.horizon import RULES, read_horizon
+from engiagent.plant.horizon import read_horizon, read_rule
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement
@@ -152,10 +153,7 @@ class _Plant:
         elif name in known.slots:
             part.slots[str(name)] = value
         elif name == "align":
-            part.align = value.value if value.value in RULES else None
-            if part.align is None:
-                expected = nearest(str(value.value), RULES)
-                self.source.fault(value, "unknown rule of alignment", expected)
+            part.align = read_rule(self.source, value)
         elif name != "model":
             names = (*known.slots, *known.options, *known.connections, "align")
             said = f"{part.name} ({part.model}): unknown slot {str(name)!r}"
@@ -208,7 +206,7 @@ class _Plant:
         """Refuse a component that is alone on a bus."""
         buses: dict[str, list[tuple[Part, str]]] = {}
         for part in self.parts.values():
-            for port in ("bus", "heat_bus", "cooling_bus", "fuel_bus"):
+            for port in PORTS:
                 if port in part.connections:
                     buses.setdefault(str(part.connections[port]), []).append((part, port))
             own = part.connections.get("buses")

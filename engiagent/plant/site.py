@@ -164,7 +164,7 @@ class Site:
         chosen: Json = dict(options or {})
         for slot, value in slots.items():
             if slot in known.slots:
-                unit = known.slots[slot].unit.replace("EUR", self.currency)
+                unit = known.slots[slot].in_currency(self.currency).unit
                 parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
             elif slot in known.connections:
                 joined[slot] = value

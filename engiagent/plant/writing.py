@@ -32,7 +32,7 @@ def to_yaml(statement: Statement) -> str:
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():
-            unit = model.slots[slot].unit.replace("EUR", statement.currency)
+            unit = model.slots[slot].in_currency(statement.currency).unit
             written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
             if isinstance(value, str) and value in known:
                 filled[value] = f"{entry['name']}.{slot}"
