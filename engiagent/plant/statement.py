@@ -83,7 +83,7 @@ class Statement:
 
     def costs(self) -> list[str]:
         """Return the costs that components declare, each as an expression over the horizon."""
-        nothing = Statement(self.title, self.time, self.currency).goal
+        nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
         core = expand(Blueprint.from_dict(self._document(nothing))).core
         found = [e for e in core.expressions if e.name.endswith("_cost") and e.quantity]
         return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]

@@ -159,12 +159,11 @@ def _replaced(
     written = match["unit"]
     if written in _KEYWORDS or text[match.end() : match.end() + 1] in ("(", "."):
         return f"{number} ", match.start("unit")
-    for candidate in (written, re.split(r"\*", written)[0], re.split(r"[*/]", written)[0]):
-        if resolve_unit(candidate, conventions) is not None:
-            unit = resolve_unit(candidate, conventions)
-            return f"{number}[{unit}]", match.start("unit") + len(candidate)
-    unit = unit_in(written, conventions, match.start("unit"))
-    return f"{number}[{unit}]", match.end()
+    # what follows * or / may be the next factor, as in 5 kW*dt(t)
+    possible = (written, re.split(r"\*", written)[0], re.split(r"[*/]", written)[0])
+    fitting = next((unit for unit in possible if resolve_unit(unit, conventions)), written)
+    unit = unit_in(fitting, conventions, match.start("unit"))
+    return f"{number}[{unit}]", match.start("unit") + len(fitting)
 
 
 def _quantity(match: re.Match[str], names: Mapping[str, Mapping[str, str]]) -> str:
