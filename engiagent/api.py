@@ -7,6 +7,7 @@ from engiagent.notebook.difference import diff
 from engiagent.notebook.magics import load_ipython_extension
 from engiagent.notebook.run import Run
 from engiagent.plant.site import Site
+from engiagent.plant.sizing import Size
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
@@ -18,6 +19,7 @@ __all__ = [
     "RecedingHorizon",
     "Run",
     "Site",
+    "Size",
     "SolveOptions",
     "check",
     "compile_blueprint",

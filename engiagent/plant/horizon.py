@@ -17,7 +17,7 @@ from engiagent.text.frontmatter import DataOptions, Node, is_zone
 from engiagent.text.timestamps import Times, read_times
 
 Floats = npt.NDArray[np.float64]
-KEYS: Final = ("start", "step", "days", "end", "periods", "zone", "align")
+KEYS: Final = ("start", "step", "days", "end", "periods", "zone", "align", "weight")
 RULES: Final = {
     "hold": "the value that holds when a period begins",
     "mean": "the mean over each period",
@@ -54,13 +54,15 @@ class Files:
 class Horizon:
     """The periods of a plant: the blueprint's time set, its edges, and the files on them.
 
-    ``align`` is the rule for data of another step, None for the usual one of each slot.
+    ``align`` is the rule for data of another step, None for the usual one of each slot, and
+    ``weight`` the node that says how many such horizons make a year.
     """
 
     entry: dict[str, Any]
     axis: TimeAxis
     align: str | None
     files: Files
+    weight: Node | None = None
 
 
 def read_rule(source: Source, node: Node | None) -> str | None:
@@ -89,7 +91,7 @@ class _Reader:
     def __init__(self, source: Source, node: Node | None, place: Node) -> None:
         self.source, self.node, self.place = source, node, place
         self.given = source.entries(node, "the horizon", KEYS)
-        stated = {str(key): value for key, value in self.given.items() if key != "align"}
+        stated = {str(k): v for k, v in self.given.items() if k not in ("align", "weight")}
         texts = {key: source.text(value, key) for key, value in stated.items()}
         self.texts = {key: text for key, text in texts.items() if text is not None}
         self.stamps: dict[str, Times] = {}
@@ -120,7 +122,7 @@ class _Reader:
         entry |= {key: value for key, value in stated.items() if value is not None}
         if self.node is not None:
             entry["source_reference"] = source.reference(self.node)
-        return Horizon(entry, axis, align, files)
+        return Horizon(entry, axis, align, files, given.get("weight"))
 
     def _start_file(self) -> list[str]:
         """Return the file that the start is taken from, if one is named."""

@@ -82,6 +82,9 @@ class _Plant:
         title = source.text(self.top.get("title"), "the title") or source.problem.title
         statement = Statement(title, horizon.entry, self.currency, unused=source.silent())
         filler = Filler(source, horizon, statement, self.conventions, self.places)
+        if horizon.weight is not None:
+            with source.recording(horizon.weight, "weight"):
+                self._weight(statement, horizon.weight)
         self._connect()
         for part in self.parts.values():
             for slot, node in part.slots.items():
@@ -94,7 +97,7 @@ class _Plant:
                 connections=part.connections,
                 options=part.options,
             )
-        self.names = {part.name: _names_of(part) for part in self.parts.values()}
+        self.names = {part.name: _names_of(part, statement) for part in self.parts.values()}
         for key, node in self._listed("requirements").items():
             with source.recording(key.node):
                 self._requirement(statement, key, node)
@@ -287,6 +290,16 @@ class _Plant:
         statement.set_goal(sense, expression or "0", unit, source.reference(node))
         statement.needs_cost = True
 
+    def _weight(self, statement: Statement, node: Node) -> None:
+        """Add how many such horizons make a year."""
+        found = pieces(node.value.strip(), self.conventions) if node.is_text else []
+        match found:
+            case [Quantity(number=number, unit=None)] if number > 0:
+                name, source = "weight_of_the_horizon", self.source.reference(node)
+                statement.weight = statement.add_parameter(name, "1", source, value=number)
+            case _:
+                raise FormError("no weight", 0, "how many such horizons make a year, as 365")
+
     def _case(self, filler: Filler, key: Any, node: Node) -> None:
         source, statement = self.source, filler.statement
         patch = []
@@ -302,12 +315,12 @@ class _Plant:
                     value, "a case changes one number", "a quantity", found="another value"
                 )
             else:
-                patch.append(_patched(filler, part, slot, value))
+                patch += _patched(filler, part, slot, value)
         if source.in_text:
             whole = self._whole(key.node, node)
             place = {"span": whole["span"], "quote": whole["quote"]}
             statement.unused.append(place | {"reason": "a case, solved beside the plan"})
-        statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
+        statement.cases.append({"name": str(key), "patch": patch})
 
     # -- the language's own findings --------------------------------------------------------------
 
@@ -352,21 +365,43 @@ class _Plant:
         return InputError(said, self.source.file, node.line, column, expected=expected)
 
 
-def _names_of(part: Part) -> dict[str, str]:
-    """Return what a component's quantities are called in the blueprint, and its slots."""
+def _names_of(part: Part, statement: Statement) -> dict[str, str]:
+    """Return what a component's quantities are called in the blueprint, and its slots.
+
+    A size that is to be chosen goes by its slot, or as ``size`` where that is a series.
+    """
     slots = {slot: value for slot, value in part.parameters.items() if isinstance(value, str)}
+    sizes = {s: statement.sizes[v]["variable"] for s, v in slots.items() if v in statement.sizes}
     series = {name: f"{part.name}_{name}" for name in part.known.quantities}
-    return {**slots, **series}
+    names = {**slots, **sizes, **series}
+    for slot, size in sizes.items():
+        names.setdefault("size", size)
+        names.setdefault("investment", f"{part.name}_{slot}_investment")
+    return names
 
 
-def _patched(filler: Filler, part: Part, slot: str, node: Node) -> dict[str, Any] | None:
-    """Return the operation that gives a slot one other value."""
+def _fixed(statement: Statement, variable: str, trial: Statement) -> list[dict[str, Any]]:
+    """Return the operations that give a size that is to be chosen one value."""
+    place = [entry["name"] for entry in statement.decisions].index(variable)
+    entry, unit = trial.parameters[0], parse_unit(statement.decisions[place]["unit"])
+    value = convert(entry["value"], parse_unit(entry["unit"]), unit)
+    path = f"/core_model_elements/decision_variables/{place}"
+    return [
+        {"op": "replace", "path": f"{path}/{end}", "value": value} for end in ("lower", "upper")
+    ]
+
+
+def _patched(filler: Filler, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
+    """Return the operations that give a slot one other value."""
     trial = Statement("", {}, filler.statement.currency)
     what = replace(part, parameters={})
+    sized = filler.statement.sizes.get(str(part.parameters.get(slot)))
     replace(filler, statement=trial, places={}).fill(what, slot, node)
     if slot not in what.parameters:
-        return None
+        return []
     core, value, unit = "/core_model_elements", what.parameters[slot], None
+    if sized is not None:
+        return _fixed(filler.statement, sized["variable"], trial)
     for entry in trial.parameters:
         value, unit = entry["value"], parse_unit(entry["unit"])
         for place, known in enumerate(filler.statement.parameters):
@@ -374,9 +409,9 @@ def _patched(filler: Filler, part: Part, slot: str, node: Node) -> dict[str, Any
                 if isinstance(value, float):
                     value = convert(value, unit, parse_unit(known["unit"]))
                 path = f"{core}/parameters/{place}/value"
-                return {"op": "replace", "path": path, "value": value}
+                return [{"op": "replace", "path": path, "value": value}]
     if isinstance(value, float):
         value = literal(Quantity(value, unit))
     place = [c["name"] for c in filler.statement.components].index(part.name)
     path = f"{core}/components/{place}/parameters/{slot}"
-    return {"op": "add", "path": path, "value": value}
+    return [{"op": "add", "path": path, "value": value}]

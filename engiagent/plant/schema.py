@@ -5,10 +5,15 @@ from typing import Any
 from engiagent.formulations.components import MODELS
 from engiagent.io.schemawords import DRAFT, OBJECT, TEXT, Json, by_name, record, said
 from engiagent.plant.horizon import KEYS, RULES
+from engiagent.plant.sizing import KEYS as SIZE_KEYS
 from engiagent.slots import Component
 
 SCALAR: Json = {"type": ["string", "number"]}
 VALUE: Json = {"anyOf": [SCALAR, {"type": "array", "items": SCALAR, "minItems": 1}]}
+SIZE: Json = record(
+    {"between": {"type": "array", "items": SCALAR, "minItems": 2, "maxItems": 2}},
+    {key: SCALAR for key in SIZE_KEYS if key != "between"},
+)
 NAMES: Json = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
 
 
@@ -54,6 +59,8 @@ def _component(name: str, model: Component) -> Json:
         unit = "a number" if entry.unit == "1" else f"[{entry.unit}]"
         default = f"; {entry.usual} without it" if entry.usual else ""
         value = VALUE if entry.series or entry.table else SCALAR
+        if not entry.table:
+            value = {"anyOf": [value, SIZE]}
         if entry.unit == "1":
             value = {"anyOf": [value, {"type": "boolean"}]}
         slots[slot] = said(value, f"{entry.meaning} {unit}{default}")

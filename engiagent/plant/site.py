@@ -29,6 +29,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.sizing import Amount, Size, add_size
 from engiagent.plant.source import FormError
 from engiagent.plant.statement import BUS, COST, Statement
 from engiagent.plant.values import Quantity, literal, pieces
@@ -43,8 +44,8 @@ if TYPE_CHECKING:  # both bring libraries that take long to load
 Json = dict[str, Any]
 Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
 """A number in the slot's own unit, a text with a unit ("200 kWh"), the name of a parameter or an
-expression, a series of one number for each period (of pandas with the stamps of the periods), or a
-pair of a series and its unit."""
+expression, a series of one number for each period (of pandas with the stamps of the periods), a
+pair of a series and its unit, or a :class:`Size` that is to be chosen."""
 
 STATED = {"kind": "user", "note": "given in Python"}
 
@@ -62,6 +63,8 @@ class Site:
         In which prices are, where they name none.
     title
         What the study is about.
+    weight
+        How many such horizons make a year, as 365 for a day: then all costs are those of a year.
     """
 
     start: str
@@ -70,6 +73,7 @@ class Site:
     zone: str | None = None
     currency: str = "EUR"
     title: str = "a study"
+    weight: float | None = None
     _statement: Statement = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +81,8 @@ class Site:
         time: Json = {"name": "T", "kind": "time", "start": self.start, "periods": self.periods}
         time |= {"step": step} if self.zone is None else {"step": step, "zone": self.zone}
         self._statement = Statement(self.title, time, self.currency)
+        if self.weight is not None:
+            self._statement.weight = self.parameter("weight_of_the_horizon", self.weight)
 
     @classmethod
     def over(cls, stamps: "pd.Index[Any]", **about: Any) -> Self:
@@ -165,7 +171,10 @@ class Site:
         for slot, value in slots.items():
             if slot in known.slots:
                 unit = known.slots[slot].in_currency(self.currency).unit
-                parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
+                if isinstance(value, Size):
+                    parameters[slot] = self._sized(name, slot, unit, value)
+                else:
+                    parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
             elif slot in known.connections:
                 joined[slot] = value
             elif slot in known.options:
@@ -311,6 +320,31 @@ class Site:
             given, (seconds, unit) = (stamps[1] - stamps[0]).total_seconds(), parse_step(self.step)
             if unit == "h" and given != seconds:
                 raise InputError(f"{name} has steps of {given / 60:g} min", expected=self.step)
+
+    def _sized(self, name: str, slot: str, unit: str, size: Size) -> str:
+        """Return what fills a slot that is to be chosen."""
+        given = size.given
+        profile = given.pop("profile", None)
+        if profile is not None:
+            profile = self.parameter(f"{name}_{slot}_profile", profile)
+        try:
+            amounts = {
+                key: [self._amount(v) for v in value] if key == "between" else self._amount(value)
+                for key, value in given.items()
+            }
+            return add_size(self._statement, name, slot, unit, amounts, STATED, profile)
+        except FormError as error:
+            said = f"component {name}: {slot}: {error.message}"
+            raise InputError(said, expected=error.expected) from None
+
+    def _amount(self, value: Any) -> Amount:
+        """Return a number with its unit; a bare one is in the unit of its place."""
+        if isinstance(value, str):
+            match pieces(value.strip(), Conventions(currency=self.currency)):
+                case [Quantity() as quantity]:
+                    return Amount(quantity.number, quantity.unit, STATED)
+            raise FormError(f"no quantity: {value!r}", 0, "a number with its unit")
+        return Amount(float(value), None, STATED)
 
     def _filled(self, name: str, value: Any, unit: str) -> float | str:
         """Return what to write into a slot: a number, an expression or the name of a parameter."""

@@ -1,12 +1,14 @@
 """Filling the slots of components: what is written becomes parameters with their sources."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.plant.horizon import NEAR, RULES, Horizon, aligned
+from engiagent.plant.sizing import KEYS as SIZE
+from engiagent.plant.sizing import Amount, add_size
 from engiagent.plant.source import FormError, Source
 from engiagent.plant.statement import Statement
 from engiagent.plant.values import Column, Piece, Quantity, literal, pieces
@@ -72,6 +74,8 @@ class _Value:
         """Return what the component takes: the name of a new parameter, or true or false."""
         if isinstance(self.node.value, list):
             return self._several(self.node.value)
+        if isinstance(self.node.value, dict):
+            return self._size()
         text = self.node.value.strip() if self.node.is_text else ""
         if not text:
             raise FormError("no value", 0, self.known.wanted)
@@ -180,6 +184,47 @@ class _Value:
             self.known.unit, {"value": text} | ({"index": ["t in T"]} if "[t]" in text else {})
         )
 
+    # -- sizes to be chosen -----------------------------------------------------------------------
+
+    def _size(self) -> str | None:
+        """Add a size between two ends as a decision, with what it costs."""
+        if self.known.table:
+            raise FormError("a table cannot be chosen", 0, self.known.wanted)
+        source, faults = self.filler.source, len(self.filler.source.errors)
+        entries = source.entries(self.node, f"the size {self.part.name}.{self.slot}", SIZE)
+        given: dict[str, Amount | list[Amount]] = {}
+        profile = None
+        for key, node in entries.items():
+            with source.recording(node, f"{self.part.name}.{self.slot}.{key}"):
+                if key == "profile":
+                    profile = self._profile(node)
+                elif isinstance(node.value, list):
+                    given[str(key)] = [self._amount(child) for child in node.value]
+                else:
+                    given[str(key)] = self._amount(node)
+        if len(source.errors) > faults:
+            return None
+        unit, about = self.known.unit, source.reference(self.node)
+        return add_size(
+            self.filler.statement, self.part.name, self.slot, unit, given, about, profile
+        )
+
+    def _amount(self, node: Node) -> Amount:
+        found = pieces(node.value.strip(), self.filler.conventions) if node.is_text else []
+        if len(found) != 1 or not isinstance(found[0], Quantity):
+            raise FormError("no quantity", 0, "a number with its unit", node=node)
+        return Amount(found[0].number, found[0].unit, self.filler.source.reference(node), node)
+
+    def _profile(self, node: Node) -> str:
+        """Add the series by which a size is multiplied, and return its parameter."""
+        known = replace(self.known, unit="1", above=None, at_least=None, at_most=None)
+        own = replace(self, slot=f"{self.slot}_profile", known=known, node=node)
+        if not self.known.series:
+            raise FormError("a profile where one number is needed", 0, self.known.wanted)
+        found = own.filled()
+        assert found is not None  # faults raise
+        return found
+
     # -- columns ----------------------------------------------------------------------------------
 
     def _column(self, column: Column, within: str = "") -> str:
@@ -258,6 +303,9 @@ class _Value:
 
 def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
     """Yield the columns that a value names, as far as it can be read."""
+    if isinstance(node.value, dict):
+        for child in node.value.values():
+            yield from columns_in(child, conventions)
     if isinstance(node.value, str):
         try:
             yield from (p for p in pieces(node.value.strip(), conventions) if isinstance(p, Column))

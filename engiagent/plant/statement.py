@@ -21,8 +21,10 @@ class Statement:
 
     The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
     components declare, at least one where it ``needs_cost``; ``also`` are further costs beside
-    ``cost``, as expressions. ``unused`` are places of the text that state nothing, each with its
-    reason.
+    ``cost``, as expressions. ``rules`` and ``yearly`` are the constraints and the yearly costs of
+    sizes that are to be chosen, ``sizes`` says by what fills a slot how it was stated, and
+    ``weight`` is the parameter that says how many such horizons make a year. ``unused`` are places
+    of the text that state nothing, each with its reason.
     """
 
     title: str
@@ -30,11 +32,17 @@ class Statement:
     currency: str = "EUR"
     sets: list[Json] = field(default_factory=list)
     parameters: list[Json] = field(default_factory=list)
+    decisions: list[Json] = field(default_factory=list)
+    expressions: list[Json] = field(default_factory=list)
     components: list[Json] = field(default_factory=list)
     constraints: list[Json] = field(default_factory=list)
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
     also: Sequence[str] = ()
+    rules: list[Json] = field(default_factory=list)
+    yearly: list[str] = field(default_factory=list)
+    weight: str | None = None
+    sizes: dict[str, Json] = field(default_factory=dict)
     needs_cost: bool = False
     goal: Json = field(init=False)
 
@@ -98,9 +106,19 @@ class Statement:
                     f"no component declares a cost, so that there is no {COST}",
                     expected="import_price of a grid, or another price",
                 )
-            total = " + ".join(terms) or "0"
+            total = self._of_a_year(" + ".join(terms) or "0")
             goal = goal | {"expression": f"-({total})" if goal["expression"] == PROFIT else total}
         return Blueprint.from_dict(self._document(goal))
+
+    def _of_a_year(self, total: str) -> str:
+        """Return the cost of the horizon, or that of a year where sizes cost by the year."""
+        if self.yearly and self.weight is None:
+            raise InputError(
+                "sizes cost by the year, and the horizon does not say how many such make one",
+                expected="a weight of the horizon, as 365 for a day",
+            )
+        weighted = total if self.weight is None else f"{self.weight}*({total})"
+        return " + ".join([weighted, *self.yearly])
 
     def _document(self, goal: Json) -> Json:
         document: Json = {
@@ -110,10 +128,11 @@ class Statement:
             "core_model_elements": {
                 "sets": [self.time, *self.sets],
                 "parameters": self.parameters,
-                "decision_variables": [],
+                "decision_variables": self.decisions,
+                "expressions": self.expressions,
                 "components": self.components,
                 "objective_function": goal,
-                "constraints": self.constraints,
+                "constraints": [*self.rules, *self.constraints],
             },
         }
         if self.cases:

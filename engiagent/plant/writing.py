@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.sizing import KEYS
 from engiagent.plant.statement import Statement
 
 _LITERAL: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\s*")
@@ -32,6 +33,9 @@ def to_yaml(statement: Statement) -> str:
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():
+            if value in statement.sizes:
+                written[slot] = _size(statement.sizes[value], known)
+                continue
             unit = model.slots[slot].in_currency(statement.currency).unit
             written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
             if isinstance(value, str) and value in known:
@@ -43,6 +47,8 @@ def to_yaml(statement: Statement) -> str:
     aim = {goal["sense"]: _dotted(goal["expression"], filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
+    if statement.weight is not None:
+        time["weight"] = known[statement.weight]["value"]
     document: dict[str, Any] = {
         "title": statement.title,
         "currency": statement.currency,
@@ -55,6 +61,21 @@ def to_yaml(statement: Statement) -> str:
     out = StringIO()
     YAML(pure=True).dump(document | {"goal": aim}, out)
     return out.getvalue()
+
+
+def _size(size: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a size that is to be chosen as it is stated in a plant file."""
+    about = str(size["variable"]).removesuffix("size")
+
+    def shown(what: str) -> str:
+        entry = known[f"{about}{what}"]
+        return _quantity(entry["value"], entry["unit"])
+
+    found: dict[str, Any] = {"between": [shown("least"), shown("most")]}
+    found |= {key: shown(key) for key in KEYS if f"{about}{key}" in known and key != "profile"}
+    if size["profile"] is not None:
+        found["profile"] = _value(size["profile"], "1", known, "a profile")
+    return found
 
 
 def _value(value: Any, unit: str, known: Mapping[str, Any], place: str) -> Any:

@@ -1,0 +1,185 @@
+"""Sizes that are to be chosen, from a plant file and from Python."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+from engiagent import Site, Size
+from engiagent.blueprint import Blueprint
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.plant import to_yaml
+from engiagent.plant.schema import plant
+from engiagent.run.certify import certify
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+from tests.plant.plants import problem, stated
+
+PRICE = [0.1, 0.1, 0.1, 0.4, 0.4, 0.2]
+LOAD = [5, 5, 5, 20, 25, 5]
+LIFE, RATE, EACH, FIXED, MODULE, DAYS = 15, 0.05, 350.0, 900.0, 10.0, 365
+PLANT = """\
+title: A battery to buy
+horizon: {start: 2026-06-01, periods: 6, step: 1 h, weight: 365}
+components:
+  grid: {model: grid, import_price: site.csv#price}
+  hall: {model: load, power: site.csv#load}
+  battery:
+    model: battery
+    energy_capacity:
+      between: [0 kWh, 60 kWh]
+      step: 10 kWh
+      costs: 350 EUR/kWh
+      fixed: 900 EUR
+      lifetime: 15 a
+      rate: 5 %
+    charge_power_max: 40 kW
+    discharge_power_max: 40 kW
+    charge_efficiency: 90 %
+    initial_energy: 0 kWh
+goal: {minimize: cost}
+"""
+ROWS = [f"{p},{w}" for p, w in zip(PRICE, LOAD, strict=True)]
+SITE = "\n".join(["price [EUR/kWh],load [kW]", *ROWS])
+HOURLY = "charge_power_max: {between: [0 kW, 9 kW], costs: 3 EUR/kWh}"
+
+
+def planned(blueprint: Blueprint, folder: Path) -> tuple[float, dict[str, float]]:
+    """Return cost and single values of the best plan, which the checker holds for the best."""
+    program = compile_blueprint(blueprint, folder)
+    data = to_dataset(program, solve(program, isolate=False))
+    assert data.attrs["status"] == "optimal", data.attrs.get("reason")
+    found = certify(None, data, expand(blueprint), folder=folder, name="site")
+    assert (found.plan["holds"], found.plan["optimum"]) == ("pass", "recomputed")
+    return data.attrs["objective"], {str(k): float(v) for k, v in data.items() if v.ndim == 0}
+
+
+def annuity(rate: float, years: int) -> float:
+    """Return the equal payment whose present value over the years is one."""
+    return 1 / sum((1 + rate) ** -k for k in range(1, years + 1))
+
+
+def costs_of_given_sizes(folder: Path) -> dict[int, float]:
+    """Return by number of modules what a year costs, from plants of that very size."""
+    found = {}
+    block = PLANT[PLANT.index("      between") : PLANT.index("    charge_power_max")]
+    for modules in range(7):
+        fixed = PLANT.replace(f"\n{block}", f" {modules * MODULE} kWh\n")
+        own = folder / str(modules)
+        own.mkdir()
+        cost, _ = planned(stated(own, fixed.replace(", weight: 365", ""), site_csv=SITE), own)
+        capital = EACH * MODULE * modules + FIXED * (modules > 0)
+        found[modules] = DAYS * cost + annuity(RATE, LIFE) * capital
+    return found
+
+
+def test_the_size_is_the_best_of_all(tmp_path: Path) -> None:
+    each = costs_of_given_sizes(tmp_path)
+    cost, values = planned(stated(tmp_path, PLANT, site_csv=SITE), tmp_path)
+    best = min(each, key=lambda modules: each[modules])
+    assert 0 < best < 6
+    assert cost == pytest.approx(each[best], rel=1e-7)
+    assert values["battery_energy_capacity_size"] == pytest.approx(best * MODULE)
+    assert values["battery_energy_capacity_investment"] == pytest.approx(
+        EACH * MODULE * best + FIXED
+    )
+
+
+def test_it_is_not_bought_where_it_does_not_pay(tmp_path: Path) -> None:
+    dear = PLANT.replace("fixed: 900 EUR", "fixed: 90000 EUR")
+    cost, values = planned(stated(tmp_path, dear, site_csv=SITE), tmp_path)
+    assert values["battery_energy_capacity_size"] == pytest.approx(0, abs=1e-6)
+    assert cost == pytest.approx(DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True)))
+
+
+def in_python() -> Site:
+    site = Site("2026-06-01", "1 h", 6, title="A battery to buy", weight=DAYS)
+    site.add("grid", "grid", import_price=PRICE)
+    site.add("hall", "load", power=LOAD)
+    site.add(
+        "battery",
+        "battery",
+        energy_capacity=Size(
+            ("0 kWh", "60 kWh"),
+            step="10 kWh",
+            costs="350 EUR/kWh",
+            fixed=FIXED,
+            lifetime=LIFE,
+            rate="5 %",
+        ),
+        charge_power_max=40,
+        discharge_power_max=40,
+        charge_efficiency=0.9,
+        initial_energy=0,
+    )
+    site.minimise_cost()
+    return site
+
+
+def test_python_says_the_same_and_is_written_as_a_plant_file(tmp_path: Path) -> None:
+    site = in_python()
+    by_file, _ = planned(stated(tmp_path, PLANT, site_csv=SITE), tmp_path)
+    assert planned(site.blueprint(), tmp_path)[0] == pytest.approx(by_file)
+    text = to_yaml(site._statement)
+    (tmp_path / "again").mkdir()
+    assert planned(stated(tmp_path / "again", text), tmp_path)[0] == pytest.approx(by_file)
+    for written in (text, PLANT):
+        jsonschema.validate(_plain(YAML(typ="safe").load(written)), plant())
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def test_panels_by_a_profile_and_costs_by_the_year(tmp_path: Path) -> None:
+    """A kilowatt of panels costs 30 EUR a year and yields what its profile says."""
+    sun = [0, 0.2, 0.6, 0.9, 0.5, 0]
+    rows = [f"{p},{w},{s}" for p, w, s in zip(PRICE, LOAD, sun, strict=True)]
+    data = "\n".join(["price [EUR/kWh],load [kW],sun", *rows])
+    power = "{between: [0 kW, 80 kW], profile: site.csv#sun, costs: 30 EUR/kW/a}"
+    roof = f"  roof: {{model: generator_profile, available_power: {power}}}\n"
+    text = PLANT[: PLANT.index("  battery:")] + roof + "goal: {minimize: cost}\n"
+    cost, values = planned(stated(tmp_path, text, site_csv=data), tmp_path)
+
+    def of_a_year(power: float) -> float:
+        drawn = [max(w - power * s, 0) for w, s in zip(LOAD, sun, strict=True)]
+        return DAYS * sum(p * d for p, d in zip(PRICE, drawn, strict=True)) + 30 * power
+
+    kinks = [0.0, 80.0, *(w / s for w, s in zip(LOAD, sun, strict=True) if s and w / s <= 80)]
+    assert cost == pytest.approx(min(map(of_a_year, kinks)))
+    assert of_a_year(values["roof_available_power_size"]) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        (", weight: 365", "", 0, "does not say how many such make one.*365 for a day"),
+        ("weight: 365", "weight: 0", 2, "no weight"),
+        ("weight: 365", "weight: 3 d", 2, "no weight"),
+        ("[0 kWh, 60 kWh]", "[0 kWh]", 9, "lies between two ends"),
+        ("[0 kWh, 60 kWh]", "[70 kWh, 60 kWh]", 9, "no size lies between 70 and 60 kWh"),
+        ("[0 kWh, 60 kWh]", "[0 kWh, 60 kW]", 9, "another dimension.*a value in kWh"),
+        ("lifetime: 15 a", "lifetme: 15 a", 13, "unknown key.*'lifetime'"),
+        ("      lifetime: 15 a\n", "", 9, "needs a lifetime.*lifetime: 15 a"),
+        ("rate: 5 %", "rate: 5 kW", 14, "another dimension"),
+        ("350 EUR/kWh", "350 EUR/kW", 11, "another dimension"),
+        ("charge_power_max: 40 kW", HOURLY, 15, "another dimension"),
+        ("rate: 5 %", "rate: 5 %\n      profile: site.csv#load", 15, "one number is needed"),
+    ],
+)
+def test_what_is_wrong_with_a_size_is_shown_at_its_line(
+    tmp_path: Path, old: str, new: str, line: int, words: str
+) -> None:
+    from engiagent.plant import read_plant
+
+    assert old in PLANT
+    with pytest.raises(Exception, match=words) as found:
+        read_plant(problem(tmp_path, PLANT.replace(old, new, 1), site_csv=SITE))
+    if line:
+        assert f"plant.yaml:{line}:" in str(found.value)
