@@ -357,7 +357,7 @@ def faulty() -> dict[str, tuple[list[str], str]]:
             rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("9D"))
             .strip()
             .split("\n"),
-            r"plan.csv:2:1: .*no row lies in T",
+            r"plan.csv:2:1: .*begins 12960 min after T",
         ),
         "half an hour beside": (
             rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("30min"))
