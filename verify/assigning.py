@@ -1,7 +1,7 @@
 """Columns become series of quantities: names, units, signs, time sets, elements of variables."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final
@@ -101,46 +101,54 @@ class _Assigning:
             yield target, title, replace(column, data=-column.data) if turned else column
 
     def enter_by_name(self, title: str, column: Column) -> None:
-        """Enter a column under what its name stands for; keep what nothing asks for apart."""
+        """Enter a column under what its name stands for."""
         known = self.known
         target = title if title in known.variables else column.quantity or known.full_name(title)
-        wanted = target in known.names or target in known.elements
-        if known.names and not wanted and not column.own:
+        if target in self.mapped:
+            return
+        if target not in (title, column.quantity) and target.rpartition(".")[2] != title:
+            self.notes.append(f"the column {title} is taken as {target}")
+        if target in known.names or target in known.elements:
+            self.enter(target, title, column)
+            return
+        if not column.own:
             self.unused.append(title)
-        elif target not in self.mapped:
-            if target not in (title, column.quantity) and target.rpartition(".")[2] != title:
-                self.notes.append(f"the column {title} is taken as {target}")
-            self.enter(target, title, column if wanted else replace(column, marks={}))
+        if known.names and not (column.own and known.variables):  # it may run over anything
+            marks = {dim: m for dim, m in column.marks.items() if not isinstance(m, Stamps)}
+            column = replace(column, marks=marks)
+        self.add(target, self._stated(column, (title,)))
+
+    def _stated(self, column: Column, names: Iterable[str]) -> Column:
+        """Return a column in the unit that the user states for it."""
+        stated = [self.reading.units[name] for name in names if name in self.reading.units]
+        return replace(column, unit=stated[0], guessed=False) if stated else column
 
     def enter(self, target: str, title: str, column: Column) -> None:
-        """Enter a column as a quantity, as an element of a variable, or taken apart by its sign."""
+        """Enter a column as a quantity, as an element of a variable, or taken apart by its sign.
+
+        Raises
+        ------
+        InputError
+            For a second column of one element.
+        """
         known, name = self.known, self.known.full_name(target)
-        element, definition = known.elements.get(name), known.definition(name)
-        if element is not None and split_header(title).unit_text == element[1]:
+        definition, (variable, label) = known.definition(name), known.elements.get(name, (None, ""))
+        if variable is not None and split_header(title).unit_text == label:
             column = replace(column, unit=None)  # p[G1]: the label in brackets
-        also = () if definition is None else (definition.name, definition.quantity)
-        units = self.reading.units
-        stated = next((units[key] for key in (target, name, *also, title) if key in units), None)
-        if stated is not None:
-            column = replace(column, unit=stated, guessed=False)
-        owner, _, word = name.rpartition(".")
+        also = () if definition is None else (definition.name, str(definition.quantity))
+        column = self._stated(column, (target, name, *also, title))
+        owner, dot, word = name.rpartition(".")
         into = word.removeprefix("net_")
-        if name in known.names or (element is None and (into == word or into not in PAIRS)):
-            self.add(name, column)
-        elif element is None:
-            self.notes.append(
-                f"{name}: positive values are read as {into}, negative ones as {PAIRS[into]}"
-            )
-            self.add_net(
-                name, [f"{owner}.{part}".lstrip(".") for part in (into, PAIRS[into])], column
-            )
-        else:
-            variable, label = element[0].name, element[1]
-            there = self.elements[variable]
+        if variable is not None and name not in known.names:
+            there = self.elements[variable.name]
             if label in there:
-                what = f"two columns of the schedule are {variable}[{label}]"
+                what = f"two columns of the schedule are {variable.name}[{label}]"
                 raise InputError(what, column.file, found=f"{there[label][0]} and {title}")
-            there[label] = title, self.read(variable, column)
+            there[label] = title, self.read(variable.name, column)
+        elif name not in known.names and into != word and into in PAIRS:
+            self.add_net(name, [f"{owner}{dot}{part}" for part in (into, PAIRS[into])], column)
+        else:
+            self.add(name, column)
 
     def add_net(self, target: str, words: list[str], column: Column) -> None:
         """Take a signed column apart into what is positive and what is negative.
@@ -151,10 +159,12 @@ class _Assigning:
             When the sign changes inside a period, so that its mean says neither.
         """
         names = [self.known.full_name(word) for word in words]
+        one, other = (word.rpartition(".")[2] for word in words)
+        self.notes.append(f"{target}: positive values are read as {one}, negative ones as {other}")
         for name, sign in zip(names, (1.0, -1.0), strict=True):
             self.add(name, replace(column, data=np.maximum(sign * column.data, 0.0)))
-        one, other = (self.series[name].data for name in names)
-        if one.shape == other.shape and bool(((one > 0) & (other > 0)).any()):
+        up, down = (self.series[name].data for name in names)
+        if up.shape == down.shape and bool(((up > 0) & (down > 0)).any()):
             raise InputError(
                 f"{target} changes its sign inside a period of the problem",
                 column.file,
