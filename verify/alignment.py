@@ -179,7 +179,7 @@ def align(
         return data, begun, note
     rows = _meeting(seconds, edges)
     if rows[-1] < 0 and not late:
-        rows = _meeting(seconds + step, edges)
+        rows = np.append(-1, _meeting(seconds + step, edges[1:]))
     for absent in np.flatnonzero(rows[1:] < 0)[:1] + 1:
         row = min(int(np.searchsorted(seconds, edges[absent])), seconds.size - 1)
         what = f"no value at {axis.labels[absent]}, and a state is not interpolated"
