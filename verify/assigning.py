@@ -139,7 +139,7 @@ class _Assigning:
         column = self._stated(column, (target, name, *also, title))
         owner, dot, word = name.rpartition(".")
         into = word.removeprefix("net_")
-        if variable is not None and name not in known.names:
+        if variable is not None:
             there = self.elements[variable.name]
             if label in there:
                 what = f"two columns of the schedule are {variable.name}[{label}]"

@@ -55,15 +55,21 @@ class Known:
 
     @cached_property
     def elements(self) -> dict[str, tuple[VariableDef, str]]:
-        """By ``p[G1]`` a variable over one set of labels, and perhaps time, and its label."""
-        found = {}
+        """By ``p[G1]``, ``p.G1`` or ``p_G1`` a variable over labels, and perhaps time, and a label.
+
+        A spelling that two elements or another name have stands for none of them.
+        """
+        found: dict[str, tuple[VariableDef, str]] = {}
+        several = set(self.names)
         for definition in self.variables.values():
             dims = self.dims(definition)
             across = [dim for dim in dims if dim.root.kind not in TIMED and len(dims) < 3]
             for label in map(label_text, across[0].labels if len(across) == 1 else ()):
                 for name in filter(None, (definition.name, definition.quantity)):
-                    found[f"{name}[{label}]"] = definition, label
-        return found
+                    for spelt in (f"{name}[{label}]", f"{name}.{label}", f"{name}_{label}"):
+                        if found.setdefault(spelt, (definition, label)) != (definition, label):
+                            several.add(spelt)
+        return {name: element for name, element in found.items() if name not in several}
 
     @cached_property
     def label_sets(self) -> frozenset[str]:
@@ -79,8 +85,6 @@ class Known:
             definition = self.definition(name)
             full = definition.quantity or definition.name if definition is not None else name
             found.setdefault(squeezed_name(name), set()).add(full)
-        for name, (definition, label) in self.elements.items():
-            found.setdefault(squeezed_name(name), set()).add(f"{definition.name}[{label}]")
         return found
 
     @cached_property
@@ -126,9 +130,9 @@ class Known:
         ``Battery charge`` for any but a variable of that very name; ``p_G1`` is an element of a
         variable. Columns that differ in the unit alone have it in their names.
         """
-        if name in self.names or name in self.elements:
-            return name
         for words in dict.fromkeys((name, split_header(name).name)):
+            if words in self.names or words in self.elements:
+                return words
             key = squeezed_name(words)
             found = self._spelt.get(key) or self._endings.get(key, set())
             if len(found) == 1:

@@ -516,6 +516,24 @@ def test_a_unit_in_a_name_of_a_long_table_is_the_unit(tmp_path: Path) -> None:
         told(_written(tmp_path / "plan.csv", wrong))
 
 
+def test_a_spelling_of_two_elements_is_neither(tmp_path: Path) -> None:
+    variables = [
+        {"name": "p", "index": ["g in G"], "unit": "kW"},
+        {"name": "p_a", "index": ["h in H"], "unit": "kW"},
+    ]
+    sets = [
+        {"name": "G", "kind": "labels", "elements": ["a_b"]},
+        {"name": "H", "kind": "labels", "elements": ["b"]},
+    ]
+    blueprint = document(variables, [], sets=sets)
+    path = tmp_path / "plan.csv"
+    path.write_text("p_a_b [kW]\n1\n")
+    with pytest.raises(InputError, match="no column of the schedule is a quantity"):
+        told(path, blueprint)
+    path.write_text("p.a_b [kW],p_a.b [kW]\n1,2\n")
+    assert not any(note.startswith("not used") for note in told(path, blueprint).notes)
+
+
 def test_each_element_is_aligned_by_its_own_rows(tmp_path: Path) -> None:
     blueprint = document(
         [{"name": "p", "index": ["g in G", "t in T"], "unit": "MW"}],
@@ -530,7 +548,7 @@ def test_each_element_is_aligned_by_its_own_rows(tmp_path: Path) -> None:
     hours = pd.date_range("2025-07-01", periods=3, freq="h")
     for name, stamps, words in (
         ("p[b]", hours, None),
-        ("P B", hours, None),
+        ("p.b", hours, None),
         ("p[b]", hours + pd.Timedelta("1h"), "its first row begins 60 min after"),
         ("p[b]", hours[[1, 2, 0]], "time goes back"),
     ):
