@@ -108,7 +108,10 @@ class _Assigning:
             return
         if target not in (title, column.quantity) and target.rpartition(".")[2] != title:
             self.notes.append(f"the column {title} is taken as {target}")
-        if target in known.names or target in known.elements:
+        element = known.elements.get(target)
+        # A dataset that has the variable itself may have an expression that is called so.
+        apart = element is not None and not (column.own and element[0].name in self.content.columns)
+        if target in known.names or apart:
             self.enter(target, title, column)
             return
         if not column.own:
@@ -254,12 +257,9 @@ class _Assigning:
         InputError
             For an unknown unit and one of something else.
         """
+        text = column.unit
         try:
-            unit = (
-                None
-                if column.unit is None
-                else resolve_unit(column.unit) or parse_unit(column.unit)
-            )
+            unit = None if text is None else resolve_unit(text) or parse_unit(text)
         except UnitError as error:
             raise InputError(f"{name}: {error}", column.file) from None
         other = unit is not None and expected is not None and not expected.same_dimension(unit)
@@ -269,9 +269,8 @@ class _Assigning:
                 self.notes.append(f"{name} is read in {shown}: the schedule names no unit")
             return expected or parse_unit("1")
         if other and expected and not (unit.is_dimensionless and is_state(name)):
-            per_step = expected.same_dimension(parse_unit("kW")) and unit.same_dimension(
-                parse_unit("kWh")
-            )
+            power, energy = parse_unit("kW"), parse_unit("kWh")
+            per_step = expected.same_dimension(power) and unit.same_dimension(energy)
             hint = "; energy in each period is no power: divide it by the step" if per_step else ""
             what = f"{name} measures something else{hint}"
             raise InputError(what, column.file, found=str(unit), expected=str(expected))
@@ -283,14 +282,17 @@ class _Assigning:
         """Return the time set of a quantity and whether it is a state; None where none is clear."""
         if definition is not None:
             timed = [dim for dim in self.known.dims(definition) if dim.root.axis is not None]
-            state = len(timed) == 1 and timed[0].kind == "instants"
-            sets = [dim.periods_of or dim if state else dim for dim in timed if dim.root is dim]
+            if len(timed) != 1 or timed[0].root is not timed[0]:
+                return None
+            state = timed[0].kind == "instants"
+            sets = [dim.periods_of if state else dim for dim in timed]
         else:
             state = is_state(name)
             sets = [dim for dim in self.known.time_sets() if dim.root is dim]
-        axes = [over.root.axis for over in sets]
-        edges = {axis.edges.tobytes() for axis in axes if axis and axis.step_unit == "h"}
-        return (sets[0], state) if len(edges) == 1 else None
+        clocks = [(over, over.root.axis) for over in sets if over is not None]
+        clocks = [(over, axis) for over, axis in clocks if axis and axis.step_unit == "h"]
+        edges = {axis.edges.tobytes() for _, axis in clocks if axis}
+        return (clocks[0][0], state) if len(edges) == 1 else None
 
     def _on_time(
         self, name: str, definition: VariableDef | None, column: Column, unit: Unit

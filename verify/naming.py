@@ -87,14 +87,6 @@ class Known:
             found.setdefault(squeezed_name(name), set()).add(full)
         return found
 
-    @cached_property
-    def _endings(self) -> dict[str, set[str]]:
-        """By letters and digits of a last word the quantities that end in it."""
-        found: dict[str, set[str]] = {}
-        for name in (*self.by_quantity, *self.quantities):
-            found.setdefault(squeezed_name(name.rpartition(".")[2]), set()).add(name)
-        return found
-
     def definition(self, name: str) -> VariableDef | None:
         """Return the variable of a name or a quantity."""
         return self.variables.get(name) or self.by_quantity.get(name)
@@ -133,8 +125,11 @@ class Known:
         for words in dict.fromkeys((name, split_header(name).name)):
             if words in self.names or words in self.elements:
                 return words
-            key = squeezed_name(words)
-            found = self._spelt.get(key) or self._endings.get(key, set())
+            found = self._spelt.get(squeezed_name(words)) or {
+                full
+                for full in (*self.by_quantity, *self.quantities)
+                if full.rpartition(".")[2] == words
+            }
             if len(found) == 1:
                 return next(iter(found))
         return name
