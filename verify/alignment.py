@@ -168,7 +168,7 @@ def align(
     begun = None if moments is None else moments[:-1]
     if state and _equal(seconds, edges):
         return data, moments, None
-    if state and (_equal(seconds, edges[1:]) or _equal(seconds, edges[:-1])):
+    if state and (_equal(seconds, edges[1:]) or (not late and _equal(seconds, edges[:-1]))):
         return data, None, None  # by convention the values at the ends of periods
     if not state and _equal(seconds, edges[1:] if late else edges[:-1]):
         return data, begun, None

@@ -507,6 +507,18 @@ def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> N
             told(_written(path, pd.concat([frame, frame.iloc[-1:]])), blueprint, index=mapped)
 
 
+def test_states_at_ends_are_not_moved_by_a_step(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    frame = pd.DataFrame({"time": HOURS, "soc": ENERGY[:-1]})
+    with pytest.raises(InputError, match="no value at 2025-07-02T00:00"):
+        told(_written(path, frame), labels="end")
+    ends = frame.assign(time=HOURS + pd.Timedelta("1h"), soc=ENERGY[1:])
+    for stamps in (ends, ends.assign(time=HOURS)):
+        reading = {"labels": "end"} if stamps is ends else {}
+        notes = told(_written(path, stamps), **reading).notes
+        assert any("one value per period" in note for note in notes)
+
+
 def test_a_unit_in_a_name_of_a_long_table_is_the_unit(tmp_path: Path) -> None:
     frame = pd.DataFrame({"time": HOURS, "charge [MW]": CHARGE / 1e3, "discharge": DISCHARGE})
     long = frame.melt("time", var_name="name")
