@@ -514,7 +514,7 @@ def test_states_at_ends_are_not_moved_by_a_step(tmp_path: Path) -> None:
         told(_written(path, frame), labels="end")
     ends = frame.assign(time=HOURS + pd.Timedelta("1h"), soc=ENERGY[1:])
     for stamps in (ends, ends.assign(time=HOURS)):
-        reading = {"labels": "end"} if stamps is ends else {}
+        reading: dict[str, Any] = {"labels": "end"} if stamps is ends else {}
         notes = told(_written(path, stamps), **reading).notes
         assert any("one value per period" in note for note in notes)
 
