@@ -5,9 +5,10 @@ time set is refused with its place.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,11 +16,12 @@ import numpy.typing as npt
 
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import stamp_seconds
-from engiagent.blueprint.timeaxis import TimeAxis, utc_offsets
+from engiagent.blueprint.timeaxis import TimeAxis, clock_instants, utc_offsets
 from engiagent.errors import InputError
 from engiagent.verify.foreign import Reading
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Moments = npt.NDArray[np.datetime64]
 Fault = Callable[[int, str], InputError]
 """Makes the error for a row, counted from 0."""
@@ -56,35 +58,18 @@ class Stamps:
     def __len__(self) -> int:
         return len(self.seconds)
 
-    def first(self, count: int) -> "Stamps":
+    def __getitem__(self, rows: slice) -> "Stamps":
         """Return the stamps of the first rows."""
-        return Stamps(self.seconds[:count], self.wall[:count], self.zoned, self.fault)
+        return Stamps(self.seconds[rows], self.wall[rows], self.zoned, self.fault)
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a column is wanted for.
-
-    Attributes
-    ----------
-    name
-        Of the quantity or the variable.
-    index_set
-        The time set of its periods.
-    state
-        Whether it belongs to instants.
-    power
-        Whether its mean over a period is what the period has.
-    """
-
-    name: str
-    index_set: IndexSet
-    state: bool
-    power: bool
+    @cached_property
+    def moments(self) -> Moments:
+        """As the time stamps of a dataset."""
+        return moments_of(self.seconds)
 
 
 def text_stamps(
-    texts: Sequence[str], fault: Fault, time_format: str | None = None
+    texts: tuple[str, ...], fault: Fault, time_format: str | None = None
 ) -> Stamps | None:
     """Return the stamps of texts; None when the first is no date.
 
@@ -97,39 +82,29 @@ def text_stamps(
     if not texts:
         return None
     if time_format is not None:
-        return _formatted(texts, fault, time_format)
+        texts = tuple(_as_iso(row, text, time_format, fault) for row, text in enumerate(texts))
     try:
-        seconds, zoned = stamp_seconds(tuple(texts))
+        seconds, zoned = stamp_seconds(texts)
     except ValueError as error:
-        raise InputError(str(error), fault(0, "").file) from None
-    wrong = np.flatnonzero(~np.isfinite(seconds))
-    if not wrong.size:
-        bare = tuple(_OFFSET.sub("", text) for text in texts)
-        return Stamps(seconds, stamp_seconds(bare)[0] if zoned else seconds, zoned, fault)
-    row = int(wrong[0])
-    if row or _DATE.match(texts[0]):
-        what = "no time stamp" if texts[row] else "an empty cell where a time stamp is needed"
-        refused = fault(row, what)
+        raise fault(0, str(error)) from None
+    for row in np.flatnonzero(~np.isfinite(seconds))[:1]:
+        if not row and not _DATE.match(texts[0]):
+            return None
+        refused = fault(int(row), "no time stamp")
         refused.expected = "ISO 8601, as 2025-07-01T14:00, or --time-format, as '%d.%m.%Y %H:%M'"
         raise refused
-    return None
+    bare = tuple(_OFFSET.sub("", text) for text in texts) if zoned else texts
+    return Stamps(seconds, stamp_seconds(bare)[0], zoned, fault)
 
 
-def _formatted(texts: Sequence[str], fault: Fault, time_format: str) -> Stamps:
-    """Return stamps that are written as a format says."""
-    moments: list[datetime] = []
-    for row, text in enumerate(texts):
-        try:
-            if time_format in EPOCHS:
-                moments.append(datetime.fromtimestamp(float(text) / EPOCHS[time_format], UTC))
-            else:
-                moments.append(datetime.strptime(text, time_format))
-        except (ValueError, OverflowError, OSError):
-            raise fault(row, f"no time stamp of the form {time_format!r}") from None
-    zoned = moments[0].tzinfo is not None
-    wall = np.array([m.replace(tzinfo=UTC).timestamp() for m in moments])
-    seconds = np.array([m.timestamp() for m in moments]) if zoned else wall
-    return Stamps(seconds, wall, zoned, fault)
+def _as_iso(row: int, text: str, time_format: str, fault: Fault) -> str:
+    """Return a stamp that is written as a format says in ISO 8601."""
+    try:
+        if time_format in EPOCHS:
+            return datetime.fromtimestamp(float(text) / EPOCHS[time_format], UTC).isoformat()
+        return datetime.strptime(text, time_format).isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise fault(row, f"no time stamp of the form {time_format!r}") from None
 
 
 def localised(stamps: Stamps, zone: str) -> Floats:
@@ -142,74 +117,128 @@ def localised(stamps: Stamps, zone: str) -> Floats:
         show twice where only one row has it.
     """
     wall = stamps.wall
-    if not wall.size:
-        return wall
     if np.ptp(wall) > LONGEST:
         raise stamps.fault(0, "its rows span more than two centuries")
     try:
-        # With the offset of the day before and that of the day after: seldom do they differ.
-        early, late = (wall - utc_offsets(wall + side * DAY, zone) for side in (-1, 1))
-        valid = [utc + utc_offsets(utc, zone) == wall for utc in (early, late)]
+        first, last = clock_instants(wall, zone)
     except (OverflowError, ValueError, OSError) as error:
         raise stamps.fault(0, str(error)) from None
-    absent = np.flatnonzero(~(valid[0] | valid[1]))
-    if absent.size:
+    for row in np.flatnonzero(np.isnan(first))[:1]:
         what = f"this local time does not exist in {zone}: clocks go forward then"
-        raise stamps.fault(int(absent[0]), what)
-    twice = valid[0] & valid[1] & (early != late)
-    second = ~valid[0]
-    rows = np.flatnonzero(twice)
+        raise stamps.fault(int(row), what)
+    rows = np.flatnonzero(first != last)
     for group in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         back = np.flatnonzero(np.diff(wall[group]) <= 0)
         if not back.size:
             what = f"clocks in {zone} show this hour twice, and it needs a row for each"
             raise stamps.fault(int(group[0]), what)
-        second[group[back[0] + 1 :]] = True
-    return np.where(second, late, early)
+        first[group[back[0] + 1 :]] = last[group[back[0] + 1 :]]
+    return first
 
 
 def align(
-    data: Floats, stamps: Stamps, wanted: Wanted, reading: Reading
+    data: Floats, stamps: Stamps, over: IndexSet, reading: Reading, *, state: bool, power: bool
 ) -> tuple[Floats, Moments | None, str | None]:
     """Return values, the first axis of which has the stamps, on the periods of a time set.
+
+    Parameters
+    ----------
+    state
+        Whether the values belong to instants: they are taken there and never interpolated.
+    power
+        Whether the mean over a period is what the period has.
 
     Returns
     -------
     tuple
         The values; the stamps as the schedule's own dataset has them, None for a set without dates
-        and for states at the ends of periods; what was done to the values, None for nothing.
+        and for states at the ends of periods; what was done to the values, if anything.
 
     Raises
     ------
     InputError
         With the row: stamps that repeat, go back or leave a gap, a step that does not fit, rows
-        that are not there. With both clocks: stamps that lie a step beside the periods.
+        that are not there.
     """
-    axis = wanted.index_set.root.axis
-    if axis is None or axis.step_unit != "h":
-        return data, None, None
+    axis = over.root.axis
+    assert axis is not None
     edges, seconds = _edges(axis), _same_clock(stamps, axis, reading)
-    if wanted.state:
-        rows, at_edges, note = _rows_at_instants(seconds, edges, stamps, wanted, reading)
-        return data[rows], _moments(edges, axis) if at_edges else None, note
-    starts = _starts(seconds, edges, reading)
-    notes: list[str] = []
-    if not _equal(starts, edges[:-1]):
-        data, notes = _resampled(data, starts, edges, stamps, wanted, reading)
-    return data, _moments(edges[:-1], axis), "; ".join(notes) or None
+    late = reading.labels == "end"
+    moments = moments_of(edges) if axis.dated else None
+    begun = None if moments is None else moments[:-1]
+    if state and _equal(seconds, edges):
+        return data, moments, None
+    if state and (_equal(seconds, edges[1:]) or (not late and _equal(seconds, edges[:-1]))):
+        return data, None, None  # by convention the values at the ends of periods
+    if not state and _equal(seconds, edges[1:] if late else edges[:-1]):
+        return data, begun, None
+    step = _step(seconds, edges, stamps, reading.zone or axis.zone)
+    if not state:
+        starts = seconds - step if late else seconds
+        data, note = _over_periods(data, starts, step, stamps, over, reading, power)
+        return data, begun, note
+    rows = _meeting(seconds, edges)
+    if rows[-1] < 0 and not late:
+        rows = np.append(-1, _meeting(seconds + step, edges[1:]))
+    for absent in np.flatnonzero(rows[1:] < 0)[:1] + 1:
+        row = min(int(np.searchsorted(seconds, edges[absent])), seconds.size - 1)
+        what = f"no value at {axis.labels[absent]}, and a state is not interpolated"
+        raise stamps.fault(row, what)
+    if rows[0] < 0:
+        return data[rows[1:]], None, "its values at the ends of periods are taken"
+    return data[rows], moments, "its values at the instants are taken"
 
 
-def fits(stamps: Stamps, index_set: IndexSet, reading: Reading) -> bool:
-    """Whether stamps are exactly the periods or the instants of a time set."""
-    axis = index_set.root.axis
-    if axis is None or axis.step_unit != "h":
-        return False
+def _meeting(seconds: Floats, edges: Floats) -> Ints:
+    """Return the row of each instant, -1 where there is none."""
+    row = np.minimum(np.searchsorted(seconds, edges - NEAR), seconds.size - 1)
+    return np.where(np.abs(seconds[row] - edges) < NEAR, row, -1)
+
+
+def _over_periods(
+    data: Floats,
+    starts: Floats,
+    step: float,
+    stamps: Stamps,
+    over: IndexSet,
+    reading: Reading,
+    power: bool,
+) -> tuple[Floats, str | None]:
+    """Return a value for each period from rows of one step, and what was done for it."""
+    axis, refused = over.root.axis, stamps.fault
+    assert axis is not None
     edges = _edges(axis)
-    try:
-        seconds = _same_clock(stamps, axis, reading)
-    except InputError:
-        return False
-    return any(_equal(seconds, some) for some in (edges, edges[:-1], edges[1:]))
+    shift, short = float(starts[0] - edges[0]), float(edges[-1] - starts[-1] - step)
+    span = f"{over.name} from {axis.labels[0]} to {axis.labels[-1]}"
+    one_late = reading.labels == "start" and abs(shift - step) < NEAR
+    hint = "; if its time stamps name the ends of periods: --labels end" if one_late else ""
+    if shift > NEAR:
+        raise refused(0, f"its first row begins {_minutes(shift)} after {span}{hint}")
+    if short > NEAR:
+        raise refused(starts.size - 1, f"its rows end {_minutes(short)} before the end of {span}")
+    # Places of the edges, counted in rows: whole where an edge is that of a row too.
+    places = (edges - starts[0]) / step
+    whole = bool((np.abs(places - np.rint(places)) * step < NEAR).all())
+    begin = np.floor(places[:-1] + NEAR / step).astype(np.int64)
+    end = np.ceil(places[1:] - NEAR / step).astype(np.int64)
+    single = bool((end == begin + 1).all())
+    for wrong, what in (
+        (not single and not whole, "its step does not divide the periods, or begins beside them"),
+        (not whole and not reading.hold, "a coarser step; --hold takes it as constant"),
+        (not (single and whole) and not power, "only powers have a mean or can be held"),
+    ):
+        if wrong:
+            shown = f"{_minutes(step)} against {_minutes(float(edges[1] - edges[0]))}"
+            raise refused(0, f"{what}: {shown} of {span}")
+    outside = starts.size - int(end[-1] - begin[0])
+    notes = [f"{outside} rows outside {over.name} are left out"] if outside else []
+    if not whole:
+        notes.append(f"given every {_minutes(step)}: each value is held, as --hold asks")
+    if not single:
+        notes.append(f"given every {_minutes(step)}: the mean over each period is taken")
+        counts = (end - begin).reshape((-1,) + (1,) * (data.ndim - 1))
+        data = np.add.reduceat(data[: end[-1]], begin, axis=0) / counts
+    return data[begin] if single else data, "; ".join(notes) or None
 
 
 def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Floats:
@@ -237,8 +266,7 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
     if rule == "interpolate":
         return np.asarray(np.interp(begins, starts, data))
     if rule == "hold":
-        row = np.clip(np.floor((begins - starts[0] + NEAR) / step), 0, starts.size - 1)
-        return np.asarray(data[row.astype(np.int64)])
+        return data[np.searchsorted(starts, begins + NEAR) - 1]
     if rule not in ("mean", "sum"):
         raise stamps.fault(0, f"there is no rule of alignment {rule!r}")
     # Between any two neighbouring edges of rows and periods there is one row and one period.
@@ -251,21 +279,17 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
     return np.asarray(amount / (np.diff(edges) if rule == "mean" else step))
 
 
+def moments_of(seconds: Floats) -> Moments:
+    """Return seconds since 1970 as time stamps."""
+    return np.rint(seconds * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
+
+
 def _edges(axis: TimeAxis) -> Floats:
     return axis.edges if axis.zone is not None or not axis.dated else axis.local
 
 
 def _equal(one: Floats, other: Floats) -> bool:
     return one.size == other.size and bool((np.abs(one - other) < NEAR).all())
-
-
-def moments_of(seconds: Floats) -> Moments:
-    """Return seconds since 1970 as time stamps."""
-    return np.rint(seconds * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
-
-
-def _moments(edges: Floats, axis: TimeAxis) -> Moments | None:
-    return moments_of(edges) if axis.dated else None
 
 
 def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
@@ -278,22 +302,7 @@ def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
     return wall if axis.dated else np.asarray(wall - np.floor(wall[0] / DAY) * DAY)
 
 
-def _starts(seconds: Floats, edges: Floats, reading: Reading) -> Floats:
-    """Return the starts of the rows' periods."""
-    if reading.labels == "start" or not seconds.size:
-        return seconds
-    if _equal(seconds, edges[1:]):
-        return edges[:-1]
-    step = _usual(np.diff(seconds)) if seconds.size > 1 else edges[1] - edges[0]
-    return np.concatenate(([seconds[0] - step], seconds[:-1]))
-
-
-def _usual(steps: Floats) -> float:
-    values, counts = np.unique(np.rint(steps), return_counts=True)
-    return float(values[np.argmax(counts)])
-
-
-def _step(starts: Floats, edges: Floats, stamps: Stamps, zone: str | None) -> float:
+def _step(seconds: Floats, edges: Floats, stamps: Stamps, zone: str | None) -> float:
     """Return the step in seconds that every row has; of a single row that of the first period.
 
     Raises
@@ -301,113 +310,21 @@ def _step(starts: Floats, edges: Floats, stamps: Stamps, zone: str | None) -> fl
     InputError
         At the row that repeats, goes back or leaves a gap.
     """
-    steps = np.diff(starts)
+    steps = np.diff(seconds)
     if not steps.size:
         return float(edges[1] - edges[0])
-    wrong = np.flatnonzero(~(steps > NEAR))
-    if wrong.size:
-        row = int(wrong[0]) + 1
-        what = "a time stamp stands twice" if abs(steps[row - 1]) <= NEAR else "time goes back"
+    for row in np.flatnonzero(~(steps > NEAR))[:1]:
+        what = "a time stamp stands twice" if abs(steps[row]) <= NEAR else "time goes back"
         hint = "" if zone or stamps.zoned else "; name the zone if clocks change here (--zone)"
-        raise stamps.fault(row, what + hint)
-    step = _usual(steps)
-    gaps = np.flatnonzero(np.abs(steps - step) > NEAR)
-    if gaps.size:
-        row = int(gaps[0]) + 1
-        here = _minutes(float(steps[row - 1]))
-        raise stamps.fault(row, f"the time step is {here} here and {_minutes(step)} elsewhere")
+        raise stamps.fault(int(row) + 1, what + hint)
+    values, counts = np.unique(np.rint(steps), return_counts=True)
+    step = float(values[np.argmax(counts)])
+    for row in np.flatnonzero(np.abs(steps - step) > NEAR)[:1]:
+        here = _minutes(float(steps[row]))
+        what = f"the time step is {here} here and {_minutes(step)} elsewhere"
+        raise stamps.fault(int(row) + 1, what)
     return step
 
 
 def _minutes(seconds: float) -> str:
     return f"{seconds / 60.0:g} min"
-
-
-def _resampled(
-    data: Floats, starts: Floats, edges: Floats, stamps: Stamps, wanted: Wanted, reading: Reading
-) -> tuple[Floats, list[str]]:
-    """Return a value for each period, and what was done for it."""
-    root, zone = wanted.index_set.root, reading.zone
-    assert root.axis is not None
-    name, lengths, axis = wanted.name, np.diff(edges), root.axis
-    step = _step(starts, edges, stamps, zone or axis.zone)
-    span = f"{root.name} from {axis.labels[0]} to {axis.labels[-1]}"
-    inside = (starts + step > edges[0] + NEAR) & (starts < edges[-1] - NEAR)
-    if not inside.any():
-        raise stamps.fault(0, f"{name}: no row lies in {span}")
-    shift, short = float(starts[0] - edges[0]), float(edges[-1] - starts[-1] - step)
-    one_late = reading.labels == "start" and abs(shift - step) < NEAR
-    hint = "; if its time stamps name the ends of periods: --labels end" if one_late else ""
-    first, last = np.flatnonzero(inside)[[0, -1]].tolist()
-    if shift > NEAR:
-        raise stamps.fault(
-            first, f"{name}: its first row begins {_minutes(shift)} after {span}{hint}"
-        )
-    if short > NEAR:
-        what = f"{name}: its rows end {_minutes(short)} before the end of {root.name}"
-        raise stamps.fault(last, what + hint)
-    # Places of the edges, counted in rows: whole where an edge is that of a row too.
-    places = (edges - starts[0]) / step
-    on_row = bool((np.abs(places - np.rint(places)) * step < NEAR).all())
-    begin = np.floor(places[:-1] + NEAR / step).astype(np.int64)
-    end = np.ceil(places[1:] - NEAR / step).astype(np.int64)
-    single = bool((end == begin + 1).all())
-    notes: list[str] = []
-    if not inside.all():
-        notes.append(f"{int((~inside).sum())} rows outside {root.name} are left out")
-    if single and on_row:
-        return data[begin], notes
-    finer, coarser = step < float(lengths.min()) - NEAR, step > float(lengths.max()) + NEAR
-    shown = f"{_minutes(step)} against {_minutes(float(lengths[0]))} of {root.name}"
-    for wrong, what in (
-        (finer and not on_row, "its step does not divide the periods"),
-        (coarser and not reading.hold, "a coarser step; --hold takes it as constant"),
-        (not wanted.power, "another step, and only powers have a mean or can be held"),
-        (not finer and not (coarser and single), f"its rows begin beside the periods of {span}"),
-    ):
-        if wrong:
-            raise stamps.fault(0, f"{name}: {what}: {shown}")
-    if coarser:
-        return data[begin], [
-            *notes,
-            f"given every {_minutes(step)}: each value is held, as --hold asks",
-        ]
-    sums = np.add.reduceat(data[: end[-1]], begin, axis=0)
-    counts = (end - begin).reshape((-1,) + (1,) * (data.ndim - 1))
-    return sums / counts, [
-        *notes,
-        f"given every {_minutes(step)}: the mean over each period is taken",
-    ]
-
-
-def _rows_at_instants(
-    seconds: Floats, edges: Floats, stamps: Stamps, wanted: Wanted, reading: Reading
-) -> tuple[npt.NDArray[np.int64] | slice, bool, str | None]:
-    """Return the rows of a state, whether they are for all instants, and what was done."""
-    if _equal(seconds, edges):
-        return slice(None), True, None
-    if _equal(seconds, edges[1:]) or _equal(seconds, edges[:-1]):
-        return slice(None), False, None  # by convention the values at the ends of periods
-    axis = wanted.index_set.root.axis
-    assert axis is not None
-    step = _step(seconds, edges, stamps, reading.zone or axis.zone)
-    rows, found = _meeting(seconds, edges)
-    if found.all():
-        return rows, True, "its values at the instants are taken"
-    if not found[-1] and reading.labels == "start" and seconds.size > 1:
-        rows, found = _meeting(seconds + step, edges)
-    if found[1:].all():
-        return rows[1:], False, "its values at the ends of periods are taken"
-    first = int(np.argmin(found))
-    raise stamps.fault(
-        min(int(rows[first]), seconds.size - 1),
-        f"{wanted.name} has no value at {axis.labels[first]}, and a state is not interpolated",
-    )
-
-
-def _meeting(seconds: Floats, edges: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return the row of each instant, and for which instants there is one."""
-    place = np.searchsorted(seconds, edges - NEAR)
-    found = place < seconds.size
-    found[found] = np.abs(seconds[place[found]] - edges[found]) < NEAR
-    return place, found

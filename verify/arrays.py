@@ -5,17 +5,16 @@ time of a small check.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.verify.alignment import Stamps
-from engiagent.verify.reading import Column, Content
-from engiagent.verify.series import Coordinate
+from engiagent.verify.reading import Column, Content, Marks
 
 MAX_CELLS: Final = 60_000_000
 _UNREADABLE: Final = (
@@ -40,20 +39,6 @@ _NANOSECONDS: Final = {
 _GREGORIAN: Final = ("standard", "gregorian", "proleptic_gregorian")
 
 
-@dataclass(frozen=True, eq=False)
-class _Variable:
-    """A variable of a netCDF file, as one of an ``xarray.Dataset``."""
-
-    name: str
-    dims: tuple[str, ...]
-    values: Any
-    attrs: Mapping[str, Any]
-
-    @property
-    def dtype(self) -> Any:
-        return self.values.dtype
-
-
 def read_netcdf(path: Path) -> Content:
     """Return the content of a netCDF file.
 
@@ -72,13 +57,10 @@ def read_netcdf(path: Path) -> Content:
                 raise InputError(
                     "too many numbers", path.name, None, None, str(cells), f"up to {MAX_CELLS}"
                 )
-            variables = {name: _variable(name, v) for name, v in source.variables.items()}
+            variables = {name: _variable(v) for name, v in source.variables.items()}
             attrs = {name: source.getncattr(name) for name in source.ncattrs()}
-            listed = [
-                attrs.get("coordinates", ""),
-                *(v.attrs.get("coordinates", "") for v in variables.values()),
-            ]
-            named = {word for text in listed for word in str(text).split()}
+            listed = [attrs, *(variable.attrs for variable in variables.values())]
+            named = {word for some in listed for word in str(some.get("coordinates", "")).split()}
             coordinates = {n for n in variables if n in source.dimensions or n in named}
             return _content(variables, source.dimensions, coordinates, attrs, path.name)
     except InputError:
@@ -88,35 +70,34 @@ def read_netcdf(path: Path) -> Content:
         raise InputError(f"no readable netCDF: {reason}", path.name) from None
 
 
-def _variable(name: str, variable: Any) -> _Variable:
-    """Return a variable with NaN for what is missing, and with moments for ``hours since …``."""
+def _variable(variable: Any) -> SimpleNamespace:
+    """Return a variable as a dataset has it: NaN for what is missing, ``hours since …`` moments."""
     import netCDF4
 
     attrs = {key: variable.getncattr(key) for key in variable.ncattrs()}
     values, dims = variable[...], tuple(variable.dimensions)
-    unit = str(attrs.get("units", ""))
+    step, since, start = str(attrs.get("units", "")).partition(" since ")
     kind = "O" if variable.dtype is str else np.asarray(values).dtype.kind
     if kind == "S" and len(dims) == np.ndim(values) > 0:
         values, dims = netCDF4.chartostring(np.ma.getdata(values)), dims[:-1]
-    elif " since " in unit and kind in "iuf":
-        values = _moments(np.ma.asarray(values), unit, str(attrs.get("calendar", "standard")))
+    elif since and kind in "iuf":
+        if str(attrs.get("calendar", "standard")).lower() not in _GREGORIAN:
+            raise ValueError(f"time stamps of the calendar {attrs['calendar']!r}")
+        scale = _NANOSECONDS[step.strip().lower().removesuffix("s")]
+        values = _moments(np.ma.asarray(values), scale, start)
     elif np.ma.is_masked(values) and kind in "iuf":
         values = np.ma.filled(values.astype(np.float64), np.nan)
-    return _Variable(name, dims, np.asarray(np.ma.getdata(values)), attrs)
+    return SimpleNamespace(dims=dims, values=np.asarray(np.ma.getdata(values)), attrs=attrs)
 
 
-def _moments(values: Any, unit: str, calendar: str) -> Any:
-    step, _, start = unit.partition(" since ")
-    scale = _NANOSECONDS.get(step.strip().lower().removesuffix("s"))
-    if scale is None or calendar.lower() not in _GREGORIAN:
-        raise ValueError(f"time stamps in {unit!r} of the calendar {calendar!r}")
-    first = datetime.fromisoformat(start.strip())
+def _moments(values: Any, scale: int, start: str) -> Any:
+    """Return counts of so many nanoseconds as time stamps; whole counts stay whole."""
+    first, numbers = datetime.fromisoformat(start.strip()), np.ma.getdata(values)
     if first.tzinfo is not None:
         first = first.astimezone(UTC).replace(tzinfo=None)
-    numbers = np.ma.getdata(values)
-    whole = numbers if numbers.dtype.kind in "iu" else np.rint(numbers * scale)
-    counts = whole.astype(np.int64) * (scale if numbers.dtype.kind in "iu" else 1)
-    moments = np.datetime64(first, "ns") + counts.astype("timedelta64[ns]")
+    whole = numbers.dtype.kind in "iu"
+    passed = numbers.astype(np.int64) * scale if whole else np.rint(numbers * scale)
+    moments = np.datetime64(first, "ns") + passed.astype(np.int64).astype("m8[ns]")
     missing = np.ma.getmaskarray(values) | ~np.isfinite(numbers)
     return np.where(missing, np.datetime64("NaT", "ns"), moments)
 
@@ -145,51 +126,45 @@ def _content(
 ) -> Content:
     columns: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
-    axes = {str(dim): _along(str(dim), variables[dim], file) for dim in dims if dim in coordinates}
+    marks = {str(dim): _along(str(dim), variables[dim], file) for dim in dims if dim in coordinates}
     for name, array in variables.items():
         if name in coordinates:
             continue
+        values, own = array.values, tuple(map(str, array.dims))
         try:
-            if array.dtype.kind not in "biufO" or _holds_text(array.values):
+            texts = values.dtype.kind == "O" and any(
+                isinstance(v, str | bytes) for v in values.flat
+            )
+            if values.dtype.kind not in "biufO" or texts:
                 raise TypeError("texts")
-            data = np.asarray(array.values, dtype=np.float64)
+            data = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
             faults[str(name)] = InputError(f"{name} holds no numbers", file)
             continue
-        own = tuple(map(str, array.dims))
-        mine = {dim: axes[dim] for dim in own if dim in axes}
         unit, quantity = array.attrs.get("units"), array.attrs.get("quantity")
         columns[str(name)] = Column(
             data,
             None if unit is None else str(unit),
             str(quantity) if quantity else None,
             own,
-            {dim: labels for dim, (labels, _, _) in mine.items()},
-            {dim: stamps for dim, (_, stamps, _) in mine.items() if stamps is not None},
-            any(zoned for _, _, zoned in mine.values()),
+            {dim: marks[dim] for dim in own if dim in marks},
             own=unit is not None,
             file=file,
         )
     return Content(columns, {str(k): v for k, v in attrs.items()}, faults)
 
 
-def _holds_text(values: Any) -> bool:
-    """Whether an array of objects holds texts, which numpy would take for numbers."""
-    return values.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in values.flat)
-
-
-def _along(name: str, given: Any, file: str) -> tuple[Coordinate, Stamps | None, bool]:
-    """Return labels or time stamps of an axis, and whether the stamps are UTC."""
-    if not np.issubdtype(given.dtype, np.datetime64):
-        return tuple(str(value) for value in given.values.tolist()), None, False
+def _along(name: str, given: Any, file: str) -> Marks:
+    """Return the labels or the time stamps of an axis; they are UTC where a zone is named."""
     moments = given.values
-    if np.isnat(moments).any():
-        row = int(np.argmax(np.isnat(moments))) + 1
-        raise InputError(f"a time stamp of {name} is missing", file, found=f"at place {row}")
+    if moments.dtype.kind != "M":
+        return tuple(str(value) for value in moments.tolist())
+    for row in np.flatnonzero(np.isnat(moments))[:1]:
+        raise InputError(f"a time stamp of {name} is missing", file, found=f"at place {row + 1}")
     zoned = "zone" in given.attrs or str(given.attrs.get("timezone", "")).upper() == "UTC"
     seconds = moments.astype("datetime64[ns]").astype(np.int64) / 1e9
 
     def fault(row: int, message: str) -> InputError:
         return InputError(f"{name}, value {row + 1}: {message}", file, found=str(moments[row])[:19])
 
-    return moments, Stamps(seconds, seconds, zoned, fault), zoned
+    return Stamps(seconds, seconds, zoned, fault)

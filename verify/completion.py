@@ -9,7 +9,8 @@ one unknown at a time, again and again; nothing is chosen.
 import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,78 +55,58 @@ class Unknown:
         """How many elements its grid has."""
         return math.prod(dim.size for dim in self.dims)
 
-    @property
-    def places(self) -> list[int]:
-        """The elements that exist."""
-        found = range(self.size) if self.exists is None else np.flatnonzero(self.exists).tolist()
-        return list(found)
 
-
-@dataclass(eq=False)
-class _Row:
-    """An equation ``constant + sum(terms * unknowns) == 0`` of which ``left`` are not yet known."""
+class _Row(NamedTuple):
+    """An equation ``constant + sum(terms * unknowns) == 0``."""
 
     constant: float
     terms: dict[Entry, float]
     source: str
-    left: int
 
 
-@dataclass
-class _Solving:
-    """Unknown elements in SI as they become known, and from which equations."""
+class _Found(NamedTuple):
+    """An unknown that became known: its value in SI, by which equation, by a sign or outright."""
 
-    rows: Sequence[_Row]
-    found: dict[Entry, float] = field(default_factory=dict)
-    used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    signed: set[str] = field(default_factory=set)
-    """What came by the sign of a sum."""
+    value: float
+    source: str
+    signed: bool
 
-    def __post_init__(self) -> None:
-        self.rows_of: dict[Entry, list[_Row]] = defaultdict(list)
-        for row in self.rows:
-            for entry in row.terms:
-                self.rows_of[entry].append(row)
-        self.waiting = deque(row for row in self.rows if row.left == 1)
 
-    def unknown(self, row: _Row) -> list[Entry]:
-        return [entry for entry in row.terms if entry not in self.found]
+def _solved(rows: Sequence[_Row], exports: Mapping[str, str]) -> dict[Entry, _Found]:
+    """Return the only unknown of a row, again and again.
 
-    def solved(self, row: _Row, entry: Entry) -> float:
-        """Return what an element is with all that is known."""
-        known = sum(f * self.found[e] for e, f in row.terms.items() if e in self.found)
-        return -(row.constant + known) / row.terms[entry]
-
-    def settle(self, entry: Entry, value: float, row: _Row) -> None:
-        self.found[entry] = value
-        self.used[entry[0]].add(row.source)
-        for touched in self.rows_of[entry]:
-            touched.left -= 1
-            if touched.left == 1:
-                self.waiting.append(touched)
-
-    def one_by_one(self) -> None:
-        """Settle what is the only unknown of a row, again and again."""
-        while self.waiting:
-            row = self.waiting.popleft()
-            left = self.unknown(row)
-            value = self.solved(row, left[0]) if len(left) == 1 else np.nan
-            if np.isfinite(value):
-                self.settle(left[0], value, row)
-
-    def by_sign(self, pairs: Mapping[str, str]) -> None:
-        """Settle import and export where they are all that a balance does not know."""
-        for row in self.rows:
-            left = self.unknown(row) if row.left == 2 else []
-            for into, out in (left, left[::-1]) if left else ():
-                alike = into[1] == out[1] and row.terms[into] == -row.terms[out]
-                net = self.solved(row, into) if alike and pairs.get(into[0]) == out[0] else np.nan
-                if np.isfinite(net):
-                    self.signed |= {into[0], out[0]}
-                    self.settle(into, max(net, 0.0), row)
-                    self.settle(out, max(-net, 0.0), row)
-                    self.one_by_one()
-                    break
+    ``exports``: by an import the export beside it. Where these are all that a row does not know,
+    the sign of their sum tells them apart; no row is asked for it while another has one unknown.
+    """
+    found: dict[Entry, _Found] = {}
+    left = [len(row.terms) for row in rows]
+    rows_of: dict[Entry, list[int]] = defaultdict(list)
+    for k, row in enumerate(rows):
+        for entry in row.terms:
+            rows_of[entry].append(k)
+    single = deque(k for k, count in enumerate(left) if count == 1)
+    every = iter(range(len(rows)))
+    while (k := single.popleft() if single else next(every, -1)) >= 0:
+        if not 0 < left[k] < 3:
+            continue
+        row = rows[k]
+        known = sum(f * found[e].value for e, f in row.terms.items() if e in found)
+        into, *out = sorted(
+            (e for e in row.terms if e not in found), key=lambda e: e[0] not in exports
+        )
+        net = -(row.constant + known) / row.terms[into]
+        settled = {into: net}
+        for entry in out:
+            pair = exports.get(into[0]), into[1], -row.terms[into]
+            apart = {into: max(net, 0.0), entry: max(-net, 0.0)}
+            settled = apart if pair == (*entry, row.terms[entry]) else {}
+        for entry, value in settled.items() if math.isfinite(net) else ():
+            found[entry] = _Found(value, row.source, len(settled) == 2)
+            for touched in rows_of[entry]:
+                left[touched] -= 1
+                if left[touched] == 1:
+                    single.append(touched)
+    return found
 
 
 def completed(
@@ -161,16 +142,15 @@ def completed(
     noughts = {name: one.series(np.zeros(one.size)) for one in unknown for name in one.names}
     bench = Bench(declarations, {**series, **noughts})
     try:
-        work = _Solving([row for one in equations for row in _rows_of(bench, one, unknown)])
+        rows = [row for one in equations for row in _rows_of(bench, one, unknown)]
     finally:
         bench.forget()
-    work.one_by_one()
     imports, exports = (
         {n.removesuffix(way): one.names[0] for one in unknown for n in one.names if n.endswith(way)}
         for way in (".import", ".export")
     )
-    work.by_sign({imports[owner]: exports[owner] for owner in imports.keys() & exports.keys()})
-    return _determined(unknown, work)
+    pairs = {imports[owner]: exports[owner] for owner in imports.keys() & exports.keys()}
+    return _determined(unknown, _solved(rows, pairs))
 
 
 def _variables(core: Core, bench: Bench) -> Iterator[Unknown]:
@@ -223,22 +203,27 @@ def _rows_of(
         for row, terms in entries.items():
             there = {entry: factor for entry, factor in terms.items() if factor != 0.0}
             if there:
-                yield _Row(float(difference.data[row]), there, identifier, len(there))
+                yield _Row(float(difference.data[row]), there, identifier)
 
 
-def _determined(unknown: Sequence[Unknown], work: _Solving) -> tuple[dict[str, Series], list[str]]:
-    """Return the unknowns that are determined everywhere."""
+def _determined(
+    unknown: Sequence[Unknown], found: Mapping[Entry, _Found]
+) -> tuple[dict[str, Series], list[str]]:
+    """Return the unknowns that are determined everywhere, and a note for each."""
     added: dict[str, Series] = {}
     notes = []
     for one in unknown:
-        places, name = one.places, one.names[0]
-        if not places or any((name, place) not in work.found for place in places):
+        every = range(one.size) if one.exists is None else np.flatnonzero(one.exists).tolist()
+        elements = {place: found.get((one.names[0], place)) for place in every}
+        values = [element for element in elements.values() if element is not None]
+        if not values or len(values) < len(elements):
             continue
         data = np.full(one.size, np.nan)
-        data[places] = [work.found[name, place] for place in places]
+        data[list(elements)] = [element.value for element in values]
         added |= dict.fromkeys(one.names, one.series(data))
-        by = ", ".join(sorted(work.used[name]))
-        how = ", import and export by the sign of their sum" if name in work.signed else ""
+        by = ", ".join(sorted({element.source for element in values}))
+        signed = any(element.signed for element in values)
+        how = ", import and export by the sign of their sum" if signed else ""
         notes.append(f"{one.names[-1]} is not in the schedule: recomputed from {by}{how}")
     return added, notes
 

@@ -1,4 +1,4 @@
-"""Which column of a schedule is which quantity: by the map, by name, or by its other spelling."""
+"""Which column of a schedule is which quantity: by its name, or by another spelling of it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,10 @@ from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
+from engiagent.units.headers import split_header
 from engiagent.verify.documents import Declarations
 from engiagent.verify.requirements import Requirements
-from engiagent.verify.series import TIMED
+from engiagent.verify.series import TIMED, label_text
 from engiagent.verify.vocabulary import SERIES
 
 NEAREST: Final = 0.6
@@ -53,15 +54,32 @@ class Known:
         return frozenset(self.variables) | frozenset(self.by_quantity) | self.quantities
 
     @cached_property
-    def label_sets(self) -> frozenset[str]:
-        """The names of the sets of labels of all documents."""
-        found: set[str] = set()
-        for declarations in self.declarations:
-            found |= {s.name for s in declarations.core.sets if s.kind not in TIMED}
-        return frozenset(found)
+    def elements(self) -> dict[str, tuple[VariableDef, str]]:
+        """By ``p[G1]``, ``p.G1`` or ``p_G1`` a variable over labels, and perhaps time, and a label.
+
+        A spelling that two elements or another name have stands for none of them.
+        """
+        found: dict[str, tuple[VariableDef, str]] = {}
+        several = set(self.names)
+        for definition in self.variables.values():
+            dims = self.dims(definition)
+            across = [dim for dim in dims if dim.root.kind not in TIMED and len(dims) < 3]
+            for label in map(label_text, across[0].labels if len(across) == 1 else ()):
+                for name in filter(None, (definition.name, definition.quantity)):
+                    for spelt in (f"{name}[{label}]", f"{name}.{label}", f"{name}_{label}"):
+                        if found.setdefault(spelt, (definition, label)) != (definition, label):
+                            several.add(spelt)
+        return {name: element for name, element in found.items() if name not in several}
 
     @cached_property
-    def _plain(self) -> dict[str, set[str]]:
+    def label_sets(self) -> frozenset[str]:
+        """The names of the sets of labels of all documents."""
+        cores = [declarations.core for declarations in self.declarations]
+        return frozenset(s.name for core in cores for s in core.sets if s.kind not in TIMED)
+
+    @cached_property
+    def _spelt(self) -> dict[str, set[str]]:
+        """By letters and digits the names that are spelt with them."""
         found: dict[str, set[str]] = {}
         for name in self.names:
             definition = self.definition(name)
@@ -101,15 +119,20 @@ class Known:
         """Return what a column's name stands for: itself, another spelling, or a last word.
 
         ``charge`` stands for ``battery.charge`` where no other quantity ends in it, and so does
-        ``Battery charge`` for any but a variable of that very name.
+        ``Battery charge`` for any but a variable of that very name; ``p_G1`` is an element of a
+        variable. Columns that differ in the unit alone have it in their names.
         """
-        if name in self.names:
-            return name
-        spelt = self._plain.get(squeezed_name(name), set())
-        if len(spelt) == 1:
-            return next(iter(spelt))
-        ending = {q for q in (*self.by_quantity, *self.quantities) if _last(q) == name}
-        return next(iter(ending)) if len(ending) == 1 and "." not in name else name
+        for words in dict.fromkeys((name, split_header(name).name)):
+            if words in self.names or words in self.elements:
+                return words
+            found = self._spelt.get(squeezed_name(words)) or {
+                full
+                for full in (*self.by_quantity, *self.quantities)
+                if full.rpartition(".")[2] == words
+            }
+            if len(found) == 1:
+                return next(iter(found))
+        return name
 
 
 def known_of(
@@ -165,7 +188,3 @@ def proposed_map(unused: Iterable[str], absent: Sequence[str]) -> str:
 def squeezed_name(name: str) -> str:
     """Return the letters and digits of a name: how it is compared with other spellings."""
     return re.sub(r"[\W_]", "", name.lower())
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]

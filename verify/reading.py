@@ -9,22 +9,23 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
-from engiagent.io.jsonplaces import JsonPlaces, Step
 from engiagent.io.jsontext import loads_strict
 from engiagent.io.tableformats import read_csv, read_parquet
-from engiagent.io.tabular import TableColumn, by_name, is_number
+from engiagent.io.tabular import TableColumn, by_name, header_unit, is_number
 from engiagent.units.headers import split_header
 from engiagent.verify.alignment import EPOCHS, Stamps, text_stamps
 from engiagent.verify.foreign import Reading
-from engiagent.verify.series import Coordinate, Floats
+from engiagent.verify.series import Floats
 
-JsonPath = tuple[Step, ...]
+Marks = Stamps | tuple[str, ...]
+"""Time stamps or labels along an axis."""
 
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
@@ -46,10 +47,10 @@ class Column:
     ----------
     unit
         As written; ``guessed`` where it is read from the ending of a name such as ``load_kw``.
-    coordinates
-        Labels along an axis.
-    stamps
-        Time stamps, by axis.
+    dims
+        A name for each axis of the numbers.
+    marks
+        By axis what stands along it, where anything does.
     own
         Whether the file is our own dataset, whose units need no announcement.
     """
@@ -58,13 +59,10 @@ class Column:
     unit: str | None = None
     quantity: str | None = None
     dims: tuple[str, ...] = ()
-    coordinates: Mapping[str, Coordinate] = field(default_factory=dict)
-    stamps: Mapping[str, Stamps] = field(default_factory=dict)
-    zoned: bool = False
+    marks: Mapping[str, Marks] = field(default_factory=dict)
     own: bool = False
     guessed: bool = False
     file: str | None = None
-    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -101,15 +99,15 @@ def read_content(solution: Any, reading: Reading, label_sets: Collection[str] = 
     """
     if isinstance(solution, str | Path):
         return _read_file(Path(solution), reading, label_sets)
-    if hasattr(solution, "to_csv") and hasattr(solution, "columns"):
-        index = type(solution.index).__name__ != "RangeIndex"
-        named = solution.rename_axis(solution.index.name or "time") if index else solution
-        data = named.to_csv(index=index).encode()
-        return _from_text(data, "the table", replace(reading, skip=0), label_sets)
     if hasattr(solution, "data_vars"):
         from engiagent.verify.arrays import read_dataset
 
         return read_dataset(solution)
+    if hasattr(solution, "to_csv") and hasattr(solution, "columns"):
+        index = type(solution.index).__name__ != "RangeIndex"
+        named = solution.rename_axis(solution.index.name or "time") if index else solution
+        columns = _csv(named.to_csv(index=index).encode(), "the table", replace(reading, skip=0))
+        return _table(columns, "the table", reading, label_sets)
     if isinstance(solution, Mapping):
         return _from_tree(solution, "the schedule", reading, label_sets)
     raise InputError(
@@ -135,22 +133,22 @@ def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Con
         from engiagent.verify.arrays import read_netcdf
 
         return read_netcdf(path)
-    if ending == ".parquet":
-        return _table(read_parquet(data, path.name), path.name, reading, label_sets)
-    if ending != ".json":
-        return _from_text(data, path.name, reading, label_sets)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("the file is not UTF-8 text", path.name) from None
-    return _from_tree(loads_strict(text, path.name), path.name, reading, label_sets, text)
+    if ending == ".json":
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError("the file is not UTF-8 text", path.name) from None
+        return _from_tree(loads_strict(text, path.name), path.name, reading, label_sets)
+    parquet = ending == ".parquet"
+    columns = read_parquet(data, path.name) if parquet else _csv(data, path.name, reading)
+    return _table(columns, path.name, reading, label_sets)
 
 
 # --- tables ------------------------------------------------------------------------------------
 
 
-def _from_text(data: bytes, file: str, reading: Reading, label_sets: Collection[str]) -> Content:
-    """Return the content of a CSV text; the first column may have no title.
+def _csv(data: bytes, file: str, reading: Reading) -> list[TableColumn]:
+    """Return the columns of a CSV text; the first column may have no title.
 
     Raises
     ------
@@ -166,24 +164,28 @@ def _from_text(data: bytes, file: str, reading: Reading, label_sets: Collection[
     if not len(columns[0]):
         raise InputError("a schedule needs a header and at least one row", file)
     if reading.decimal is None and columns[0].decimal == ",":
-        cells = [(row, c) for c in columns for row, cell in enumerate(c.texts()) if "," in cell]
-        marked = [(row, c) for row, c in cells if _DECIMAL_COMMA.fullmatch(c.texts()[row])]
-        if marked and all(_EITHER.fullmatch(c.texts()[row]) for row, c in marked):
+        marked = [
+            (row, column)
+            for column in columns
+            for row, cell in enumerate(column.texts())
+            if _DECIMAL_COMMA.fullmatch(cell)
+        ]
+        if marked and all(_EITHER.fullmatch(column.texts()[row]) for row, column in marked):
             row, column = min(marked, key=lambda place: place[0])
             what = "a comma that may part thousands or decimals"
             raise column.error(row, what, None, "--decimal , or --decimal .")
-    return _table(columns, file, reading, label_sets)
+    return columns
 
 
 def _table(
     columns: Sequence[TableColumn], file: str, reading: Reading, label_sets: Collection[str]
 ) -> Content:
-    """Return the content of a table.
+    """Return the content of a wide table, of a long one, or of one with a row for each element.
 
     Raises
     ------
     InputError
-        With line and column of the first stamp or number that is none.
+        With line and column of the first stamp or label that is none.
     """
     if len(columns) > MAX_COLUMNS:
         raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
@@ -198,27 +200,25 @@ def _table(
             what = f"there is no column {title!r} for the set {set_name}"
             raise InputError(what, file, 1, expected=f"one of {', '.join(named)}")
     time, counts = _time_column(named, reading, set(index.values()))
-    numbers: dict[str, Column] = {}
+    keys = {} if time is None else {"time": named[time]}
+    keys |= {set_name: named[title] for set_name, title in index.items()}
+    rows = _rows_of_elements(keys) if index else None
+    marks: dict[str, Marks] = {}
+    for axis, (key, column) in enumerate(keys.items()):
+        if rows is not None:  # along an axis, at the first label of every other one
+            along = np.moveaxis(rows, axis, 0).reshape(rows.shape[axis], -1)[:, 0]
+            column = column.rows(along.tolist())
+        stamps = _stamps(column, reading) if key == "time" else None
+        marks[key] = column.texts() if stamps is None else stamps
+    found: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
     for name, column in named.items():
-        if name in (time, *counts, *index.values()):
-            continue
-        try:
-            data = _without_end(column)
-        except InputError as error:
-            faults[name] = error
-            continue
-        header = split_header(column.header)
-        unit = column.unit_text or None
-        guessed = unit is not None and header.unit is not None and header.span is None
-        numbers[name] = Column(data, unit, guessed=guessed, file=file, line=1)
-    if index:
-        labels = {set_name: named[title] for set_name, title in index.items()}
-        found = _pivoted(numbers, labels, None if time is None else named[time], reading)
-        return Content(found, {}, faults)
-    times = None if time is None else named[time].texts()
-    stamps = None if time is None else _stamps(named[time], reading)
-    return Content(with_axis(numbers, stamps or times), {}, faults)
+        if name not in (time, *counts, *index.values()):
+            try:
+                found[name] = _column(column, marks, rows)
+            except InputError as error:
+                faults[name] = error
+    return Content(found, {}, faults)
 
 
 def _long(
@@ -230,75 +230,67 @@ def _long(
     label_sets: Collection[str],
 ) -> Content:
     """Return the content of a table with a row for each number of each quantity."""
-    rows: dict[str, list[int]] = {}
+    chosen: dict[str, list[int]] = {}
     for row, name in enumerate(named[names].texts()):
-        rows.setdefault(name, []).append(row)
+        chosen.setdefault(name, []).append(row)
     others = [column for key, column in named.items() if key not in (names, value, unit)]
     reading = replace(reading, index={k: v for k, v in reading.index.items() if v in named})
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
-    for name, chosen in rows.items():
-        units = {named[unit].texts()[row] for row in chosen} if unit is not None else {""}
+    for name, rows in chosen.items():
+        units = {"" if unit is None else named[unit].texts()[row] for row in rows}
         if not name or len(units) > 1:
             what = f"{name} has several units" if name else "a row without a name"
-            raise named[unit if unit and name else names].error(chosen[-1], what)
-        own = replace(named[value].rows(chosen), header=name, name=name, unit_text=units.pop())
-        every = [*(column.rows(chosen) for column in others), own]
-        part = _table(every, own.file, reading, label_sets)
-        found |= {key: replace(column, guessed=False) for key, column in part.columns.items()}
+            raise named[unit if unit and name else names].error(rows[-1], what)
+        title, own = _with_unit(name, units.pop()), named[value].rows(rows)
+        own = replace(own, header=title, name=name, unit_text=header_unit(title)[1])
+        part = _table([*(c.rows(rows) for c in others), own], own.file, reading, label_sets)
+        columns |= part.columns
         faults |= part.faults
-    return Content(found, {}, faults)
+    return Content(columns, {}, faults)
 
 
-def _pivoted(
-    numbers: Mapping[str, Column],
-    labels: Mapping[str, TableColumn],
-    times: TableColumn | None,
-    reading: Reading,
-) -> dict[str, Column]:
-    """Return columns whose rows are the elements of a grid as arrays over its axes."""
-    keys = {**({} if times is None else {"time": times}), **labels}
-    texts = [column.texts() for column in keys.values()]
-    places = [{t: k for k, t in enumerate(dict.fromkeys(found))} for found in texts]
-    shape = tuple(map(len, places))
-    codes = [np.array([place[t] for t in f]) for place, f in zip(places, texts, strict=True)]
-    flat = np.ravel_multi_index(tuple(codes), shape)
-    counts = np.bincount(flat, minlength=int(np.prod(shape)))
+def _with_unit(name: str, unit: str) -> str:
+    """Return a header that states its unit."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def _rows_of_elements(keys: Mapping[str, TableColumn]) -> npt.NDArray[np.int64]:
+    """Return the row of each element of the grid that key columns span, an axis for each."""
+    import pandas as pd
+
     first = next(iter(keys.values()))
-    if (counts > 1).any():
-        row = int(np.flatnonzero(counts[flat] > 1)[-1])
-        raise first.error(row, "a second row for one element", ", ".join(t[row] for t in texts))
-    if (counts == 0).any():
-        at = np.unravel_index(int(np.argmin(counts)), shape)
-        absent = ", ".join(list(found)[int(k)] for found, k in zip(places, at, strict=True))
-        raise InputError(f"there is no row for {absent}", first.file)
-    coordinates: dict[str, Coordinate] = dict(zip(keys, map(tuple, places), strict=True))
-    stamps: dict[str, Stamps] = {}
-    if times is not None:
-        rows = np.unique(codes[0], return_index=True)[1]
-        found = _stamps(times.rows(rows.tolist()), reading)
-        if found is not None:
-            stamps["time"] = found
-            del coordinates["time"]
-    arrays = {}
-    for name, column in numbers.items():
-        if column.data.size != flat.size:
-            raise InputError(f"the column {name} has empty cells", column.file)
-        data = np.empty(flat.size)
-        data[flat] = column.data
-        data, dims = data.reshape(shape), tuple(keys)
-        arrays[name] = replace(column, data=data, dims=dims, coordinates=coordinates, stamps=stamps)
-    return arrays
+    given = pd.MultiIndex.from_arrays([column.texts() for column in keys.values()])
+    for row in np.flatnonzero(given.duplicated())[:1]:
+        raise first.error(int(row), "a second row for one element", ", ".join(given[row]))
+    labels = [given.get_level_values(axis).unique() for axis in range(len(keys))]
+    elements = pd.MultiIndex.from_product(labels)
+    rows = given.get_indexer(elements)
+    for absent in np.flatnonzero(rows < 0)[:1]:
+        raise InputError(f"there is no row for {', '.join(elements[absent])}", first.file)
+    return np.asarray(rows, dtype=np.int64).reshape([len(some) for some in labels])
 
 
-def _without_end(column: TableColumn) -> Floats:
+def _column(
+    column: TableColumn, marks: Mapping[str, Marks], rows: npt.NDArray[np.int64] | None
+) -> Column:
     """Return a column's numbers; cells may be empty at its end only, as beside a longer state."""
     cells = column.cells
     there = [c != "" for c in cells] if isinstance(cells, tuple) else (~np.isnan(cells)).tolist()
-    size = len(there)
-    while size and not there[size - 1]:
-        size -= 1
-    return (column if size == len(there) else replace(column, cells=cells[:size])).numbers()
+    size = len(there) - there[::-1].index(True) if True in there and rows is None else len(there)
+    data = (column if size == len(there) else replace(column, cells=cells[:size])).numbers()
+    if rows is None:  # numbers beyond the stamps, as of a state, stand by themselves
+        marks = {axis: some[:size] for axis, some in marks.items() if size <= len(some)}
+    header = split_header(column.header)
+    guessed = header.unit is not None and header.span is None
+    return Column(
+        data if rows is None else data[rows],
+        column.unit_text or None,
+        dims=tuple(marks) or ("axis 1",),
+        marks=marks,
+        guessed=guessed and column.unit_text == str(header.unit),
+        file=column.file,
+    )
 
 
 def _time_column(
@@ -313,18 +305,15 @@ def _time_column(
             if known:
                 _require_count(column)
                 counts.add(name)
-        elif "" in texts:
-            if known or _stamps(column.rows([0]), reading) is not None:
+        elif known or (texts and _stamps(column.rows([0]), reading) is not None):
+            if "" in texts:
                 raise column.error(texts.index(""), "a time stamp is missing")
-        elif known or _stamps(column, reading) is not None:
             return name, counts
     return None, counts
 
 
 def _stamps(column: TableColumn, reading: Reading) -> Stamps | None:
-    return text_stamps(
-        column.texts(), lambda row, what: column.error(row, what), reading.time_format
-    )
+    return text_stamps(column.texts(), column.error, reading.time_format)
 
 
 def _require_count(column: TableColumn) -> None:
@@ -336,152 +325,93 @@ def _require_count(column: TableColumn) -> None:
         At the row; for numbers as large as those of an epoch, which need a format.
     """
     numbers = column.numbers()
-    if numbers.size and numbers[0] > 1e8:
+    if numbers[0] > 1e8:
         formats = f"--time-format {' or '.join(map(repr, EPOCHS))}"
         what = "a number that may be seconds or milliseconds since 1970"
         raise column.error(0, what, None, formats)
     steps = np.diff(numbers)
-    values, counts = np.unique(np.round(steps, 9), return_counts=True)
-    step = values[np.argmax(counts)] if steps.size else 0.0
-    wrong = np.flatnonzero(~(np.abs(steps - step) < 1e-6) | (steps <= 0))
-    if wrong.size:
-        twice = steps[wrong[0]] == 0
-        what = "a period stands twice" if twice else "periods repeat, go back or leave one out"
-        raise column.error(int(wrong[0]) + 1, what)
-
-
-def with_axis(
-    columns: Mapping[str, Column], times: Stamps | tuple[str, ...] | None
-) -> dict[str, Column]:
-    """Name the axes of columns that have none; one column may be shorter than the stamps by one."""
-    result, rows = {}, 0 if times is None else len(times)
-    for name, column in columns.items():
-        shape = column.data.shape
-        if column.dims:
-            result[name] = column
-        elif times is None or len(shape) != 1 or shape[0] not in (rows, rows - 1) or not rows:
-            result[name] = replace(column, dims=tuple(f"axis {k + 1}" for k in range(len(shape))))
-        elif isinstance(times, Stamps):
-            result[name] = replace(column, dims=("time",), stamps={"time": times.first(shape[0])})
-        else:
-            marks = {"time": times[: shape[0]]}
-            result[name] = replace(column, dims=("time",), coordinates=marks)
-    return result
+    usual = np.median(steps) if steps.size else 0.0
+    for row in np.flatnonzero(~(np.abs(steps - usual) < 1e-6) | (steps <= 0))[:1] + 1:
+        raise column.error(int(row), "periods repeat, go back or leave one out")
 
 
 # --- JSON, and mappings in memory --------------------------------------------------------------
 
 
-class Leaf(NamedTuple):
-    """What stands under a name: a series, an array or a number, and where."""
-
-    title: str
-    item: Any
-    path: JsonPath
-    unit: str | None = None
-    quantity: str | None = None
-
-
-def _from_tree(
-    value: Any, file: str, reading: Reading, label_sets: Collection[str], text: str | None = None
-) -> Content:
+def _from_tree(value: Any, file: str, reading: Reading, label_sets: Collection[str]) -> Content:
     """Return the content of an object of columns, or of a list of records.
 
     Raises
     ------
     InputError
-        With the path, and the place in the text if there is one.
+        With the name and the place in its list.
     """
-
-    def error(path: JsonPath, message: str, found: Any = None) -> InputError:
-        shown = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
-        line, column = _json_place(text, path)
-        message = f"{shown}: {message}" if shown else message
-        return InputError(message, file, line, column, None if found is None else repr(found)[:80])
-
     claims: dict[str, Any] = {}
     if isinstance(value, Mapping):
         claims = {str(k): v for k, v in value.items() if isinstance(v, str) or k in CLAIMED}
-        leaves = list(_leaves({k: v for k, v in value.items() if k not in claims}, "", ()))
+        leaves = list(_leaves({k: v for k, v in value.items() if k not in claims}))
     elif isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         for k, row in enumerate(value):
             for title in sorted({*value[0]} ^ {*row}):
                 which = "the" if title in value[0] else "the first"
-                raise error((k,), f"{which} record has no {title}")
-        leaves = [Leaf(str(title), [row[title] for row in value], ()) for title in value[0]]
+                raise InputError(f"[{k}]: {which} record has no {title}", file)
+        leaves = [(str(title), [row[title] for row in value]) for title in value[0]]
     else:
-        raise error((), "a schedule is an object of columns or a list of records", value)
+        what = "a schedule is an object of columns or a list of records"
+        raise InputError(what, file, found=repr(value)[:80])
     columns: list[TableColumn] = []
     arrays: dict[str, Column] = {}
     faults: dict[str, InputError] = {}
-    stated: dict[str, Leaf] = {}
-    for leaf in leaves:
-        title, item, path, unit, quantity = leaf
-        header = split_header(title)
+    for title, item in leaves:
+        name, unit = header_unit(title)
         try:
-            cells = _cells(item)
-        except (TypeError, ValueError, OverflowError):
-            listed = item if isinstance(item, list) else []
-            wrong = [k for k, v in enumerate(listed) if type(v) not in (int, float)]
-            at = (*path, wrong[0]) if wrong else path
-            faults[header.name] = error(at, "no number", item[wrong[0]] if wrong else item)
+            cells = _cells(title, item, file)
+        except InputError as error:
+            faults[name] = error
             continue
-        own = unit or (str(header.unit) if header.unit is not None else header.unit_text)
         if isinstance(cells, tuple) or cells.ndim == 1:
-            columns.append(TableColumn(file, title, header.name, own, len(columns) + 1, cells))
-            if unit or quantity:
-                stated[header.name] = leaf
+            columns.append(TableColumn(file, title, name, unit, len(columns) + 1, cells))
         elif np.isfinite(cells).all():
-            arrays[header.name] = Column(cells, own or None, quantity, file=file)
+            axes = tuple(f"axis {k + 1}" for k in range(cells.ndim))
+            arrays[title] = Column(cells, unit or None, dims=axes, file=file)
         else:
-            faults[header.name] = error(path, "a value that is not finite")
-    found = _table(columns, file, reading, label_sets) if columns else Content({})
-    series = dict(found.columns)
-    for name in stated.keys() & series.keys():
-        leaf = stated[name]
-        series[name] = replace(series[name], quantity=leaf.quantity, guessed=not leaf.unit)
-    return Content(with_axis(series | arrays, None), claims, {**found.faults, **faults})
+            faults[name] = InputError(f"{title}: a value that is not finite", file)
+    found = _table(columns, file, reading, label_sets)
+    return Content({**found.columns, **arrays}, claims, {**found.faults, **faults})
 
 
-def _leaves(value: Mapping[str, Any], prefix: str, at: JsonPath) -> Iterator[Leaf]:
-    """Yield columns, columns with units, and those of objects of these."""
+def _leaves(value: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield headers and numbers of columns, columns with units, and objects of these."""
     for key, item in value.items():
-        name, path = f"{prefix}{key}", (*at, str(key))
-        inner = item.get("values", item.get("data")) if isinstance(item, Mapping) else None
+        name = f"{prefix}{key}"
+        inner = item.get("values", item.get("data")) if isinstance(item, Mapping) else item
         if not isinstance(item, Mapping):
-            yield Leaf(name, item, path)
+            yield name, item
         elif inner is not None and not isinstance(inner, Mapping):
-            unit, quantity = item.get("unit", item.get("units")), item.get("quantity")
-            texts = (None if text is None else str(text) for text in (unit, quantity))
-            yield Leaf(name, inner, path, *texts)
+            yield _with_unit(name, str(item.get("unit", item.get("units")) or "")), inner
         else:
-            yield from _leaves(item, f"{name}.", path)
+            yield from _leaves(item, f"{name}.")
 
 
-def _cells(item: Any) -> tuple[str, ...] | Floats:
+def _cells(title: str, item: Any, file: str) -> tuple[str, ...] | Floats:
     """Return texts, or numbers with NaN for what is missing.
 
     Raises
     ------
-    TypeError, ValueError, OverflowError
-        For anything else.
+    InputError
+        For anything else, with its place.
     """
-    if isinstance(item, str | bool) or item is None:
-        raise TypeError("no number")
     if not isinstance(item, list) and (array := np.asarray(item)).dtype.kind in "MUO":
         moments = array.dtype.kind == "M"
         item = np.datetime_as_string(array.astype("M8[s]")).tolist() if moments else array.tolist()
-    values = item if isinstance(item, list) else []
-    if values and all(isinstance(v, str) for v in values):
-        return tuple(map(str.strip, values))
-    if any(isinstance(v, str | bool | Mapping) for v in values):
-        raise TypeError("texts or records among numbers")
-    return np.asarray(item, dtype=np.float64)
-
-
-def _json_place(text: str | None, path: JsonPath) -> tuple[int | None, int | None]:
-    if text is None:
-        return None, None
-    places = JsonPlaces(text)
-    region = places.region(places.nearest(path))
-    return region.line, region.column
+    listed = item if isinstance(item, list) else [item]
+    if item is listed and listed and all(isinstance(v, str) for v in listed):
+        return tuple(map(str.strip, listed))
+    wrong = [k for k, v in enumerate(listed) if isinstance(v, str | bool | Mapping)]
+    try:
+        if not wrong and item is not None:
+            return np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass  # told below
+    place, found = (f"[{wrong[0]}]", listed[wrong[0]]) if item is listed and wrong else ("", item)
+    raise InputError(f"{title}{place}: no number", file, found=repr(found)[:80])

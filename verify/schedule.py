@@ -16,7 +16,7 @@ from engiagent.verify.reading import Column, read_content
 from engiagent.verify.series import Floats, Series
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
-Mappings = Mapping[str, str]
+KILOWATT_HOUR = parse_unit("kWh")
 CLAIMS = ("status", "objective", "objective_unit", "bound", "solver", "is_mip")
 """What the checker reads of what a schedule says about itself."""
 
@@ -92,7 +92,7 @@ class Schedule:
 def read_schedule(
     solution: Any,
     known: Known,
-    reading: Reading | Mappings | None = None,
+    reading: Reading | Mapping[str, str] | None = None,
     initial: Mapping[str, tuple[float, int]] | None = None,
     capacities: Mapping[str, float] | None = None,
 ) -> Schedule:
@@ -145,36 +145,34 @@ def read_schedule(
     )
 
 
+def _as_energy(
+    series: dict[str, Series], notes: list[str], capacities: Mapping[str, float]
+) -> None:
+    """Turn states of charge given in % or as a fraction into energies."""
+    for name, capacity in capacities.items():
+        known = series.get(name)
+        if known is not None and known.unit.is_dimensionless:
+            energy = known.data * known.unit.scale * capacity / KILOWATT_HOUR.scale
+            notes.append(f"{name} is given in {known.unit}: read as a share of the energy capacity")
+            _exchange(series, known, replace(known, data=energy, unit=KILOWATT_HOUR))
+
+
 def _complete_states(
     series: dict[str, Series], notes: list[str], initial: Mapping[str, tuple[float, int]]
 ) -> None:
     """Put the known first value before a state that is given at the ends of the periods only."""
     for name, (first, periods) in initial.items():
         known = series.get(name)
-        if known is None or known.data.shape != (periods,):
-            continue
-        longer = np.concatenate(([np.nan], known.data))
-        full = replace(known, data=longer, dims=("",), coordinates={})
-        full.data[0] = first / known.unit.scale - (known.unit.origin / known.unit.scale)
-        notes.append(f"{name} has one value per period: they are read as those at its end")
-        for key in [k for k, s in series.items() if s is known]:
-            series[key] = full
+        if known is not None and known.data.shape == (periods,):
+            start = (first - known.unit.origin) / known.unit.scale
+            longer = np.concatenate(([start], known.data))
+            notes.append(f"{name} has one value per period: they are read as those at its end")
+            _exchange(series, known, replace(known, data=longer, dims=("",), coordinates={}))
 
 
-def _as_energy(
-    series: dict[str, Series], notes: list[str], capacities: Mapping[str, float]
-) -> None:
-    """Turn states of charge given in % or as a fraction into energies."""
-    kilowatt_hours = parse_unit("kWh")
-    for name, capacity in capacities.items():
-        known = series.get(name)
-        if known is None or not known.unit.is_dimensionless:
-            continue
-        energy = known.data * known.unit.scale * capacity / kilowatt_hours.scale
-        notes.append(f"{name} is given in {known.unit}: read as a share of the energy capacity")
-        share = replace(known, data=energy, unit=kilowatt_hours)
-        for key in [k for k, s in series.items() if s is known]:
-            series[key] = share
+def _exchange(series: dict[str, Series], known: Series, new: Series) -> None:
+    """Put a series in the place of another one under all its names."""
+    series.update({name: new for name, one in series.items() if one is known})
 
 
 def _plain(value: Any) -> str | float | None:

@@ -16,7 +16,7 @@ from engiagent.units.unit import Unit, UnitError, conversion
 Floats = npt.NDArray[np.float64]
 Coordinate = npt.NDArray[np.datetime64] | tuple[str, ...]
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
+_CLOCK = re.compile(r"(?:0(?=\d:))?(\d{1,2}:\d{2})")
 TIMED = ("time", "instants", "periods")
 
 
@@ -91,15 +91,12 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
     given = series.coordinates.get(series.dims[axis]) if axis < len(series.dims) else None
     if given is None:
         return data
-    if isinstance(given, np.ndarray):
-        if dim.root.axis is not None:
+    clock = dim.root.axis
+    if isinstance(given, np.ndarray) or dim.root.kind in TIMED:
+        if clock is not None and clock.dated == isinstance(given, np.ndarray):
             check_times(series, given, dim)
         return data
     wanted = [label_text(label) for label in dim.labels]
-    if list(given) == wanted or dim.root.kind in TIMED:
-        if dim.root.axis is not None and not dim.root.axis.dated:
-            check_clock(series, given, dim)
-        return data
     if sorted(given) != sorted(wanted):
         absent = next((label for label in wanted if label not in given), None)
         raise InputError(
@@ -108,7 +105,7 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
             found=", ".join(given[:5]),
             expected=f"one for {absent}" if absent else ", ".join(wanted[:5]),
         )
-    return np.take(data, [given.index(label) for label in wanted], axis=axis)
+    return data if list(given) == wanted else np.take(data, [*map(given.index, wanted)], axis=axis)
 
 
 def label_text(label: object) -> str:
@@ -116,32 +113,33 @@ def label_text(label: object) -> str:
     return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def check_times(series: Series, stamps: npt.NDArray[np.datetime64], dim: IndexSet) -> None:
-    """Raise when time stamps are not those of the set.
+def check_times(series: Series, given: Coordinate, dim: IndexSet) -> None:
+    """Raise when time stamps, or clock texts of a set without dates, are not those of the set.
 
     Raises
     ------
     InputError
-        Naming the first stamp that is wrong.
+        Naming the first that is wrong.
     """
     axis: TimeAxis = dim.root.axis  # type: ignore[assignment]  # asked for by the caller
-    if not axis.dated:
-        return
-    by_utc = series.zoned and axis.zone is not None
-    moments = stamps.astype("datetime64[ns]", copy=False)
-    known = axis.stamps if by_utc or axis.local is axis.edges else _moments(axis)
-    if dim.root is dim and np.array_equal(moments, known[: dim.size]):
-        return
-    seconds = moments.astype(np.int64) / 1e9
-    edges = axis.edges if by_utc else axis.local
-    wanted = edges[dim.in_root]
-    wrong = np.flatnonzero(~(np.abs(seconds - wanted) < 0.5))
-    if wrong.size:
-        row = int(wrong[0])
+    if isinstance(given, np.ndarray):
+        by_utc = series.zoned and axis.zone is not None
+        moments = given.astype("datetime64[ns]", copy=False)
+        known = axis.stamps if by_utc or axis.local is axis.edges else _moments(axis)
+        if dim.root is dim and np.array_equal(moments, known[: dim.size]):
+            return
+        edges = (axis.edges if by_utc else axis.local)[dim.in_root]
+        right = np.abs(moments.astype(np.int64) / 1e9 - edges) < 0.5
+    else:
+        clocks = [
+            [_CLOCK.findall(str(text))[:1] for text in texts] for texts in (given, dim.labels)
+        ]
+        right = np.array([not (a and b) or a == b for a, b in zip(*clocks, strict=True)])
+    for row in np.flatnonzero(~right)[:1]:
         raise InputError(
             f"{series.name}: the time of value {row + 1} is not that of {dim.name}",
             "the schedule",
-            found=str(stamps[row]),
+            found=str(given[row]),
             expected=str(dim.labels[row]),
         )
 
@@ -150,25 +148,6 @@ def check_times(series: Series, stamps: npt.NDArray[np.datetime64], dim: IndexSe
 def _moments(axis: TimeAxis) -> npt.NDArray[np.datetime64]:
     """Return the edges as time stamps by the wall clock."""
     return np.rint(axis.local * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
-
-
-def check_clock(series: Series, given: tuple[str, ...], dim: IndexSet) -> None:
-    """Raise when clock texts are not those of an undated set.
-
-    Raises
-    ------
-    InputError
-        Naming the first that is wrong.
-    """
-    for row, (text, label) in enumerate(zip(given, dim.labels, strict=True)):
-        found, wanted = _CLOCK.search(text), _CLOCK.search(str(label))
-        if found and wanted and [*map(int, found.groups())] != [*map(int, wanted.groups())]:
-            raise InputError(
-                f"{series.name}: the time of value {row + 1} is not that of {dim.name}",
-                "the schedule",
-                found=text,
-                expected=str(label),
-            )
 
 
 def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:

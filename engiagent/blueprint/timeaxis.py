@@ -175,6 +175,21 @@ def utc_offsets(utc: Floats, zone: str) -> Floats:
     return result
 
 
+def clock_instants(wall: Floats | Ints, zone: str) -> tuple[Floats, Floats]:
+    """Return the first and the last instant at which clocks show a time; NaN where they never do.
+
+    Times are seconds since 1970, shape (n,). An offset that holds at a time holds the day before
+    or the day after it, too, for clocks change once in two days at most.
+    """
+    count, day = len(wall), 86400.0
+    twice = np.concatenate((wall, wall)).astype(np.float64)
+    around = utc_offsets(twice + np.repeat((-day, day), count), zone)
+    found = twice - around
+    found[utc_offsets(found, zone) != around] = np.nan
+    both = found[:count], found[count:]
+    return np.fmin(*both), np.fmax(*both)
+
+
 def parse_step(text: str) -> tuple[float, str]:
     """Return a step as seconds (or time units) and ``h`` or ``timeunit``.
 

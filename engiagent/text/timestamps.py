@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.stamps import plain_seconds
-from engiagent.blueprint.timeaxis import utc_offsets
+from engiagent.blueprint.timeaxis import clock_instants
 from engiagent.io.tabular import TableColumn
 
 Seconds = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _STAMP: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
@@ -178,7 +177,7 @@ def _offset_seconds(written: str | None) -> int | None:
 
 def _localised(column: TableColumn, wall: Seconds, zone: str) -> Seconds:
     """Return local wall-clock times as instants; a repeated hour counts in the order of rows."""
-    early, late = _instants(wall, zone)
+    early, late = clock_instants(wall, zone)
     missing = np.isnan(early)
     if missing.any():
         row = int(np.argmax(missing))
@@ -191,20 +190,6 @@ def _localised(column: TableColumn, wall: Seconds, zone: str) -> Seconds:
         is_first[k] = not repeated
         previous = k
     return np.where(is_first, early, late).astype(np.int64)
-
-
-def _instants(wall: Seconds, zone: str) -> tuple[Floats, Floats]:
-    """Return the first and the last instant at which clocks show a time; NaN where they never do.
-
-    An offset that holds at a time holds the day before or the day after it, too, for clocks
-    change once in two days at most.
-    """
-    count, day = len(wall), 86400.0
-    around = utc_offsets(np.concatenate((wall - day, wall + day)), zone)
-    found = np.concatenate((wall, wall)) - around
-    found[utc_offsets(found, zone) != around] = np.nan
-    both = found[:count], found[count:]
-    return np.fmin(*both), np.fmax(*both)
 
 
 def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | None:

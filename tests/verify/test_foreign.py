@@ -357,7 +357,7 @@ def faulty() -> dict[str, tuple[list[str], str]]:
             rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("9D"))
             .strip()
             .split("\n"),
-            r"plan.csv:2:1: .*no row lies in T",
+            r"plan.csv:2:1: .*begins 12960 min after T",
         ),
         "half an hour beside": (
             rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("30min"))
@@ -505,6 +505,86 @@ def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> N
             told(_written(path, frame.iloc[:-1]), blueprint, index=mapped)
         with pytest.raises(InputError, match=r"plan.csv:8:1: .*a second row for one element"):
             told(_written(path, pd.concat([frame, frame.iloc[-1:]])), blueprint, index=mapped)
+
+
+def test_states_at_ends_are_not_moved_by_a_step(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    frame = pd.DataFrame({"time": HOURS, "soc": ENERGY[:-1]})
+    with pytest.raises(InputError, match="no value at 2025-07-02T00:00"):
+        told(_written(path, frame), labels="end")
+    ends = frame.assign(time=HOURS + pd.Timedelta("1h"), soc=ENERGY[1:])
+    for stamps in (ends, ends.assign(time=HOURS)):
+        reading: dict[str, Any] = {"labels": "end"} if stamps is ends else {}
+        notes = told(_written(path, stamps), **reading).notes
+        assert any("one value per period" in note for note in notes)
+
+
+def test_a_unit_in_a_name_of_a_long_table_is_the_unit(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"time": HOURS, "charge [MW]": CHARGE / 1e3, "discharge": DISCHARGE})
+    long = frame.melt("time", var_name="name")
+    assert_the_plan(told(_written(tmp_path / "plan.csv", long)))
+    wrong = frame.rename(columns={"charge [MW]": "charge [kWh]"}).melt("time", var_name="name")
+    with pytest.raises(InputError, match="energy in each period is no power"):
+        told(_written(tmp_path / "plan.csv", wrong))
+
+
+def test_a_spelling_of_two_elements_is_neither(tmp_path: Path) -> None:
+    variables = [
+        {"name": "p", "index": ["g in G"], "unit": "kW"},
+        {"name": "p_a", "index": ["h in H"], "unit": "kW"},
+    ]
+    sets = [
+        {"name": "G", "kind": "labels", "elements": ["a_b"]},
+        {"name": "H", "kind": "labels", "elements": ["b"]},
+    ]
+    blueprint = document(variables, [], sets=sets)
+    path = tmp_path / "plan.csv"
+    path.write_text("p_a_b [kW]\n1\n")
+    with pytest.raises(InputError, match="no column of the schedule is a quantity"):
+        told(path, blueprint)
+    path.write_text("p.a_b [kW],p_a.b [kW]\n1,2\n")
+    assert not any(note.startswith("not used") for note in told(path, blueprint).notes)
+
+
+def test_each_element_is_aligned_by_its_own_rows(tmp_path: Path) -> None:
+    blueprint = document(
+        [{"name": "p", "index": ["g in G", "t in T"], "unit": "MW"}],
+        [],
+        {"sense": "minimize", "unit": "MW", "expression": "sum(p['b', t]*pos(t) for t in T)"},
+        sets=[
+            {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3},
+            {"name": "G", "kind": "labels", "elements": ["a", "b"]},
+        ],
+    )
+    path = tmp_path / "plan.csv"
+    hours = pd.date_range("2025-07-01", periods=3, freq="h")
+    for name, stamps, words in (
+        ("p[b]", hours, None),
+        ("p.b", hours, None),
+        ("p[b]", hours + pd.Timedelta("1h"), "its first row begins 60 min after"),
+        ("p[b]", hours[[1, 2, 0]], "time goes back"),
+    ):
+        a = pd.DataFrame({"time": hours, "name": "p_a", "value": 1.0})
+        b = pd.DataFrame({"time": stamps, "name": name, "value": [0.0, 0.0, 3.0]})
+        _written(path, pd.concat([a, b]))
+        if words is None:
+            objective = told(path, blueprint).objective
+            assert objective is not None
+            assert objective["value"] == pytest.approx(6.0)
+        else:
+            with pytest.raises(InputError, match=words):
+                told(path, blueprint)
+
+
+def test_numbers_beyond_the_stamps_are_no_rows_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    content = {"time": HOURS.astype(str).tolist(), "discharge": DISCHARGE.tolist()}
+    path.write_text(json.dumps({**content, "charge": [*CHARGE.tolist(), 1.0]}))
+    with pytest.raises(InputError, match="25 values"):
+        told(path)
+    state = {"charge": CHARGE.tolist(), "soc": ENERGY.tolist()}
+    path.write_text(json.dumps({**content, **state}))
+    assert_the_plan(told(path))
 
 
 # --- mapping files -----------------------------------------------------------------------------
