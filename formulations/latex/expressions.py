@@ -62,6 +62,12 @@ class Printer(Formulas[str]):
         """
         return self.node(parse(expression))
 
+    def value(self, value: int | float | str | None) -> str:
+        """Return a number or an expression; nothing where there is none."""
+        if value is None:
+            return ""
+        return self.text(value) if isinstance(value, str) else number(value)
+
     def name(self, name: str, indices: Sequence[str] = ()) -> str:
         """Return a name with indices."""
         return symbol(name, self.symbols.get(name), indices)
@@ -69,6 +75,19 @@ class Printer(Formulas[str]):
     def binder(self, text: str) -> str:
         """Return a binder such as ``t in T``; a set alone stands for itself."""
         return self.name(text) if text.isidentifier() else self.binder_of(parse_binder(text))
+
+    def declared(self, name: str, index: Sequence[str] = ()) -> str:
+        """Return a name with the indices of its declaration: as binders name them, or by sets."""
+        names = []
+        for text in index:
+            left, separator, _ = text.partition(" in ")
+            names += left.strip("() ").split(",") if separator else [text]
+        return self.name(name, [self.name(part.strip()) for part in names])
+
+    def for_all(self, index: Sequence[str], where: str | None) -> str:
+        """Return the elements that a statement holds for."""
+        text = ",\\; ".join(self.binder(item) for item in index)
+        return f"{text} : {self.text(where)}" if where else text
 
     def lines(self, expression: str) -> list[str]:
         """Return an expression in lines that fit on a page, broken at relations and sums."""
