@@ -53,6 +53,8 @@ class Index:
         The domains of the parts, and where those of each element stand in them, (n, parts).
     letters
         What the parts of an element are called in expressions.
+    line
+        Where in the file that which runs over it begins.
     """
 
     sets: tuple[str, ...]
@@ -60,18 +62,18 @@ class Index:
     domains: tuple[Domain, ...]
     places: Ints
     letters: tuple[str, ...]
+    line: int
 
     @property
     def is_tuples(self) -> bool:
         """Whether the elements are listed tuples."""
         return len(self.parts) > 1 and len(self.sets) == 1
 
-    def binders(self, letters: Sequence[str] = ()) -> list[str]:
-        """Return the binders with a letter for each part, its own where none are given."""
-        names = letters or self.letters
+    def binders(self) -> list[str]:
+        """Return the binders, as ``i in N``."""
         if self.is_tuples:
-            return [f"({', '.join(names)}) in {self.sets[0]}"]
-        return [f"{name} in {group}" for name, group in zip(names, self.sets, strict=True)]
+            return [f"({', '.join(self.letters)}) in {self.sets[0]}"]
+        return [f"{name} in {group}" for name, group in zip(self.letters, self.sets, strict=True)]
 
     def elements(self) -> list[list[tuple[str | int, ...]]]:
         """Return the elements of each set, as tuples of labels."""
@@ -130,12 +132,18 @@ class Draft:
         content = {"kind": "subset", "of": parent, "elements": elements}
         return self._set((domain, places.tobytes()), f"{parent}_{wanted}", content)
 
-    def index(self, domains: Sequence[Domain], places: Ints, wanted: str) -> Index:
-        """Return the index over distinct, sorted elements: a grid where they fill one."""
+    def index(
+        self, domains: Sequence[Domain], places: Ints, wanted: str, line: int, first: int = 0
+    ) -> Index:
+        """Return the index over distinct, sorted elements: a grid where they fill one.
+
+        Its letters are those from the number ``first`` on.
+        """
         distinct = [np.unique(column) for column in places.T]
         pairs = zip(domains, distinct, strict=True)
         parts = tuple(self._part(domain, part, wanted) for domain, part in pairs)
-        grid = Index(parts, parts, tuple(domains), places, self.letters[: len(parts)])
+        letters = self.letters[first : first + len(parts)]
+        grid = Index(parts, parts, tuple(domains), places, letters, line)
         if math.prod(map(len, distinct)) == len(places):
             return grid
         listed = replace(grid, sets=("",))
@@ -146,28 +154,24 @@ class Draft:
     # -- parameters -----------------------------------------------------------------------------
 
     def table(
-        self,
-        wanted: str,
-        indices: Sequence[Index],
-        values: Sequence[Any],
-        line: int,
-        element_of: str = "",
+        self, wanted: str, over: Sequence[Index], values: Sequence[Any], element_of: str = ""
     ) -> str:
-        """Declare a parameter over some indices, by values in the order of their elements."""
+        """Declare a parameter by values in the order of its elements; return its element."""
         name = self.name(wanted)
-        elements = [part for index in indices for part in index.elements()]
-        entry: Json = {"name": name, "index": [s for index in indices for s in index.sets]}
+        elements = [part for index in over for part in index.elements()]
+        entry: Json = {"name": name, "index": [s for index in over for s in index.sets]}
         if element_of:
             entry["type"] = f"element of {element_of}"
-        entry |= {"value": _nested(list(values), elements), "source_reference": self.source(line)}
+        source = self.source(over[0].line)
+        entry |= {"value": _nested(list(values), elements), "source_reference": source}
         self.parameters.append(entry)
-        return name
+        return indexed(name, [letter for index in over for letter in index.letters])
 
-    def factor(self, wanted: str, index: Index, values: Floats, line: int) -> str:
-        """Return an expression for values over one index: a number when all are the same."""
+    def factor(self, wanted: str, over: Sequence[Index], values: Floats) -> str:
+        """Return an expression for values over some indices: a number when all are the same."""
         if np.all(values == values[0]):
             return number(float(values[0]))
-        return indexed(self.table(wanted, [index], values.tolist(), line), index.letters)
+        return self.table(wanted, over, values.tolist())
 
     # -- expressions ----------------------------------------------------------------------------
 
@@ -190,12 +194,12 @@ class Draft:
             references.append(indexed(name, index.letters))
         return self.total(references, wanted, index)
 
-    def add(self, wanted: str, name: str, index: Index, expression: str, line: int) -> None:
+    def add(self, wanted: str, name: str, index: Index, expression: str) -> None:
         """Add a constraint under an id that no other has."""
         chosen = unused(identifier(wanted, 100), self.constraints)
         over = {"forall": index.binders()} if index.parts else {}
         entry = {"constraint_id": chosen, "name": name, **over, "expression": expression}
-        self.constraints[chosen] = entry | {"source_reference": self.source(line)}
+        self.constraints[chosen] = entry | {"source_reference": self.source(index.line)}
 
 
 def indexed(name: str, inside: Sequence[str]) -> str:

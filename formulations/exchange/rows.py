@@ -11,6 +11,7 @@ nonzeros.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -18,7 +19,6 @@ import numpy as np
 
 from engiagent.formulations.exchange.draft import Index, identifier, indexed, scaled
 from engiagent.formulations.exchange.families import Domain, Family
-from engiagent.formulations.exchange.model import number
 from engiagent.formulations.exchange.translation import Translation, Variable
 from engiagent.formulations.values import Floats, Ints
 
@@ -166,8 +166,8 @@ class FamilyOfRows:
 
     def _constraint(self, positions: Ints) -> None:
         family, numbers = self.family, self.family.members[positions]
-        name = identifier(family.base)
-        index = self.t.draft.index(family.domains, family.places[positions], name)
+        name, line = identifier(family.base), self.t.lines[int(numbers.min())]
+        index = self.t.draft.index(family.domains, family.places[positions], name, line)
         pieces = self.pieces(positions, index)
         _state(self.t, pieces, numbers, index, (name, family.base, family.base))
 
@@ -183,9 +183,8 @@ class FamilyOfRows:
 
     def _piece(self, pattern: Pattern, entries: Ints, positions: Ints, index: Index) -> str:
         draft, variable = self.t.draft, self.t.variables[pattern.variable]
-        own, line = variable.index, self.t.lines[int(self.family.members[positions].min())]
+        own, letters = variable.index, draft.letters[len(index.letters) :]
         inner, binders, agree = [], [], []
-        letters = draft.letters[len(index.letters) :]
         for q, place in enumerate(pattern.places):
             text = letters[q] if not place else _place(index, own.domains[q], *place)
             if pattern.is_sum and place and own.is_tuples:
@@ -194,23 +193,22 @@ class FamilyOfRows:
             elif not place and not own.is_tuples:
                 binders.append(f"{text} in {own.sets[q]}")
             inner.append(text)
+        own = replace(own, letters=tuple(inner), line=index.line)
         wanted = f"{identifier(self.family.base)}_{variable.name}"
-        outer, factor, values = "1", "1", self.values[entries]
+        outer, body, values = "1", indexed(variable.name, inner), self.values[entries]
         at = np.searchsorted(positions, self.at[entries])
         if _same(at, values):
             by_row = np.full(len(positions), values[0])  # also of rows whose sum is empty
             by_row[at] = values
-            outer = draft.factor(wanted, index, by_row, line)
+            outer = draft.factor(wanted, [index], by_row)
         else:
-            over = [] if _same(self.columns[entries], values) else [index]
-            table = np.zeros((len(positions) if over else 1, len(own.places)))
-            table[at if over else 0, self.t.member[self.columns[entries]]] = values
-            name = draft.table(wanted, [*over, own], table.reshape(-1).tolist(), line)
-            factor = indexed(name, [*(index.letters if over else ()), *inner])
-        body = scaled(factor, indexed(variable.name, inner))
+            over = [own] if _same(self.columns[entries], values) else [index, own]
+            table = np.zeros((len(positions) if len(over) > 1 else 1, len(own.places)))
+            table[at if len(over) > 1 else 0, self.t.member[self.columns[entries]]] = values
+            body = scaled(draft.factor(wanted, over, table.reshape(-1)), body)
         if pattern.is_sum:
             where = f" if {' and '.join(agree)}" if agree else ""
-            body = f"sum({body} for {' for '.join(binders or own.binders(inner))}{where})"
+            body = f"sum({body} for {' for '.join(binders or own.binders())}{where})"
         return scaled(outer, body)
 
 
@@ -226,18 +224,18 @@ def _state(
 ) -> None:
     """Add rows of one kind as a constraint; the names are for its parts, its id and its title."""
     name, wanted, title = names
-    kind, line = t.kinds[rows[0]], t.lines[int(rows.min())]
+    kind = t.kinds[rows[0]]
     # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
     body = t.draft.total(pieces or [scaled(0.0, t.reference(0))], name, index)
 
     def side(values: Floats, word: str) -> str:
-        return t.draft.factor(f"{name}_{word}", index, values[rows], line)
+        return t.draft.factor(f"{name}_{word}", [index], values[rows])
 
     if kind == "range":
         text = f"{side(t.lower, 'min')} <= {body} <= {side(t.upper, 'max')}"
     else:
         text = f"{body} {kind} {side(t.upper if kind == '<=' else t.lower, 'rhs')}"
-    t.draft.add(wanted, title, index, text, line)
+    t.draft.add(wanted, title, index, text)
 
 
 # --- rows without a common structure -----------------------------------------------------------
@@ -259,23 +257,16 @@ def _tabulated(t: Translation, owned: Counter[int], rows: Ints) -> None:
     titles = [t.names[row] for row in rows.tolist()]
     domain = Domain(titles)
     name = draft.domain_set(domain, "rows")
-    index = draft.index((domain,), np.arange(len(rows))[:, None], name)
+    index = draft.index((domain,), np.arange(len(rows))[:, None], name, line)
     terms = t.matrix[rows].tocoo()
     pieces = []
     for owner, count in owned.items():
         variable, mine = t.variables[owner], t.owner[terms.col] == owner
-        columns, values, over, binder = terms.col[mine], terms.data[mine], [index], ""
-        if count > 1:
-            slots = t.slots(count)
-            letter = draft.letters[1]
-            over, binder = [index, slots], f" for {letter} in {slots.sets[0]}"
-        names = draft.letters[: len(over)]
-        factor = number(float(values[0]))
-        if not np.all(values == values[0]):
-            table = draft.table(f"{name}_{variable.name}", over, values.tolist(), line)
-            factor = indexed(table, names)
-        text = scaled(factor, _chosen(t, variable, columns, f"{name}_{variable.name}_at", over))
-        pieces.append(f"sum({text}{binder})" if binder else text)
+        over = [index, t.slots(count)] if count > 1 else [index]
+        factor = draft.factor(f"{name}_{variable.name}", over, terms.data[mine])
+        chosen = _chosen(t, variable, terms.col[mine], f"{name}_{variable.name}_at", over)
+        text = scaled(factor, chosen)
+        pieces.append(f"sum({text} for {over[1].binders()[0]})" if count > 1 else text)
     title = titles[0] if len(rows) == 1 else f"{len(rows)} rows"
     _state(t, pieces, rows, index, (name, name, title))
 
@@ -284,14 +275,11 @@ def _chosen(
     t: Translation, variable: Variable, columns: Ints, wanted: str, over: Sequence[Index]
 ) -> str:
     """Return a reference to columns of one variable that tables name."""
-    draft, index, inside = t.draft, variable.index, []
+    index, inside = variable.index, []
     places = index.places[t.member[columns]].T.tolist()
     for domain, part, group in zip(index.domains, places, index.parts, strict=True):
         text = domain.literal(part[0])
         if len(set(part)) > 1:
-            labels = [domain.labels[k] for k in part]
-            line = t.columns[int(columns[0])].line
-            table = draft.table(wanted, over, labels, line, group)
-            text = indexed(table, draft.letters[: len(over)])
+            text = t.draft.table(wanted, over, [domain.labels[k] for k in part], group)
         inside.append(text)
     return indexed(variable.name, inside)

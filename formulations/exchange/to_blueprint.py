@@ -100,13 +100,13 @@ def _variable(t: Translation, variable: Variable) -> Json:
     # The unit is stated, since without one a name such as charge would be taken for a power.
     entry |= {"type": type_of(first), "unit": "1"}
     for side in ("lower", "upper") if entry["type"] != "binary" else ():
-        bound = _bound(t, variable, side, first.line)
+        bound = _bound(t, variable, side)
         if bound is not None:
             entry[side] = bound
     return entry | {"source_reference": t.draft.source(first.line)}
 
 
-def _bound(t: Translation, variable: Variable, side: str, line: int) -> float | str | None:
+def _bound(t: Translation, variable: Variable, side: str) -> float | str | None:
     """Return a side of a variable's bounds; where it is partly infinite, constraints say it."""
     index, wanted = variable.index, f"{variable.name}_{side}"
     values = np.array([getattr(t.columns[k], side) for k in variable.family.members.tolist()])
@@ -116,19 +116,19 @@ def _bound(t: Translation, variable: Variable, side: str, line: int) -> float | 
     if np.all(values == values[0]):
         return float(values[0])
     if finite.all():
-        return t.draft.factor(wanted, index, values, line)
-    some = t.draft.index(index.domains, index.places[finite], wanted)
-    value = t.draft.factor(wanted, some, values[finite], line)
+        return t.draft.factor(wanted, [index], values)
+    some = t.draft.index(index.domains, index.places[finite], wanted, index.line)
+    value = t.draft.factor(wanted, [some], values[finite])
     relation = ">=" if side == "lower" else "<="
     text = f"{indexed(variable.name, some.letters)} {relation} {value}"
-    t.draft.add(wanted, f"{side} bound of {variable.name}", some, text, line)
+    t.draft.add(wanted, f"{side} bound of {variable.name}", some, text)
     return None
 
 
 def _objective(t: Translation) -> Json:
     model = t.model
     family = Family.single("cost", len(model.rows))
-    index = t.draft.index(family.domains, family.places, family.base)
+    index = t.draft.index((), family.places, family.base, model.objective.line)
     pieces = FamilyOfRows(t, family).pieces(np.zeros(1, dtype=np.int64), index)
     names = {name: t.reference(k) for k, name in enumerate(model.columns)} if model.products else {}
     for (first, second), value in model.products.items():

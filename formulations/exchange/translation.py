@@ -57,10 +57,11 @@ class Translation:
             taken[unused(identifier(family.base), taken)] = None
         self._slots: dict[int, Index] = {}
         self.draft = Draft(model.source.file, taken)
-        self.variables = [
-            Variable(name, family, self.draft.index(family.domains, family.places, name))
-            for name, family in zip(taken, columns, strict=True)
-        ]
+        self.variables = []
+        for name, family in zip(taken, columns, strict=True):
+            line = self.columns[int(family.members.min())].line
+            index = self.draft.index(family.domains, family.places, name, line)
+            self.variables.append(Variable(name, family, index))
         self.owner = np.zeros(len(self.columns), dtype=np.int64)
         self.member = np.zeros_like(self.owner)
         for k, family in enumerate(columns):
@@ -93,7 +94,9 @@ class Translation:
         if count not in self._slots:
             numbers = Domain([str(k + 1) for k in range(count)])
             self.draft.domain_set(numbers, f"K_{count}")
-            self._slots[count] = self.draft.index((numbers,), np.arange(count)[:, None], "slots")
+            self._slots[count] = self.draft.index(
+                (numbers,), np.arange(count)[:, None], "slots", 1, first=1
+            )
         return self._slots[count]
 
     def reference(self, column: int) -> str:

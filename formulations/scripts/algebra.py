@@ -4,6 +4,7 @@ A block of rows is a sum over blocks of columns. Where the coefficients follow t
 as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
 """
 
+import builtins
 import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,12 @@ from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
 WIDTH = 96
 MOST_SLICES = 6
-RESERVED: Final = frozenset({"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"})
+_USED: Final = """
+    np sp ca cp sys csv x main best schedule infinity rows lower upper lowest highest objective
+    problem constraints
+"""
+RESERVED: Final = frozenset((*dir(builtins), *_USED.split()))
+"""Names that a script uses itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
