@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any, Final
@@ -12,6 +12,7 @@ import numpy as np
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.formulations.exchange.families import BAD, Domain
 from engiagent.formulations.exchange.model import number
+from engiagent.formulations.exchange.names import unused
 from engiagent.formulations.values import Floats, Ints
 
 Json = dict[str, Any]
@@ -29,14 +30,6 @@ def identifier(text: str, longest: int = 60) -> str:
         name = f"n_{name}".rstrip("_")
     reserved = iskeyword(name) or name in FUNCTIONS or name in REDUCTIONS
     return f"{name}_" if reserved else name
-
-
-def unused(wanted: str, taken: Container[str]) -> str:
-    """Return a name that is not taken, as much like the one that is wanted as can be."""
-    chosen, count = wanted, 2
-    while chosen in taken:
-        chosen, count = f"{wanted}_{count}", count + 1
-    return chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +93,7 @@ class Draft:
 
     def name(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
-        chosen = unused(identifier(wanted), self.taken)
+        chosen = unused(identifier(wanted), self.taken, "_")
         self.taken.add(chosen)
         return chosen
 
@@ -196,7 +189,7 @@ class Draft:
 
     def add(self, wanted: str, name: str, index: Index, expression: str) -> None:
         """Add a constraint under an id that no other has."""
-        chosen = unused(identifier(wanted, 100), self.constraints)
+        chosen = unused(identifier(wanted, 100), self.constraints, "_")
         over = {"forall": index.binders()} if index.parts else {}
         entry = {"constraint_id": chosen, "name": name, **over, "expression": expression}
         self.constraints[chosen] = entry | {"source_reference": self.source(index.line)}

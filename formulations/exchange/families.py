@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.formulations.exchange.names import unused
 from engiagent.formulations.values import Ints
 
 Labels = tuple[str, ...]
@@ -176,8 +177,5 @@ def _safe(labels: Iterable[str]) -> list[str | int]:
     result: dict[str | int, None] = {}
     for label in labels:
         plain = label if _PLAIN_LABEL.fullmatch(label) else BAD.sub("_", label) or "_"
-        chosen, count = plain, 2
-        while chosen in result:
-            chosen, count = f"{plain}~{count}", count + 1
-        result[chosen] = None
+        result[unused(plain, result)] = None
     return list(result)

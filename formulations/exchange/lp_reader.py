@@ -152,9 +152,6 @@ class _Reader:
     def take(self, expected: str, *kinds: str) -> Token:
         """Return the next token, which must be of one of some kinds, and go on."""
         token = self.tokens[self.at]
-        if token.kind == "section" and "section" not in kinds:
-            line = self.tokens[self.at - 1].line
-            raise self.source.error(line, "the section ends too early", None, expected)
         if token.kind not in kinds:
             raise self.error(f"{expected} is needed here", token)
         self.at += 1

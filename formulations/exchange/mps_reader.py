@@ -105,10 +105,9 @@ class _Reader:
 
     def finite(self, text: str) -> float:
         """Return a number that is not infinite."""
-        value = self.number(text)
-        if abs(value) >= INFINITE:
+        if abs(self.number(text)) >= INFINITE:
             raise self.error("this coefficient is infinite", text, "less than 1e20")
-        return value
+        return self.number(text)
 
     def row(self, name: str) -> Row | None:
         """Return a declared row or the objective; None for another row without limits."""
@@ -232,8 +231,8 @@ class _Reader:
         column.semicontinuous |= kind == "SC"
         column.integral |= kind in ("BV", "LI", "UI")
 
-    def _triangle(self, fields: list[str], off_diagonal: float = 1.0) -> None:
-        """Read one triangle of Q in 1/2 x'Qx of the objective."""
+    def _quadratic(self, off_diagonal: float, fields: list[str]) -> None:
+        """Read an element of Q in 1/2 x'Qx of the objective."""
         if len(fields) != 3:
             what = "a quadratic term has two columns"
             raise self.error(what, " ".join(fields), "COLUMN COLUMN NUMBER")
@@ -241,27 +240,21 @@ class _Reader:
         factor = 0.5 if first == second else off_diagonal
         self.model.add_product(first, second, factor * self.finite(fields[2]))
 
-    def _matrix(self, fields: list[str]) -> None:
-        """Read an element of the whole Q in 1/2 x'Qx of the objective."""
-        self._triangle(fields, 0.5)
-
     def _finished(self) -> FileModel:
         model = self.model
         defaults = [c for c in model.columns.values() if c.integral and not c.stated]
         for column in defaults:
             column.upper = 1.0
+        named = [column.name for column in defaults]
+        self._assume("integer columns without bounds are read as 0 or 1, as is the custom", named)
         free = [k for k, kind in self.kinds.items() if kind == "N" and k != model.objective.name]
-        for what, names in (
-            (
-                "integer columns without bounds are read as 0 or 1, as is the custom",
-                [column.name for column in defaults],
-            ),
-            ("free rows beside the objective limit nothing and are left out", free),
-        ):
-            if names:
-                more = ", …" if len(names) > 5 else ""
-                model.assumptions.append(f"{what}: {', '.join(names[:5])}{more}")
+        self._assume("free rows beside the objective limit nothing and are left out", free)
         return model.finished()
+
+    def _assume(self, what: str, names: list[str]) -> None:
+        if names:
+            more = ", …" if len(names) > 5 else ""
+            self.model.assumptions.append(f"{what}: {', '.join(names[:5])}{more}")
 
 
 _SECTIONS: Final[dict[str, tuple[Callable[[_Reader, list[str]], None], str]]] = {
@@ -273,7 +266,7 @@ _SECTIONS: Final[dict[str, tuple[Callable[[_Reader, list[str]], None], str]]] = 
     "RHS": (_Reader._right_hand_side, "COLUMNS"),
     "RANGES": (_Reader._range, "COLUMNS"),
     "BOUNDS": (_Reader._bound, "COLUMNS"),
-    "QUADOBJ": (_Reader._triangle, "COLUMNS"),
-    "QMATRIX": (_Reader._matrix, "COLUMNS"),
+    "QUADOBJ": (lambda reader, fields: reader._quadratic(1.0, fields), "COLUMNS"),  # a triangle
+    "QMATRIX": (lambda reader, fields: reader._quadratic(0.5, fields), "COLUMNS"),  # all of it
 }
 """What reads the lines of each section, and the section that it needs before it."""

@@ -7,7 +7,7 @@ and colons mean something in LP files. Two elements whose names would be the sam
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -47,11 +47,16 @@ def unique(names: Iterable[str]) -> list[str]:
     """Return names, each told apart from those before it."""
     chosen: dict[str, None] = {}
     for name in names:
-        text, number = name[:MAX_LENGTH], 2
-        while text in chosen:
-            text, number = f"{name[:MAX_LENGTH]}~{number}", number + 1
-        chosen[text] = None
+        chosen[unused(name[:MAX_LENGTH], chosen)] = None
     return list(chosen)
+
+
+def unused(wanted: str, taken: Container[object], mark: str = "~") -> str:
+    """Return a name that is not taken, as much like the one that is wanted as can be."""
+    chosen, count = wanted, 2
+    while chosen in taken:
+        chosen, count = f"{wanted}{mark}{count}", count + 1
+    return chosen
 
 
 def legal(text: str) -> str:

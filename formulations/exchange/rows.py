@@ -186,7 +186,7 @@ class FamilyOfRows:
         own, letters = variable.index, draft.letters[len(index.letters) :]
         inner, binders, agree = [], [], []
         for q, place in enumerate(pattern.places):
-            text = letters[q] if not place else _place(index, own.domains[q], *place)
+            text = _place(index, own.domains[q], *place) if place else letters[q]
             if pattern.is_sum and place and own.is_tuples:
                 agree.append(f"{letters[q]} == {text}")
                 text = letters[q]

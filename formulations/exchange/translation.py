@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.exchange.draft import Draft, Index, identifier, indexed, unused
+from engiagent.formulations.exchange.draft import Draft, Index, identifier, indexed
 from engiagent.formulations.exchange.families import Domain, Family, families
 from engiagent.formulations.exchange.model import Column, FileModel
+from engiagent.formulations.exchange.names import unused
 
 FEW: Final = 4
 """How many priced elements of a family the objective names one by one."""
@@ -54,7 +55,7 @@ class Translation:
         columns, self.rows = families(list(model.columns), kinds, list(model.rows))
         taken: dict[str, None] = {}
         for family in columns:
-            taken[unused(identifier(family.base), taken)] = None
+            taken[unused(identifier(family.base), taken, "_")] = None
         self._slots: dict[int, Index] = {}
         self.draft = Draft(model.source.file, taken)
         self.variables = []

@@ -255,7 +255,7 @@ BAD_LP = [
     (LP.format(" d: 3 4 x >= 3\n"), "5:7: a relation is needed here; found '4'"),
     (LP.format(" d: x >= nan\nBounds\n x <= nan\n"), "7:2: a bound has one variable and numbers"),
     (LP.format(" d: x + >= 3\n"), "5:9: a term is needed here; found '>='"),
-    (LP.format(" d: x\n"), "the section ends too early; expected a relation"),
+    (LP.format(" d: x\n"), "6:1: a relation is needed here; found 'end'"),
     (LP.format(" d: 3 >= 2\n"), "5:2: this constraint has no variable"),
     (LP.format(" d: 1e300 x >= 2\n"), "5:5: this coefficient is infinite"),
     (LP.format(" d: x^2 >= 2\n"), "5:6: quadratic terms stand in square brackets"),
