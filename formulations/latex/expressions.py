@@ -19,13 +19,19 @@ WIDTH: Final = 78
 _BREAK: Final = r" \\ "
 _COMMANDS: Final = {"max": r"\max", "min": r"\min"} | {n: f.latex for n, f in ELEMENTARY.items()}
 _REDUCTIONS: Final = {"sum": r"\sum", "min": r"\min", "max": r"\max", "expect": r"\mathbb{E}"}
-_FENCES: Final = {
-    "()": (r"\left(", r"\right)"),
-    "tuple": ("(", ")"),
-    "[]": (r"\left[", r"\right]"),
-    "{}": (r"\{", r"\}"),
-    "||": (r"\left|", r"\right|"),
-    "floor": (r"\left\lfloor", r"\right\rfloor"),
+_SHAPES: Final = {
+    "()": r"\left({}\right)",
+    "tuple": "({})",
+    "[]": r"\left[{}\right]",
+    "{}": r"\{{{}\}}",
+    "||": r"\left|{}\right|",
+    "floor": r"\left\lfloor{}\right\rfloor",
+    "fraction": r"\frac{{{}}}{{{}}}",
+    "root": r"\sqrt{{{}}}",
+    "squared": r"\left({}\right)^2",
+    "cases": r"\begin{{cases}} {} & \text{{if }} {} \\ {} & \text{{otherwise}} \end{{cases}}",
+    "dt": r"\Delta_{{{}}}",
+    "prob": r"\pi_{{{}}}",
 }
 
 
@@ -132,41 +138,25 @@ class Printer(Formulas[str]):
     def _joined(self, parts: Sequence[str]) -> str:
         return ", ".join(parts)
 
-    def _fenced(self, fences: str, inner: str) -> str:
-        left, right = _FENCES[fences]
-        return f"{left}{inner}{right}"
-
-    def _fraction(self, over: str, under: str) -> str:
-        return rf"\frac{{{over}}}{{{under}}}"
+    def build(self, shape: str, *parts: str) -> str:
+        """Return parts put together as a shape."""
+        return _SHAPES[shape].format(*parts)
 
     def _power(self, base: Node, exponent: Node) -> str:
         """Return a power, its base in brackets unless it is a plain name or number."""
         inner = self.node(base)
         plain = isinstance(base, Ref | Number) and "^" not in inner and "\\," not in inner
-        below = f"{{{inner}}}" if plain else self._fenced("()", inner)
+        below = f"{{{inner}}}" if plain else self.build("()", inner)
         return f"{below}^{{{self.node(exponent)}}}"
-
-    def _squared(self, inner: str) -> str:
-        return f"{self._fenced('()', inner)}^2"
-
-    def _root(self, inner: str) -> str:
-        return rf"\sqrt{{{inner}}}"
-
-    def _letter(self, letter: str, index: str) -> str:
-        return rf"\{letter}_{{{index}}}"
 
     def _function(self, name: str, inner: str) -> str:
         shown = _COMMANDS.get(name) or rf"\operatorname{{{escaped(name)}}}"
-        return shown + self._fenced("()", inner)
+        return shown + self.build("()", inner)
 
     def _big(self, function: str, below: list[str], body: str) -> str:
         sign = _REDUCTIONS.get(function, rf"\operatorname*{{{escaped(function)}}}")
         under = rf"\substack{{{_BREAK.join(below)}}}" if len(below) > 1 else below[0]
         return f"{sign}_{{{under}}}{'' if function == 'expect' else ' '}{body}"
-
-    def _cases(self, then: str, condition: str, otherwise: str) -> str:
-        rows = rf"{then} & \text{{if }} {condition}", rf"{otherwise} & \text{{otherwise}}"
-        return rf"\begin{{cases}} {_BREAK.join(rows)} \end{{cases}}"
 
 
 def width(text: str) -> int:
