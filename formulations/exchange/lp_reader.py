@@ -204,17 +204,16 @@ class _Reader:
             return
         if token.kind == "number":
             labels = self.kind == "name" and self.tokens[self.at + 1].kind == ":"
-            ends = self.kind != "name" or labels or (one_line and self.on_new_line)
-            if not self.accept("*") and ends:
+            another = labels or self.section == "bounds" or (one_line and self.on_new_line)
+            if not self.accept("*") and (self.kind != "name" or another):
                 found.constant += value * float(token.text)
                 return
             value *= self.coefficient(token)
-            self.take("a variable", "name")
-        elif token.is_infinity:
+            token = self.take("a variable", "name")
+        if token.is_infinity:
             found.constant += value * np.inf
             return
-        self.at -= 1
-        name = self.column()
+        name = self.model.column(token.text, token.line).name
         if self.kind in ("^", "*", "/"):
             what = "quadratic terms stand in square brackets"
             raise self.error(what, self.tokens[self.at], "[ 2 x ^2 ]")
@@ -290,7 +289,7 @@ class _Reader:
         found = self.sum()
         if self.kind != "section":
             raise self.error("this cannot follow a term", self.tokens[self.at], "+ or -")
-        if not np.isfinite(found.constant):
+        if not abs(found.constant) < INFINITE:
             raise self.source.error(begin.line, "the constant is infinite")
         model.objective.terms, model.offset = found.terms, found.constant
 
@@ -312,7 +311,8 @@ class _Reader:
 
     def _bound(self) -> None:
         begin, sides = self.tokens[self.at], [(">=", -np.inf), ("<=", np.inf)]
-        if begin.kind == "name" and self.tokens[self.at + 1].text.lower() == "free":
+        free = self.tokens[self.at + 1].text.lower() == "free"
+        if free and begin.kind == "name" and not begin.is_infinity:
             terms = {self.column(): 1.0}
             self.at += 1
         else:

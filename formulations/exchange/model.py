@@ -167,7 +167,7 @@ class FileModel:
         value = float(np.copysign(np.inf, value)) if abs(value) >= INFINITE else value
         for side, one, wrong in (("lower", ">=", np.inf), ("upper", "<=", -np.inf)):
             if relation in (one, "="):
-                if value == wrong:
+                if value == wrong or np.isnan(value):
                     message = f"the {side} bound of {what.name} is infinite on the wrong side"
                     raise self.source.error(line, message, f"{value:g}")
                 setattr(what, side, value)

@@ -121,6 +121,8 @@ def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) ->
         ("x <= +inf", (0, INF)),
         ("x <= -2", (0, -2)),  # LP files keep the lower bound: infeasible, as HiGHS and SCIP say
         ("x <= 5\n x >= 1", (1, 5)),
+        ("x <= 5 y <= 3 x >= 1", (1, 5)),
+        ("0 <= x\n -1 <= y", (0, INF)),
     ],
 )
 def test_lp_bounds(bound: str, wanted: tuple[float, float]) -> None:
@@ -262,6 +264,10 @@ BAD_LP = [
     (LP.format(" d: [ x^3 ] >= 2\n"), "5:5: quadratic constraints are not read"),
     (LP.format(" d: [ x^2 >= 2\n"), "5:5: quadratic constraints are not read"),
     (LP.format(" d: x >= 1e30\n"), "5: the lower bound of d is infinite on the wrong side"),
+    (LP.format(" d: x >= 3 inf\n"), "5: the lower bound of d is infinite on the wrong side"),
+    (LP.format("Bounds\n inf free\n"), "6:6: a relation is needed here; found 'free'"),
+    ("Minimize\n x + 1e30\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
+    ("Minimize\n x + 0 inf\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
     (LP.format(" d: 1 <= x >= 3\n"), "5: a range has numbers on both ends"),
     (LP.format(" d: 3 (x + y) >= 3\n"), "5:7: this character has no meaning here; found '[(]'"),
     (LP.format(" d: z = 2 -> x >= 3\n"), "5:11: conditions are not read"),
@@ -306,6 +312,10 @@ BAD_MPS = [
     (
         small_mps("").replace("RHS r 4", "RHS r -1e30"),
         "9: the upper bound of r is infinite on the wrong side",
+    ),
+    (
+        small_mps("RANGES\n RNG r 3", "G").replace("RHS r 4", "RHS r -1e30"),
+        "11: the upper bound of r is infinite on the wrong side",
     ),
     (small_mps("RANGES\n RNG q 3"), "11: this row is not declared"),
     (small_mps("BOUNDS\n UP BND z 3"), "11: this column is not declared; found 'z'"),
