@@ -123,32 +123,22 @@ class Formulas(ABC, Generic[T]):
         """Return parts beside one another; ``close`` leaves no room between them."""
 
     @abstractmethod
+    def build(self, shape: str, *parts: T) -> T:
+        """Return parts put together.
+
+        A shape is a pair of brackets (``()``, ``[]``, ``{}``, ``||``, ``floor``, and ``tuple`` for
+        some no higher than a letter), a ``fraction``, a ``root``, what is ``squared`` in brackets,
+        ``cases`` (a value, its condition, another value), or by an index the length of a step
+        (``dt``) and the probability of a scenario (``prob``).
+        """
+
+    @abstractmethod
     def _joined(self, parts: Sequence[T]) -> T:
         """Return parts with commas between them."""
 
     @abstractmethod
-    def _fenced(self, fences: str, inner: T) -> T:
-        """Return a part in brackets: ``()`` as high as it is, ``tuple``, ``[]``, ``{}``, ..."""
-
-    @abstractmethod
-    def _fraction(self, over: T, under: T) -> T:
-        """Return a fraction."""
-
-    @abstractmethod
     def _power(self, base: Node, exponent: Node) -> T:
         """Return a power."""
-
-    @abstractmethod
-    def _squared(self, inner: T) -> T:
-        """Return the square of a part in brackets."""
-
-    @abstractmethod
-    def _root(self, inner: T) -> T:
-        """Return a square root."""
-
-    @abstractmethod
-    def _letter(self, letter: str, index: T) -> T:
-        """Return a Greek letter with an index."""
 
     @abstractmethod
     def _function(self, name: str, inner: T) -> T:
@@ -157,10 +147,6 @@ class Formulas(ABC, Generic[T]):
     @abstractmethod
     def _big(self, function: str, below: list[T], body: T) -> T:
         """Return a sum or another reduction over what stands below its sign."""
-
-    @abstractmethod
-    def _cases(self, then: T, condition: T, otherwise: T) -> T:
-        """Return a value that depends on a condition."""
 
     # -- the visitor ----------------------------------------------------------------------------
 
@@ -171,7 +157,7 @@ class Formulas(ABC, Generic[T]):
             inner = self._joined([self.node(child) for child in children(node)])
             return self._function(type(node).__name__.lower(), inner)
         found: T = writer(self, node)
-        return found if level(node) >= least else self._fenced("()", found)
+        return found if level(node) >= least else self.build("()", found)
 
     def summands(self, node: Node, first: str = "") -> Iterator[tuple[str, T]]:
         """Yield the terms of a sum, each with the operator before it, ``first`` at the start."""
@@ -186,7 +172,7 @@ class Formulas(ABC, Generic[T]):
     def binder_of(self, node: Binder) -> T:
         """Return a binder such as ``t in T``."""
         names = [self.name(name) for name in node.names]
-        left = names[0] if len(names) == 1 else self._fenced("tuple", self._joined(names))
+        left = names[0] if len(names) == 1 else self.build("tuple", self._joined(names))
         return self.set_row(left, self.set_sign("in"), self.name(node.set))
 
     def _ref(self, node: Ref) -> T:
@@ -200,8 +186,8 @@ class Formulas(ABC, Generic[T]):
 
     def _binary(self, node: Binary) -> T:
         if node.op in ("/", "//"):
-            inner = self._fraction(self.node(node.left), self.node(node.right))
-            return inner if node.op == "/" else self._fenced("floor", inner)
+            inner = self.build("fraction", self.node(node.left), self.node(node.right))
+            return inner if node.op == "/" else self.build("floor", inner)
         if node.op == "**":
             return self._power(node.left, node.right)
         least = needed(node)
@@ -211,7 +197,7 @@ class Formulas(ABC, Generic[T]):
     def _compare(self, node: Compare) -> T:
         least, first = Level(Level.COMPARE + 1), node.operands[0]
         if isinstance(first, Members):
-            parts = [self._fenced("()", self._joined([self.node(part) for part in first.items]))]
+            parts = [self.build("()", self._joined([self.node(part) for part in first.items]))]
         else:
             parts = [self.node(first, least)]
         for op, operand in zip(node.ops, node.operands[1:], strict=True):
@@ -229,16 +215,16 @@ class Formulas(ABC, Generic[T]):
         return self.set_row(*row)
 
     def _members(self, node: Members) -> T:
-        return self._fenced("{}", self._joined([self.node(part) for part in node.items]))
+        return self.build("{}", self._joined([self.node(part) for part in node.items]))
 
     def _call(self, node: Call) -> T:
         inner = [self.node(part) for part in node.args]
         if node.function in ("dt", "prob"):
-            return self._letter("Delta" if node.function == "dt" else "pi", inner[0])
+            return self.build(node.function, inner[0])
         if node.function == "sqrt":
-            return self._root(inner[0])
+            return self.build("root", inner[0])
         if node.function in ("abs", "len"):
-            return self._fenced("||", inner[0])
+            return self.build("||", inner[0])
         if node.function in _LOGICAL:
             return self._between(inner, node.function)
         return self._function(node.function, self._joined(inner))
@@ -248,14 +234,14 @@ class Formulas(ABC, Generic[T]):
         if node.where is not None:
             below.append(self.node(node.where))
         if node.function == "sumsq":
-            return self._big("sum", below, self._squared(self.node(node.body)))
+            return self._big("sum", below, self.build("squared", self.node(node.body)))
         if node.function == "expect":
-            return self._big("expect", below, self._fenced("[]", self.node(node.body)))
+            return self._big("expect", below, self.build("[]", self.node(node.body)))
         return self._big(node.function, below, self.node(node.body, Level.PRODUCT))
 
     def _choice(self, node: Choice) -> T:
         parts = (node.then, node.condition, node.otherwise)
-        return self._cases(*(self.node(part) for part in parts))
+        return self.build("cases", *(self.node(part) for part in parts))
 
 
 _WRITERS: Final[dict[type[Node], Callable[[Formulas[Any], Any], Any]]] = {

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent import __version__
 from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock, Goal, RowBlock
 from engiagent.formulations.scripts.algebra import Algebra, Dialect, Names, listed, number
-from engiagent.formulations.scripts.printing import about, comment, essence, section
-from engiagent.formulations.scripts.pyomo_text import RESERVED, functions_for, head, tail
+from engiagent.formulations.scripts.printing import about, body, comment, main
+from engiagent.formulations.scripts.pyomo_text import RESERVED, functions_for, pyomo_head, solving
 from engiagent.formulations.values import Floats, Ints
 
 PYOMO = Dialect(
@@ -54,23 +53,18 @@ def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     program = compile_blueprint(full, folder)
     names = Names(set(RESERVED))
     algebra = Algebra(program, PYOMO, names)
-    variables = [
-        line for block in program.columns if block.size for line in _column(algebra, block)
-    ]
+    columns = [line for b in program.columns if b.size for line in _column(algebra, b)]
     constraints = [*_rows(full, algebra), *_groups(algebra)]
     objective = _objective(algebra)
-    lines = section("Decision variables: elements stand in the order of their sets") + variables
-    for title, part in (
-        ("Coefficients", algebra.lines),
-        ("Constraints", constraints),
-        ("Objective", objective),
-    ):
-        lines += [*section(title), *part] if part else []
-    shown = [b for b in program.columns if b.size and not b.generated]
-    outputs = ", ".join(f'"{algebra.of_block[b]}": {algebra.of_block[b]}' for b in shown)
-    body = "\n".join(lines) + tail(program, outputs)
-    functions = functions_for(body)
-    return head(essence(full), __version__, program, functions + body) + functions + body
+    parts = {
+        "Decision variables: elements stand in the order of their sets": columns,
+        "Coefficients": algebra.lines,
+        "Constraints": constraints,
+        "Objective": objective,
+    }
+    text = body(parts) + solving(program) + main(algebra, "variable", "element.value")
+    functions = functions_for(text)
+    return pyomo_head(full, program, functions + text) + functions + text
 
 
 def _column(algebra: Algebra, block: ColumnBlock) -> list[str]:

@@ -20,6 +20,7 @@ _LETTERS = (
 )
 _GREEK = dict(zip(_LETTERS.split(), "αβγδεηθκλμνξπρστφχψωΔΦΩΣ", strict=True))
 _FENCES = {"tuple": "()", "floor": "⌊⌋"}
+_ELEMENTS = {"fraction": "mfrac", "root": "msqrt"}
 
 
 class MathML(Formulas[Element]):
@@ -78,29 +79,26 @@ class MathML(Formulas[Element]):
             row.append(part)
         return row
 
-    def _fenced(self, fences: str, inner: Element) -> Element:
-        pair = _FENCES.get(fences, fences)
-        return element("mrow", element("mo", pair[0]), inner, element("mo", pair[1]))
-
-    def _fraction(self, over: Element, under: Element) -> Element:
-        return element("mfrac", over, under)
+    def build(self, shape: str, *parts: Element) -> Element:
+        """Return parts put together as a shape; what is no other is a pair of brackets."""
+        if shape in _ELEMENTS:
+            return element(_ELEMENTS[shape], *parts)
+        if shape in ("dt", "prob"):
+            return element("msub", element("mi", "Δ" if shape == "dt" else "π"), *parts)
+        if shape == "squared":
+            return element("msup", self.build("()", *parts), element("mn", "2"))
+        if shape == "cases":
+            return _cases(*parts)
+        pair = _FENCES.get(shape, shape)
+        return element("mrow", element("mo", pair[0]), *parts, element("mo", pair[1]))
 
     def _power(self, base: Node, exponent: Node) -> Element:
         """Return a power."""
         return element("msup", self.node(base, Level.ATOM), self.node(exponent))
 
-    def _squared(self, inner: Element) -> Element:
-        return element("msup", self._fenced("()", inner), element("mn", "2"))
-
-    def _root(self, inner: Element) -> Element:
-        return element("msqrt", inner)
-
-    def _letter(self, letter: str, index: Element) -> Element:
-        return element("msub", element("mi", _GREEK[letter]), index)
-
     def _function(self, name: str, inner: Element) -> Element:
         applied = element("mo", "\u2061")
-        return element("mrow", element("mi", name), applied, self._fenced("()", inner))
+        return element("mrow", element("mi", name), applied, self.build("()", inner))
 
     def _big(self, function: str, below: list[Element], body: Element) -> Element:
         head = element("mi", function)
@@ -109,13 +107,14 @@ class MathML(Formulas[Element]):
         under = element("munder", head, self._joined(below))
         return element("mrow", under, body)
 
-    def _cases(self, then: Element, condition: Element, otherwise: Element) -> Element:
-        when = element("mrow", element("mtext", "if\u00a0"), condition)
-        rows = (then, when), (otherwise, element("mrow", element("mtext", "otherwise")))
-        table = element("mtable", columnalign="left")
-        for cells in rows:
-            table.append(element("mtr", *(element("mtd", cell) for cell in cells)))
-        return element("mrow", element("mo", "{"), table)
+
+def _cases(then: Element, condition: Element, otherwise: Element) -> Element:
+    when = element("mrow", element("mtext", "if\u00a0"), condition)
+    rows = (then, when), (otherwise, element("mrow", element("mtext", "otherwise")))
+    table = element("mtable", columnalign="left")
+    for cells in rows:
+        table.append(element("mtr", *(element("mtd", cell) for cell in cells)))
+    return element("mrow", element("mo", "{"), table)
 
 
 MATHML = MathML()

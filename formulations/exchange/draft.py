@@ -1,8 +1,9 @@
 """A blueprint in the making: sets, parameters and constraints under names that are unique."""
 
+import math
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import numpy as np
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.formulations.exchange.families import BAD, Domain
 from engiagent.formulations.exchange.model import number
+from engiagent.formulations.exchange.names import unused
 from engiagent.formulations.values import Floats, Ints
 
 Json = dict[str, Any]
@@ -30,14 +32,6 @@ def identifier(text: str, longest: int = 60) -> str:
     return f"{name}_" if reserved else name
 
 
-def unused(wanted: str, taken: Container[str]) -> str:
-    """Return a name that is not taken, as much like the one that is wanted as can be."""
-    chosen, count = wanted, 2
-    while chosen in taken:
-        chosen, count = f"{wanted}_{count}", count + 1
-    return chosen
-
-
 @dataclass(frozen=True, eq=False)
 class Index:
     """The elements over which a variable, a parameter or a constraint runs.
@@ -47,34 +41,40 @@ class Index:
     sets
         Names of the sets: one for each part of an element, or one set of tuples.
     parts
-        Names of the sets of the single parts.
+        Names of the sets of the single parts; none for a scalar.
     domains, places
         The domains of the parts, and where those of each element stand in them, (n, parts).
+    letters
+        What the parts of an element are called in expressions.
+    line
+        Where in the file that which runs over it begins.
     """
 
     sets: tuple[str, ...]
     parts: tuple[str, ...]
     domains: tuple[Domain, ...]
     places: Ints
+    letters: tuple[str, ...]
+    line: int
 
     @property
     def is_tuples(self) -> bool:
         """Whether the elements are listed tuples."""
         return len(self.parts) > 1 and len(self.sets) == 1
 
-    def binders(self, names: Sequence[str]) -> list[str]:
-        """Return the binders with a name for each part."""
+    def binders(self) -> list[str]:
+        """Return the binders, as ``i in N``."""
         if self.is_tuples:
-            return [f"({', '.join(names)}) in {self.sets[0]}"]
-        return [f"{name} in {group}" for name, group in zip(names, self.sets, strict=True)]
+            return [f"({', '.join(self.letters)}) in {self.sets[0]}"]
+        return [f"{name} in {group}" for name, group in zip(self.letters, self.sets, strict=True)]
 
     def elements(self) -> list[list[tuple[str | int, ...]]]:
         """Return the elements of each set, as tuples of labels."""
+        columns = zip(self.domains, self.places.T.tolist(), strict=True)
+        labels = [[domain.labels[k] for k in column] for domain, column in columns]
         if self.is_tuples:
-            columns = zip(self.domains, self.places.T.tolist(), strict=True)
-            return [list(zip(*([d.labels[k] for k in c] for d, c in columns), strict=True))]
-        columns = zip(self.domains, self.places.T, strict=True)
-        return [[(d.labels[k],) for k in np.unique(c).tolist()] for d, c in columns]
+            return [list(zip(*labels, strict=True))]
+        return [[(label,) for label in dict.fromkeys(column)] for column in labels]
 
 
 class Draft:
@@ -86,15 +86,14 @@ class Draft:
         more = (f"{x}{k}" for k in range(1, 10) for x in _LETTERS)
         self.letters = tuple(x for x in (*_LETTERS, *more) if x not in self.taken)[:MAX_LETTERS]
         self.taken |= set(self.letters)
-        self.sets: list[Json] = []
+        self.sets: dict[object, Json] = {}
         self.parameters: list[Json] = []
         self.expressions: list[Json] = []
         self.constraints: dict[str, Json] = {}
-        self._set_names: dict[object, str] = {}
 
     def name(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
-        chosen = unused(identifier(wanted), self.taken)
+        chosen = unused(identifier(wanted), self.taken, "_")
         self.taken.add(chosen)
         return chosen
 
@@ -104,11 +103,10 @@ class Draft:
 
     # -- sets -----------------------------------------------------------------------------------
 
-    def _set(self, key: object, wanted: str, content: Callable[[], Json]) -> str:
-        if key not in self._set_names:
-            name = self._set_names[key] = self.name(wanted)
-            self.sets.append({"name": name, **content()})
-        return self._set_names[key]
+    def _set(self, key: object, wanted: str, content: Json) -> str:
+        if key not in self.sets:
+            self.sets[key] = {"name": self.name(wanted), **content}
+        return str(self.sets[key]["name"])
 
     def domain_set(self, domain: Domain, wanted: str = "") -> str:
         """Return the name of the set of a whole domain."""
@@ -117,90 +115,93 @@ class Draft:
         content: Json = {"kind": "labels", "elements": labels}
         if domain.is_range:
             content = {"kind": "range", "start": labels[0], "stop": labels[-1]}
-        return self._set(domain, wanted or usual, lambda: content)
+        return self._set(domain, wanted or usual, content)
 
     def _part(self, domain: Domain, places: Ints, wanted: str) -> str:
-        parent, labels = self.domain_set(domain), domain.labels
-        if len(places) == len(labels):
+        parent = self.domain_set(domain)
+        if len(places) == len(domain.labels):
             return parent
-        content = {"kind": "subset", "of": parent, "elements": [labels[k] for k in places.tolist()]}
-        return self._set((domain, places.tobytes()), f"{parent}_{wanted}", lambda: content)
+        elements = [domain.labels[k] for k in places.tolist()]
+        content = {"kind": "subset", "of": parent, "elements": elements}
+        return self._set((domain, places.tobytes()), f"{parent}_{wanted}", content)
 
-    def index(self, domains: Sequence[Domain], places: Ints, wanted: str) -> Index:
-        """Return the index over distinct, sorted elements: a grid where they fill one."""
+    def index(
+        self, domains: Sequence[Domain], places: Ints, wanted: str, line: int, first: int = 0
+    ) -> Index:
+        """Return the index over distinct, sorted elements: a grid where they fill one.
+
+        Its letters are those from the number ``first`` on.
+        """
         distinct = [np.unique(column) for column in places.T]
         pairs = zip(domains, distinct, strict=True)
         parts = tuple(self._part(domain, part, wanted) for domain, part in pairs)
-        sets, size = parts, 1
-        for part in distinct:
-            size *= len(part)
-        if size != len(places):
-            listed = Index(("",), parts, tuple(domains), places)
-
-            def content() -> Json:
-                elements = [list(element) for element in listed.elements()[0]]
-                return {"kind": "tuples", "of": list(parts), "elements": elements}
-
-            sets = (self._set((parts, places.tobytes()), f"A_{wanted}", content),)
-        return Index(sets, parts, tuple(domains), places)
+        letters = self.letters[first : first + len(parts)]
+        grid = Index(parts, parts, tuple(domains), places, letters, line)
+        if math.prod(map(len, distinct)) == len(places):
+            return grid
+        listed = replace(grid, sets=("",))
+        elements = [list(element) for element in listed.elements()[0]]
+        content = {"kind": "tuples", "of": list(parts), "elements": elements}
+        return replace(grid, sets=(self._set((parts, places.tobytes()), f"A_{wanted}", content),))
 
     # -- parameters -----------------------------------------------------------------------------
 
     def table(
-        self,
-        wanted: str,
-        indices: Sequence[Index],
-        values: Sequence[Any],
-        line: int,
-        element_of: str = "",
+        self, wanted: str, over: Sequence[Index], values: Sequence[Any], element_of: str = ""
     ) -> str:
-        """Declare a parameter over some indices, by values in the order of their elements."""
+        """Declare a parameter by values in the order of its elements; return its element."""
         name = self.name(wanted)
-        elements = [part for index in indices for part in index.elements()]
-        entry: Json = {"name": name, "index": [s for index in indices for s in index.sets]}
+        elements = [part for index in over for part in index.elements()]
+        entry: Json = {"name": name, "index": [s for index in over for s in index.sets]}
         if element_of:
             entry["type"] = f"element of {element_of}"
-        entry |= {"value": _nested(list(values), elements), "source_reference": self.source(line)}
+        source = self.source(over[0].line)
+        entry |= {"value": _nested(list(values), elements), "source_reference": source}
         self.parameters.append(entry)
-        return name
+        return indexed(name, [letter for index in over for letter in index.letters])
 
-    def factor(
-        self, wanted: str, index: Index, names: Sequence[str], values: Floats, line: int
-    ) -> str:
-        """Return an expression for values over one index: a number when all are the same."""
+    def factor(self, wanted: str, over: Sequence[Index], values: Floats) -> str:
+        """Return an expression for values over some indices: a number when all are the same."""
         if np.all(values == values[0]):
             return number(float(values[0]))
-        return f"{self.table(wanted, [index], values.tolist(), line)}[{', '.join(names)}]"
+        return self.table(wanted, over, values.tolist())
 
     # -- expressions ----------------------------------------------------------------------------
 
-    def total(
-        self, pieces: Sequence[str], wanted: str, binders: Sequence[str], names: Sequence[str]
-    ) -> str:
+    def total(self, pieces: Sequence[str], wanted: str, index: Index) -> str:
         """Return a sum of pieces; one too long for an expression is cut into named parts."""
         text = joined(pieces)
         if len(pieces) <= MAX_PIECES and len(text) <= MAX_TEXT:
             return text
-        references: list[str] = []
-        while pieces:
-            count = min(len(pieces), MAX_PIECES)
-            while count > 1 and len(joined(pieces[:count])) > MAX_TEXT:
-                count -= 1
-            name = self.name(f"{wanted}_part_{len(references) + 1}")
-            over = {"index": list(binders)} if binders else {}
-            self.expressions.append({"name": name, **over, "expression": joined(pieces[:count])})
-            references.append(f"{name}[{', '.join(names)}]" if names else name)
-            pieces = pieces[count:]
-        return self.total(references, wanted, binders, names)
+        parts: list[list[str]] = [[]]
+        for piece in pieces:
+            full = len(parts[-1]) == MAX_PIECES or len(joined([*parts[-1], piece])) > MAX_TEXT
+            if parts[-1] and full:
+                parts.append([])
+            parts[-1].append(piece)
+        references = []
+        for count, part in enumerate(parts, 1):
+            name = self.name(f"{wanted}_part_{count}")
+            over = {"index": index.binders()} if index.parts else {}
+            self.expressions.append({"name": name, **over, "expression": joined(part)})
+            references.append(indexed(name, index.letters))
+        return self.total(references, wanted, index)
 
-    def add(
-        self, wanted: str, name: str, binders: Sequence[str], expression: str, line: int
-    ) -> None:
+    def add(self, wanted: str, name: str, index: Index, expression: str) -> None:
         """Add a constraint under an id that no other has."""
-        chosen = unused(identifier(wanted, 100), self.constraints)
-        over = {"forall": list(binders)} if binders else {}
+        chosen = unused(identifier(wanted, 100), self.constraints, "_")
+        over = {"forall": index.binders()} if index.parts else {}
         entry = {"constraint_id": chosen, "name": name, **over, "expression": expression}
-        self.constraints[chosen] = entry | {"source_reference": self.source(line)}
+        self.constraints[chosen] = entry | {"source_reference": self.source(index.line)}
+
+
+def indexed(name: str, inside: Sequence[str]) -> str:
+    """Return a name with its index.
+
+    >>> indexed("x", ["i", "3"]), indexed("total", [])
+    ('x[i, 3]', 'total')
+    """
+    return f"{name}[{', '.join(inside)}]" if inside else name
 
 
 def scaled(value: float | str, text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.formulations.exchange.names import unused
 from engiagent.formulations.values import Ints
 
 Labels = tuple[str, ...]
@@ -120,59 +121,45 @@ def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
         groups.setdefault((base, len(labels), kind), []).append((number, labels))
     found: list[_Group] = []
     alone: list[int] = []
-    for (base, arity, _), members in groups.items():
-        distinct = len({labels for _, labels in members})
-        if len(members) > 1 and 1 <= arity <= MAX_INDICES and distinct == len(members):
+    for (base, arity, _), members in sorted(groups.items(), key=lambda group: -len(group[1])):
+        distinct = len({labels for _, labels in members}) == len(members) > 1
+        if distinct and 1 <= arity <= MAX_INDICES and len(found) < MAX_FAMILIES:
             found.append((base, members))
         else:
             alone += [number for number, _ in members]
-    found.sort(key=lambda group: -len(group[1]))
-    alone += [number for _, members in found[MAX_FAMILIES:] for number, _ in members]
-    singles: list[_Group] = [(names[number], [(number, ())]) for number in sorted(alone)]
+    pools: dict[object, list[tuple[int, Labels]]] = {}
+    for number in sorted(alone):
+        pools.setdefault(kinds[number], []).append((number, (names[number],)))
     if len(alone) > MAX_SCALARS:
-        pools: dict[object, list[tuple[int, Labels]]] = {}
-        for number in sorted(alone):
-            pools.setdefault(kinds[number], []).append((number, (names[number],)))
-        singles = [(POOL, members) for members in pools.values()]
-    return sorted([*found[:MAX_FAMILIES], *singles], key=lambda group: group[1][0][0])
+        found += [(POOL, members) for members in pools.values()]
+    else:
+        found += [(names[number], [(number, ())]) for number in alone]
+    return sorted(found, key=lambda group: group[1][0][0])
 
 
 def _placed(groups: Sequence[_Group]) -> list[Family]:
     """Return groups of names as families over domains."""
-    indices = {
-        (k, q): [labels[q] for _, labels in members]
-        for k, (_, members) in enumerate(groups)
-        for q in range(len(members[0][1]))
-    }
-    order = sorted(indices, key=lambda key: -len(set(indices[key])))
-    flat = [label for key in order for label in indices[key]]
-    node = {label: len(order) + k for k, label in enumerate(dict.fromkeys(flat))}
-    size = len(order) + len(node)
-    ends = np.repeat(np.arange(len(order)), [len(indices[key]) for key in order])
-    links = (np.ones(len(flat)), (ends, np.array([node[label] for label in flat], dtype=np.int64)))
-    from scipy.sparse import coo_array  # a third of a second, for every command
-    from scipy.sparse.csgraph import connected_components
-
-    _, component = connected_components(coo_array(links, shape=(size, size)), directed=False)
-    labels_of: dict[int, dict[str, None]] = {}
-    for key, number in zip(order, component.tolist(), strict=False):
-        labels_of.setdefault(number, {}).update(dict.fromkeys(indices[key]))
-    ordered = {number: _ordered(list(labels)) for number, labels in labels_of.items()}
-    domains = {number: Domain(labels) for number, labels in ordered.items()}
-    place = {label: k for labels in ordered.values() for k, label in enumerate(labels)}
-    number_of = dict(zip(order, component.tolist(), strict=False))
+    labels_of = [[labels for _, labels in group] for _, group in groups]
+    indices = [dict.fromkeys(part) for group in labels_of for part in zip(*group, strict=True)]
+    merged: list[dict[str, None]] = []
+    for labels in sorted(indices, key=len, reverse=True):
+        touched = [other for other in merged if not other.keys().isdisjoint(labels)]
+        merged = [other for other in merged if all(other is not part for part in touched)]
+        merged.append({label: None for part in (*touched, labels) for label in part})
+    domain: dict[str, Domain] = {}
+    place: dict[str, int] = {}
+    for labels in merged:
+        ordered = _ordered(list(labels))
+        domain |= dict.fromkeys(ordered, Domain(ordered))
+        place |= {label: k for k, label in enumerate(ordered)}
     found = []
-    for k, (base, members) in enumerate(groups):
-        arity = len(members[0][1])
-        places = np.array([[place[x] for x in labels] for _, labels in members], dtype=np.int64)
-        places = places.reshape(len(members), arity)
-        sort = np.lexsort(places.T[::-1]) if arity else np.zeros(1, dtype=np.int64)
-        numbers = np.array([number for number, _ in members])[sort]
-        found.append(
-            Family(
-                base, numbers, tuple(domains[number_of[k, q]] for q in range(arity)), places[sort]
-            )
-        )
+    for base, group in groups:
+        domains = tuple(domain[label] for label in group[0][1])
+        places = np.array([[place[x] for x in labels] for _, labels in group], dtype=np.int64)
+        places = places.reshape(len(group), len(domains))
+        sort = np.lexsort(places.T[::-1]) if domains else np.zeros(1, dtype=np.int64)
+        numbers = np.array([number for number, _ in group])
+        found.append(Family(base, numbers[sort], domains, places[sort]))
     return found
 
 
@@ -190,8 +177,5 @@ def _safe(labels: Iterable[str]) -> list[str | int]:
     result: dict[str | int, None] = {}
     for label in labels:
         plain = label if _PLAIN_LABEL.fullmatch(label) else BAD.sub("_", label) or "_"
-        chosen, count = plain, 2
-        while chosen in result:
-            chosen, count = f"{plain}~{count}", count + 1
-        result[chosen] = None
+        result[unused(plain, result)] = None
     return list(result)

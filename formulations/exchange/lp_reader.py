@@ -7,36 +7,28 @@ and knows neither ranges nor names such as ``x[1,2]``; so it is not used.
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.formulations.exchange.model import (
-    INFINITE,
-    Collector,
-    Column,
-    LinearModel,
-    Pair,
-    Row,
-    SourceText,
-    unlimited,
-)
+from engiagent.formulations.exchange.model import INFINITE, FileModel, Pair, Row, SourceText
 
 _FLIPPED: Final = {"<=": ">=", ">=": "<=", "=": "="}
-_SECTIONS: Final = (
-    ("minimize", r"minimi[sz]e|minimum|min"),
-    ("maximize", r"maximi[sz]e|maximum|max"),
-    ("constraints", r"subject\s+to|such\s+that|s\.t\.|st\.|st|lazy\s+constraints?|user\s+cuts?"),
-    ("unknown", r"general\s+constraints?|gencons(?:tr)?|semi-integers?|sos[12]?|pwlobj|pwl"),
-    ("bounds", r"bounds?"),
-    ("generals", r"generals?|gen|integers?|int"),
-    ("binaries", r"binary|binaries|bin"),
-    ("semi-continuous", r"semi-continuous|semis?"),
-    ("end", r"end"),
-)
+_SECTIONS: Final = {
+    "minimize": r"minimi[sz]e|minimum|min",
+    "maximize": r"maximi[sz]e|maximum|max",
+    "constraints": r"subject\s+to|such\s+that|s\.t\.|st\.|st|lazy\s+constraints?|user\s+cuts?",
+    "unknown": r"general\s+constraints?|gencons(?:tr)?|semi-integers?|sos[12]?|pwlobj|pwl",
+    "bounds": r"bounds?",
+    "generals": r"generals?|gen|integers?|int",
+    "binaries": r"binary|binaries|bin",
+    "semicontinuous": r"semi-continuous|semis?",
+    "end": r"end",
+}
 _SECTION: Final = re.compile(
-    r"\s*(?:" + "|".join(f"(?P<s{k}>{words})" for k, (_, words) in enumerate(_SECTIONS)) + r")"
+    r"\s*(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _SECTIONS.items()) + r")"
     r"(?=\s|$)(?!\s*(?:[:<>=*^+-]|free\b))",
     re.IGNORECASE,
 )
@@ -51,23 +43,29 @@ _TOKEN: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """A word: ``kind`` is ``number``, ``name``, ``relation`` or the sign itself."""
+    """A word: ``kind`` is ``section``, ``number``, ``name``, ``relation`` or the sign itself."""
 
     kind: str
     text: str
     line: int
     column: int
 
-
-class Sum(NamedTuple):
-    """A constant, coefficients of columns, and of products of two columns."""
-
-    constant: float
-    terms: dict[int, float]
-    products: dict[Pair, float]
+    @property
+    def is_infinity(self) -> bool:
+        """Whether it is a word for what has no end."""
+        return self.kind == "name" and self.text.lower() in ("inf", "infinity")
 
 
-def parse_lp(source: SourceText) -> LinearModel:
+@dataclass
+class _Sum:
+    """A constant and coefficients of columns."""
+
+    begin: Token
+    constant: float = 0.0
+    terms: dict[str, float] = field(default_factory=dict)
+
+
+def parse_lp(source: SourceText) -> FileModel:
     """Return the model in the text of an LP file.
 
     Raises
@@ -75,307 +73,268 @@ def parse_lp(source: SourceText) -> LinearModel:
     InputError
         With the line, what was found there and what was expected.
     """
-    collector, started, keyword = Collector(source), False, ""
-    for keyword, line, tokens in _sections(source):
-        if keyword == "unknown":
-            known = ", ".join(name for name, _ in _SECTIONS if name != "unknown")
-            found = source.lines[line - 1].strip()
-            raise source.error(line, "this kind of section is not read", found, f"one of {known}")
-        if (keyword in ("minimize", "maximize")) == started:
-            expected = "Subject To, Bounds, …" if started else "Minimize or Maximize"
-            raise source.error(line, "this section cannot stand here", keyword, expected)
-        started = True
-        _READERS[keyword](_Section(collector, keyword, line, tokens))
-    if keyword != "end":
-        last = len(source.lines)
-        raise source.error(last, "the file is cut off", None, "End on a line of its own")
-    collector.name = collector.objective.name
-    return collector.model()
+    return _Reader(source).read()
 
 
-def _sections(source: SourceText) -> Iterator[tuple[str, int, list[Token]]]:
-    keyword, begin, tokens = "", 1, list[Token]()
+def _tokens(source: SourceText) -> Iterator[Token]:
+    """Yield the words of a file, the last of which is the section ``end``."""
+    section, known = "", ", ".join(name for name in _SECTIONS if name != "unknown")
     for line, text in enumerate(source.lines, 1):
         content = text.partition("\\")[0].rstrip()
-        if not content.strip():
+        if not content:
             continue
-        found, start = _SECTION.match(content), 0
-        if found is not None and found.lastgroup:
-            if keyword:
-                yield keyword, begin, tokens
-            keyword, begin, tokens = _SECTIONS[int(found.lastgroup[1:])][0], line, []
-            start = found.end()
-        if not keyword:
+        found, place = _SECTION.match(content) if section != "end" else None, 0
+        if found is not None:
+            place = found.end()
+            section = found.lastgroup or ""
+            if section == "unknown":
+                what = "this kind of section is not read"
+                raise source.error(line, what, content.strip(), f"one of {known}")
+            yield Token("section", section, line, found.start(section) + 1)
+        if not section:
             expected = "Minimize or Maximize (the CPLEX LP format; lp_solve's own is another one)"
             raise source.error(line, "this is no LP file", content.strip(), expected)
-        if keyword == "end" and content[start:].strip():
-            raise source.error(line, "text after the end", content[start:].strip())
-        tokens.extend(_tokens(source, line, content, start) if keyword != "unknown" else ())
-    if not keyword:
+        if section == "end" and content[place:].strip():
+            raise source.error(line, "text after the end", content[place:].strip())
+        while place < len(content):
+            match = _TOKEN.match(content, place)
+            if match is None:
+                place = len(content) - len(content[place:].lstrip())
+                what = "this character has no meaning here"
+                raise source.error(line, what, content[place], None, place + 1)
+            kind = match.lastgroup or ""
+            word, place = match[kind], match.end()
+            if kind == "relation":
+                word = "<=" if "<" in word else ">=" if ">" in word else "="
+            yield Token(word if kind == "sign" else kind, word, line, match.start(kind) + 1)
+    if not section:
         raise source.error(1, "the file is empty", None, "Minimize or Maximize")
-    yield keyword, begin, tokens
+    if section != "end":
+        last = len(source.lines)
+        raise source.error(last, "the file is cut off", None, "End on a line of its own")
 
 
-def _tokens(source: SourceText, line: int, text: str, place: int) -> Iterator[Token]:
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            place += len(text[place:]) - len(text[place:].lstrip())
-            what = "this character has no meaning here"
-            raise source.error(line, what, text[place], None, place + 1)
-        kind = match.lastgroup or ""
-        word, place = match[kind], match.end()
-        if kind == "relation":
-            word = "<=" if "<" in word else ">=" if ">" in word else "="
-        yield Token(word if kind == "sign" else kind, word, line, match.start(kind) + 1)
+class _Reader:
+    """A place among the words of a file, and the model of those before it."""
 
+    def __init__(self, source: SourceText) -> None:
+        self.source, self.model = source, FileModel(source)
+        self.tokens, self.at, self.section = list(_tokens(source)), 0, ""
 
-class _Section:
-    """The tokens of a section, and a place among them."""
+    def read(self) -> FileModel:
+        """Return the model."""
+        while self.section != "end":
+            token, started = self.take("a section", "section"), bool(self.section)
+            self.section = token.text
+            if (self.section in ("minimize", "maximize")) == started:
+                expected = "Subject To, Bounds, …" if started else "Minimize or Maximize"
+                what = "this section cannot stand here"
+                raise self.source.error(token.line, what, token.text, expected)
+            if not started:
+                self._objective()
+            while self.section != "end" and self.kind != "section":
+                _STATEMENTS[self.section](self)
+        self.model.name = self.model.objective.name
+        return self.model.finished()
 
-    def __init__(self, collector: Collector, keyword: str, line: int, tokens: list[Token]) -> None:
-        self.collector, self.keyword, self.tokens = collector, keyword, tokens
-        self.at, self.line = 0, line
+    # -- words ----------------------------------------------------------------------------------
 
-    def kind(self, ahead: int = 0) -> str:
-        """Return the kind of a token that is still to come, empty after the last."""
-        place = self.at + ahead
-        return self.tokens[place].kind if place < len(self.tokens) else ""
+    @property
+    def kind(self) -> str:
+        """The kind of the next token."""
+        return self.tokens[self.at].kind
 
-    def next(self, expected: str, *kinds: str) -> Token:
+    @property
+    def on_new_line(self) -> bool:
+        """Whether the next token stands on another line than the last."""
+        return self.tokens[self.at].line != self.tokens[self.at - 1].line
+
+    def take(self, expected: str, *kinds: str) -> Token:
         """Return the next token, which must be of one of some kinds, and go on."""
-        if self.at >= len(self.tokens):
-            raise self.collector.source.error(
-                self.line, "the section ends too early", None, expected
-            )
         token = self.tokens[self.at]
-        if kinds and token.kind not in kinds:
+        if token.kind not in kinds:
             raise self.error(f"{expected} is needed here", token)
-        self.at, self.line = self.at + 1, token.line
+        self.at += 1
         return token
+
+    def accept(self, *kinds: str) -> str:
+        """Return the next word and go on if it is of one of some kinds; else nothing."""
+        return self.take("", *kinds).text if self.kind in kinds else ""
 
     def error(self, message: str, token: Token, expected: str | None = None) -> InputError:
         """Return an error at a token."""
-        return self.collector.source.error(token.line, message, token.text, expected, token.column)
+        return self.source.error(token.line, message, token.text, expected, token.column)
 
-    def label(self) -> Token | None:
-        """Return the name before a colon, and go on behind it."""
-        if (self.kind(), self.kind(1)) != ("name", ":"):
-            return None
-        self.at += 2
-        return self.tokens[self.at - 2]
+    # -- sums -----------------------------------------------------------------------------------
 
     def sign(self) -> float:
         """Return the product of the signs that come next."""
         result = 1.0
-        while self.kind() in ("+", "-"):
-            result = -result if self.next("a sign").kind == "-" else result
+        while sign := self.accept("+", "-"):
+            result = -result if sign == "-" else result
         return result
 
-    def number(self) -> float:
-        """Return a number with its signs, which may be infinite."""
-        sign = self.sign()
-        token = self.next("a number")
-        if token.kind == "number":
-            return sign * float(token.text)
-        if token.text.lower() in ("inf", "infinity"):
-            return sign * np.inf
-        raise self.error("a number is needed here", token, "as 3.5 or -inf")
+    def coefficient(self, token: Token) -> float:
+        """Return the number of a token, which must be finite."""
+        if float(token.text) >= INFINITE:
+            raise self.error("this coefficient is infinite", token, "less than 1e20")
+        return float(token.text)
 
-    def column(self, expected: str = "a variable") -> Column:
-        """Return the column that comes next."""
-        token = self.next(expected, "name")
-        self.collector.column(token.text, token.line)
-        return self.collector.columns[token.text]
+    def column(self) -> str:
+        """Return the name of the column that comes next."""
+        token = self.take("a variable", "name")
+        return self.model.column(token.text, token.line).name
 
-    def sum(self, one_line: bool = False) -> Sum:
+    def sum(self, one_line: bool = False) -> _Sum:
         """Return a sum of terms; with ``one_line`` it ends where its line ends.
 
         A sign on the line after a relation's right side starts another constraint.
         """
-        terms: dict[int, float] = {}
-        products: dict[Pair, float] = {}
-        constant, first = 0.0, True
-        while first or (
-            self.kind() in ("+", "-") and not (one_line and self.tokens[self.at].line != self.line)
-        ):
-            value, first = self.sign(), False
-            token = self.next("a term", "number", "name", "[")
-            if token.kind == "[":
-                for pair, factor in self._quadratic(token).items():
-                    products[pair] = products.get(pair, 0.0) + value * factor
-                continue
-            if token.kind == "number":
-                value *= float(token.text)
-                star = self.kind() == "*"
-                self.at += star
-                labels = self.kind(1) == ":" and not star
-                next_line = one_line and self.kind() and self.tokens[self.at].line != token.line
-                if not star and (self.kind() != "name" or labels or next_line):
-                    constant += value
-                    continue
-                self._refuse_large(value, token)
-                token = self.next("a variable", "name")
-            if token.text.lower() in ("inf", "infinity"):
-                constant += value * np.inf
-                continue
-            if self.kind() in ("^", "*", "/"):
-                raise self.error(
-                    "quadratic terms stand in square brackets", self.tokens[self.at], "[ 2 x ^2 ]"
-                )
-            column = self.collector.column(token.text, token.line)
-            terms[column] = terms.get(column, 0.0) + value
-        return Sum(constant, terms, products)
+        found = _Sum(self.tokens[self.at])
+        self._term(found, one_line)
+        while self.kind in ("+", "-") and not (one_line and self.on_new_line):
+            self._term(found, one_line)
+        return found
 
-    def _refuse_large(self, value: float, token: Token) -> None:
-        if abs(value) >= INFINITE:
-            raise self.error("this coefficient is infinite", token, "less than 1e20")
+    def _term(self, found: _Sum, one_line: bool) -> None:
+        value = self.sign()
+        token = self.take("a term", "number", "name", "[")
+        if token.kind == "[":
+            self._quadratic(token, value)
+            return
+        if token.kind == "number":
+            labels = self.kind == "name" and self.tokens[self.at + 1].kind == ":"
+            another = labels or self.section == "bounds" or (one_line and self.on_new_line)
+            if not self.accept("*") and (self.kind != "name" or another):
+                found.constant += value * float(token.text)
+                return
+            value *= self.coefficient(token)
+            token = self.take("a variable", "name")
+        if token.is_infinity:
+            found.constant += value * np.inf
+            return
+        name = self.model.column(token.text, token.line).name
+        if self.kind in ("^", "*", "/"):
+            what = "quadratic terms stand in square brackets"
+            raise self.error(what, self.tokens[self.at], "[ 2 x ^2 ]")
+        found.terms[name] = found.terms.get(name, 0.0) + value
 
-    def _quadratic(self, opening: Token) -> dict[Pair, float]:
-        if self.keyword == "constraints":
+    def _quadratic(self, opening: Token, outside: float) -> None:
+        if self.section not in ("minimize", "maximize"):
             raise self.error("quadratic constraints are not read", opening, "linear terms")
-        found: dict[Pair, float] = {}
-        while not found or self.kind() in ("+", "-"):
-            value = self.sign()
-            if self.kind() == "number":
-                token = self.next("a number")
-                value *= float(token.text)
-                self._refuse_large(value, token)
-                self.at += self.kind() == "*"
-            name = self.next("a variable", "name")
-            first = second = self.collector.column(name.text, name.line)
-            joint = self.next("^2 or * and a variable", "^", "*")
-            other = self.next("2 or a variable", "number" if joint.kind == "^" else "name")
-            if joint.kind == "*":
-                second = self.collector.column(other.text, other.line)
-            elif float(other.text) != 2.0:
-                raise self.error("this is no quadratic term", other, "x ^2 or x * y")
-            pair = max(first, second), min(first, second)
-            found[pair] = found.get(pair, 0.0) + value
-        self.next("+, - or ]", "]")
-        if self.kind() != "/":
-            return found
-        self.at += 1
-        two = self.next("2", "number")
+        terms: list[tuple[Pair, float]] = []
+        while not terms or self.kind in ("+", "-"):
+            value = outside * self.sign()
+            if self.kind == "number":
+                value *= self.coefficient(self.take("a number", "number"))
+                self.accept("*")
+            first = second = self.column()
+            if self.take("^2 or * and a variable", "^", "*").kind == "*":
+                second = self.column()
+            else:
+                self._two("this is no quadratic term", "x ^2 or x * y")
+            terms.append(((first, second), value))
+        self.take("+, - or ]", "]")
+        if self.accept("/"):
+            self._two("an objective's brackets are halved", "/ 2")
+            terms = [(pair, value / 2.0) for pair, value in terms]
+        for pair, value in terms:
+            self.model.add_product(*pair, value)
+
+    def _two(self, message: str, expected: str) -> None:
+        two = self.take("2", "number")
         if float(two.text) != 2.0:
-            raise self.error("an objective's brackets are halved", two, "/ 2")
-        return {pair: value / 2.0 for pair, value in found.items()}
+            raise self.error(message, two, expected)
 
+    def limits(self, one_line: bool) -> tuple[_Sum, list[tuple[str, float]]]:
+        """Return a sum with variables, and the relations and numbers between which it lies."""
+        sums, relations = [self.sum(one_line)], list[str]()
+        while not relations or (self.kind == "relation" and len(relations) < 2):
+            relations.append(self.take("a relation", "relation").text)
+            sums.append(self.sum(one_line or any(part.terms for part in sums)))
+        middle, (left, right) = sums[len(sums) // 2], (sums[0], sums[-1])
+        if len(relations) == 2:
+            if left.terms or right.terms or relations[0] != relations[1] or relations[0] == "=":
+                what = "a range has numbers on both ends and one direction"
+                raise self.source.error(left.begin.line, what, None, "as -5 <= x + y <= 8")
+            sides = [(_FLIPPED[relations[0]], left.constant), (relations[1], right.constant)]
+        elif left.terms:
+            middle, sides = left, [(relations[0], right.constant)]
+            for name, value in right.terms.items():
+                left.terms[name] = left.terms.get(name, 0.0) - value
+        else:  # the number may come first
+            sides = [(_FLIPPED[relations[0]], left.constant)]
+        values = [(relation, value - middle.constant) for relation, value in sides]
+        if not np.isfinite(middle.constant) or any(np.isnan(value) for _, value in values):
+            what = "an infinite number cannot stand in a sum"
+            raise self.source.error(left.begin.line, what)
+        return middle, values
 
-def _objective(section: _Section) -> None:
-    collector, label = section.collector, section.label()
-    collector.sense = "minimize" if section.keyword == "minimize" else "maximize"
-    objective = collector.objective
-    objective.line = section.line
-    if label is not None:
-        objective.name = label.text
-    if not section.kind():
-        return
-    found = section.sum()
-    if section.kind():
-        raise section.error("this cannot follow a term", section.tokens[section.at], "+ or -")
-    if abs(found.constant) >= INFINITE:
-        raise collector.source.error(objective.line, "the constant is infinite")
-    objective.terms, collector.products = found.terms, found.products
-    collector.offset = found.constant
+    # -- statements -----------------------------------------------------------------------------
 
+    def label(self) -> Token | None:
+        """Return the name before a colon, and go on behind it."""
+        token = self.tokens[self.at]
+        if token.kind != "name" or self.tokens[self.at + 1].kind != ":":
+            return None
+        self.at += 2
+        return token
 
-def _constraints(section: _Section) -> None:
-    collector = section.collector
-    while section.kind():
-        token, label = section.tokens[section.at], section.label()
-        name = label.text if label is not None else f"R{len(collector.rows) + 1}"
-        while label is None and name in collector.rows:
+    def _objective(self) -> None:
+        model, begin, label = self.model, self.tokens[self.at - 1], self.label()
+        model.sense = "minimize" if self.section == "minimize" else "maximize"
+        model.objective = Row(label.text if label is not None else "objective", begin.line)
+        if self.kind == "section":
+            return
+        found = self.sum()
+        if self.kind != "section":
+            raise self.error("this cannot follow a term", self.tokens[self.at], "+ or -")
+        if not abs(found.constant) < INFINITE:
+            raise self.source.error(begin.line, "the constant is infinite")
+        model.objective.terms, model.offset = found.terms, found.constant
+
+    def _constraint(self) -> None:
+        begin, label = self.tokens[self.at], self.label()
+        name = label.text if label is not None else f"R{len(self.model.rows) + 1}"
+        while label is None and name in self.model.rows:
             name += "_"
-        collector.add_row(_row(section, name, token))
+        found, sides = self.limits(one_line=False)
+        if self.kind == "->":
+            arrow = self.tokens[self.at]
+            raise self.error("conditions are not read", arrow, "a linear constraint")
+        if not found.terms:
+            raise self.error("this constraint has no variable", begin)
+        row = Row(name, begin.line, terms=found.terms)
+        for relation, value in sides:
+            self.model.limit(row, relation, value, begin.line)
+        self.model.add_row(row)
 
-
-def _row(section: _Section, name: str, token: Token) -> Row:
-    left = section.sum()
-    op = section.next("a relation", "relation").text
-    middle = section.sum(one_line=bool(left.terms))
-    if section.kind() == "->":
-        arrow = section.tokens[section.at]
-        raise section.error("conditions are not read", arrow, "a linear constraint")
-    error = section.collector.source.error
-    if section.kind() == "relation":
-        second = section.next("a relation").text
-        right = section.sum(one_line=True)
-        if left.terms or right.terms or op != second or op == "=":
-            what = "a range has numbers on both ends and one direction"
-            raise error(token.line, what, None, "as -5 <= x + y <= 8")
-        sides = [(_FLIPPED[op], left.constant), (op, right.constant)]
-        terms, constant = middle.terms, middle.constant
-    else:
-        if not left.terms:  # the number may come first
-            left, middle, op = middle, left, _FLIPPED[op]
-        terms, constant = dict(left.terms), left.constant
-        for column, value in middle.terms.items():
-            terms[column] = terms.get(column, 0.0) - value
-        sides = [(op, middle.constant)]
-    if not terms:
-        raise section.error("this constraint has no variable", token)
-    row = Row(name, token.line, terms=terms)
-    if not np.isfinite(constant):
-        raise error(token.line, "an infinite number cannot stand in a sum")
-    for op, limit in sides:
-        value = unlimited(limit - constant)
-        if value == (np.inf if op == ">=" else -np.inf) or (op == "=" and np.isinf(value)):
-            raise error(token.line, "this side is infinite on the wrong side")
-        if op in (">=", "="):
-            row.lower = value
-        if op in ("<=", "="):
-            row.upper = value
-    return row
-
-
-def _bounds(section: _Section) -> None:
-    while section.kind():
-        if section.kind() == "name" and section.tokens[section.at].text.lower() not in (
-            "inf",
-            "infinity",
-        ):
-            column = section.column()
-            if section.kind() == "name" and section.tokens[section.at].text.lower() == "free":
-                section.at += 1
-                _bound(section, column, ">=", -np.inf)
-                _bound(section, column, "<=", np.inf)
-                continue
+    def _bound(self) -> None:
+        begin, sides = self.tokens[self.at], [(">=", -np.inf), ("<=", np.inf)]
+        free = self.tokens[self.at + 1].text.lower() == "free"
+        if free and begin.kind == "name" and not begin.is_infinity:
+            terms = {self.column(): 1.0}
+            self.at += 1
         else:
-            value = section.number()
-            op = section.next("a relation", "relation").text
-            column = section.column()
-            _bound(section, column, _FLIPPED[op], value)
-            if section.kind() != "relation":
-                continue
-        op = section.next("a relation", "relation").text
-        _bound(section, column, op, section.number())
+            found, sides = self.limits(one_line=True)
+            terms = found.terms
+            if list(terms.values()) != [1.0] or found.constant:
+                raise self.error("a bound has one variable and numbers", begin, "as 1 <= x <= 3")
+        for relation, value in sides:
+            self.model.limit(self.model.columns[next(iter(terms))], relation, value, begin.line)
 
-
-def _bound(section: _Section, column: Column, op: str, value: float) -> None:
-    for side, kinds in (("lower", (">=", "=")), ("upper", ("<=", "="))):
-        if op in kinds:
-            section.collector.bound(column, side, value, section.line)
-
-
-def _kinds(section: _Section) -> None:
-    while section.kind():
-        column = section.column()
-        if section.keyword == "semi-continuous":
-            column.semicontinuous = True
-            continue
-        column.integral = True
-        if section.keyword == "binaries":
+    def _kind_of_column(self) -> None:
+        column = self.model.columns[self.column()]
+        column.semicontinuous |= self.section == "semicontinuous"
+        column.integral |= self.section != "semicontinuous"
+        if self.section == "binaries":
             column.lower, column.upper = max(column.lower, 0.0), min(column.upper, 1.0)
 
 
-_READERS: Final[dict[str, Callable[[_Section], None]]] = {
-    "minimize": _objective,
-    "maximize": _objective,
-    "constraints": _constraints,
-    "bounds": _bounds,
-    "generals": _kinds,
-    "binaries": _kinds,
-    "semi-continuous": _kinds,
-    "end": lambda section: None,
+_STATEMENTS: Final[dict[str, Callable[[_Reader], None]]] = {
+    "constraints": _Reader._constraint,
+    "bounds": _Reader._bound,
+    "generals": _Reader._kind_of_column,
+    "binaries": _Reader._kind_of_column,
+    "semicontinuous": _Reader._kind_of_column,
 }

@@ -1,21 +1,17 @@
-"""What readers make of an LP or MPS file: named rows and columns with their lines, and arrays."""
+"""What an LP or MPS file says: named columns and rows, each with the line on which it stands."""
 
 import gzip
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import Sense
-from engiagent.formulations.values import Floats, Ints
 
-Bools = npt.NDArray[np.bool_]
-Pair = tuple[int, int]
+Pair = tuple[str, str]
 
 INFINITE: Final = 1e20
 """What counts as infinite in bounds and sides, by convention of all readers."""
@@ -98,7 +94,7 @@ def read_source(path: Path) -> SourceText:
 
 @dataclass
 class Column:
-    """A column as it is being read."""
+    """A column; ``stated`` are the sides that the file gives, ``lower`` or ``upper``."""
 
     name: str
     line: int
@@ -106,90 +102,51 @@ class Column:
     upper: float = np.inf
     integral: bool = False
     semicontinuous: bool = False
-    bounded: set[str] = field(default_factory=set)
+    stated: set[str] = field(default_factory=set)
 
 
 @dataclass
 class Row:
-    """A row as it is being read: coefficients by the numbers of the columns."""
+    """A row: coefficients by the names of columns, and two sides."""
 
     name: str
     line: int
     lower: float = -np.inf
     upper: float = np.inf
-    terms: dict[int, float] = field(default_factory=dict)
+    terms: dict[str, float] = field(default_factory=dict)
+    stated: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LinearModel:
-    """A model with n named columns and m named rows, linear but for the objective's ``products``.
+@dataclass
+class FileModel:
+    """A model with named rows and columns, linear but for the objective's ``products``.
 
     Attributes
     ----------
-    cost, offset, row_starts … row_upper
-        As in a :class:`~engiagent.formulations.program.Program`.
-    integrality, semicontinuous
-        Whether a column takes whole numbers; whether it may also be zero, outside its bounds; (n,).
-    products
-        The objective's quadratic terms: coefficients by pairs of columns.
-    column_lines, row_lines, objective_line
-        Where in the file they stand, counted from 1.
+    columns, rows
+        By name, in the order of the file.
+    products, offset
+        The objective's quadratic terms, coefficients by pairs of columns, and its constant.
     assumptions
         What the file leaves open and how it was read.
     """
 
-    file: str
-    name: str
-    sense: Sense
-    objective_name: str
-    objective_line: int
-    cost: Floats
-    offset: float
-    products: dict[Pair, float]
-    column_names: tuple[str, ...]
-    column_lines: tuple[int, ...]
-    column_lower: Floats
-    column_upper: Floats
-    integrality: Bools
-    semicontinuous: Bools
-    row_names: tuple[str, ...]
-    row_lines: tuple[int, ...]
-    row_starts: Ints
-    row_columns: Ints
-    row_values: Floats
-    row_lower: Floats
-    row_upper: Floats
-    assumptions: tuple[str, ...] = ()
+    source: SourceText
+    name: str = "model"
+    sense: Sense = "minimize"
+    objective: Row = field(default_factory=lambda: Row("objective", 1))
+    offset: float = 0.0
+    products: dict[Pair, float] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
 
-
-class Collector:
-    """The rows and columns of one file while it is being read."""
-
-    def __init__(self, source: SourceText) -> None:
-        self.source = source
-        self.name = "model"
-        self.columns: dict[str, Column] = {}
-        self.numbers: dict[str, int] = {}
-        self.rows: dict[str, Row] = {}
-        self.objective = Row("objective", 1)
-        self.products: dict[Pair, float] = {}
-        self.offset = 0.0
-        self.sense: Sense = "minimize"
-        self.assumptions: list[str] = []
-
-    def column(self, name: str, line: int) -> int:
-        """Return the number of a column, a new one when the name is new."""
-        found = self.numbers.get(name)
-        if found is None:
+    def column(self, name: str, line: int) -> Column:
+        """Return a column, a new one when the name is new."""
+        if name not in self.columns:
             self._refuse_long(name, line)
-            found = self.numbers[name] = len(self.numbers)
             self.columns[name] = Column(name, line)
-        return found
-
-    def _refuse_long(self, name: str, line: int) -> None:
-        if len(name) > MAX_NAME:
-            what = f"a name of {len(name)} characters"
-            raise self.source.error(line, what, name, f"at most {MAX_NAME}")
+        return self.columns[name]
 
     def add_row(self, row: Row) -> None:
         """Add a row whose name must be new."""
@@ -200,24 +157,36 @@ class Collector:
             raise self.source.error(row.line, what, row.name)
         self.rows[row.name] = row
 
-    def bound(self, column: Column, side: str, value: float, line: int) -> None:
-        """Set one side of a column's bounds."""
-        if (side == "lower" and value >= INFINITE) or (side == "upper" and value <= -INFINITE):
-            what = f"the {side} bound of {column.name} is infinite on the wrong side"
-            raise self.source.error(line, what, f"{value:g}")
-        setattr(column, side, unlimited(value))
-        column.bounded.add(side)
+    def _refuse_long(self, name: str, line: int) -> None:
+        if len(name) > MAX_NAME:
+            what = f"a name of {len(name)} characters"
+            raise self.source.error(line, what, name, f"at most {MAX_NAME}")
 
-    def model(self) -> LinearModel:
-        """Return the arrays of everything read.
+    def limit(self, what: Column | Row, relation: str, value: float, line: int) -> None:
+        """Set the sides of a column or row that ``<=``, ``>=`` or ``=`` and a number limit."""
+        value = float(np.copysign(np.inf, value)) if abs(value) >= INFINITE else value
+        for side, one, wrong in (("lower", ">=", np.inf), ("upper", "<=", -np.inf)):
+            if relation in (one, "="):
+                if value == wrong or np.isnan(value):
+                    message = f"the {side} bound of {what.name} is infinite on the wrong side"
+                    raise self.source.error(line, message, f"{value:g}")
+                setattr(what, side, value)
+                what.stated.add(side)
+
+    def add_product(self, first: str, second: str, value: float) -> None:
+        """Add a term of two columns, in any order, to the objective."""
+        pair = (second, first) if (second, first) in self.products else (first, second)
+        self.products[pair] = self.products.get(pair, 0.0) + value
+
+    def finished(self) -> "FileModel":
+        """Return the model once all is read, with rows joined that were written as two.
 
         Raises
         ------
         InputError
             For a semi-continuous column that is integer, negative or has no upper bound.
         """
-        columns, rows = list(self.columns.values()), _merged(self.rows.values())
-        for column in columns:
+        for column in self.columns.values():
             column.semicontinuous &= column.lower != 0.0  # else zero is within the bounds
             if column.semicontinuous and (
                 column.lower < 0.0 or column.upper == np.inf or column.integral
@@ -225,53 +194,10 @@ class Collector:
                 what = f"the semi-continuous {column.name} is not read"
                 expected = "no integer, a lower bound from 0 on and a finite upper bound"
                 raise self.source.error(column.line, what, None, expected)
-        entries = [sorted((k, v) for k, v in row.terms.items() if v != 0.0) for row in rows]
-        flat = np.array([e for part in entries for e in part], dtype=np.float64).reshape(-1, 2)
-        cost = np.zeros(len(columns))
-        cost[list(self.objective.terms)] = list(self.objective.terms.values())
-        return LinearModel(
-            file=self.source.file,
-            name=self.name,
-            sense=self.sense,
-            objective_name=self.objective.name,
-            objective_line=self.objective.line,
-            cost=cost,
-            offset=self.offset,
-            products={pair: v for pair, v in sorted(self.products.items()) if v != 0.0},
-            column_names=tuple(c.name for c in columns),
-            column_lines=tuple(c.line for c in columns),
-            column_lower=np.array([c.lower for c in columns], dtype=np.float64),
-            column_upper=np.array([c.upper for c in columns], dtype=np.float64),
-            integrality=np.array([c.integral for c in columns], dtype=np.bool_),
-            semicontinuous=np.array([c.semicontinuous for c in columns], dtype=np.bool_),
-            row_names=tuple(row.name for row in rows),
-            row_lines=tuple(row.line for row in rows),
-            row_starts=np.cumsum([0, *map(len, entries)]),
-            row_columns=flat[:, 0].astype(np.int64),
-            row_values=flat[:, 1].copy(),
-            row_lower=np.array([row.lower for row in rows], dtype=np.float64),
-            row_upper=np.array([row.upper for row in rows], dtype=np.float64),
-            assumptions=tuple(self.assumptions),
-        )
-
-
-def unlimited(value: float) -> float:
-    """Return a bound with what counts as infinite made infinite."""
-    return float(np.copysign(np.inf, value)) if abs(value) >= INFINITE else value
-
-
-def _merged(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with those two that are one row with two sides joined again."""
-    result: list[Row] = []
-    for row in rows:
-        before = result[-1] if result else None
-        if (
-            before is not None
-            and row.name == before.name + UPPER_PART
-            and (before.upper, row.lower) == (np.inf, -np.inf)
-            and row.terms == before.terms
-        ):
-            before.upper = row.upper
-        else:
-            result.append(row)
-    return result
+        for row in list(self.rows.values()):
+            before = self.rows.get(row.name.removesuffix(UPPER_PART), row)
+            open_sides = (before.upper, row.lower) == (np.inf, -np.inf)
+            if before is not row and open_sides and row.terms == before.terms:
+                before.upper = row.upper
+                del self.rows[row.name]
+        return self

@@ -7,7 +7,7 @@ and colons mean something in LP files. Two elements whose names would be the sam
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -32,36 +32,31 @@ _EXPONENT = re.compile(r"[eE](?![A-DF-Za-df-z_])")
 
 def column_names(program: Program) -> list[str]:
     """Return a legal name for every column, unique among them."""
-    labels = _labels(program)
-    names = ((_head(block.name), block) for block in program.columns)
-    return unique(name for head, block in names for name in _elements(head, block, labels))
+    blocks = ((block.name, block) for block in program.columns)
+    return unique(name for head, block in blocks for name in _elements(program, head, block))
 
 
 def row_names(program: Program, taken: str) -> list[str]:
     """Return a legal name for every row, unique among them and other than ``taken``."""
-    labels = _labels(program)
-    names = ((_head(block.constraint_id), block) for block in program.rows)
-    rows = (name for head, block in names for name in _elements(head, block, labels))
+    blocks = ((block.constraint_id, block) for block in program.rows)
+    rows = (name for head, block in blocks for name in _elements(program, head, block))
     return unique([taken, *rows])[1:]
-
-
-def objective_name(program: Program) -> str:
-    """Return a legal name for the objective."""
-    return _head(program.objective_name)
 
 
 def unique(names: Iterable[str]) -> list[str]:
     """Return names, each told apart from those before it."""
-    seen: set[str] = set()
-    result = []
+    chosen: dict[str, None] = {}
     for name in names:
-        short = name[:MAX_LENGTH]
-        chosen, number = short, 2
-        while chosen in seen:
-            chosen, number = f"{short}~{number}", number + 1
-        seen.add(chosen)
-        result.append(chosen)
-    return result
+        chosen[unused(name[:MAX_LENGTH], chosen)] = None
+    return list(chosen)
+
+
+def unused(wanted: str, taken: Container[object], mark: str = "~") -> str:
+    """Return a name that is not taken, as much like the one that is wanted as can be."""
+    chosen, count = wanted, 2
+    while chosen in taken:
+        chosen, count = f"{wanted}{mark}{count}", count + 1
+    return chosen
 
 
 def legal(text: str) -> str:
@@ -71,16 +66,11 @@ def legal(text: str) -> str:
     return _ILLEGAL.sub("_", kept.replace(":", "."))
 
 
-def _head(name: str) -> str:
+def head_of(name: str) -> str:
     """Return a name as it may begin: no keyword, no digit, nothing that reads as an exponent."""
     text = legal(name).replace(",", "_") or "_"
-    if text.lower() in KEYWORDS or not (text[0].isalpha() or text[0] == "_"):
-        return f"_{text}"
-    return f"_{text}" if _EXPONENT.match(text) else text
-
-
-def _labels(program: Program) -> dict[str, list[str]]:
-    return {name: [legal(t) for t in texts(c)] for name, c in program.coordinates.items()}
+    plain = text.lower() not in KEYWORDS and (text[0].isalpha() or text[0] == "_")
+    return text if plain and not _EXPONENT.match(text) else f"_{text}"
 
 
 def texts(coordinate: Coordinate) -> list[str]:
@@ -88,25 +78,24 @@ def texts(coordinate: Coordinate) -> list[str]:
     values = coordinate.values
     if values.dtype.kind != "M":
         return [str(value) for value in values]
+    clock = [str(value)[:19] for value in values]
     if coordinate.zone is not None:
         zone = ZoneInfo(coordinate.zone)
         seconds = values.astype("M8[s]").astype(np.int64).tolist()
         clock = [datetime.fromtimestamp(s, UTC).astimezone(zone).isoformat()[:19] for s in seconds]
-    else:
-        clock = [str(value)[:19] for value in values]
-    if all(text.endswith(":00") for text in clock):
-        return [text[:-3] for text in clock]
-    return clock
+    whole = all(text.endswith(":00") for text in clock)
+    return [text[:-3] for text in clock] if whole else clock
 
 
-def _elements(head: str, block: Block, labels: Mapping[str, list[str]]) -> Iterator[str]:
+def _elements(program: Program, name: str, block: Block) -> Iterator[str]:
     """Yield the names of a block's elements, in their order."""
+    head = head_of(name)
     if not block.sets:
         yield from [head] * block.size
         return
-    axes = [labels[name] for name in block.sets]
+    axes = [np.array([legal(t) for t in texts(program.coordinates[s])]) for s in block.sets]
     flat = np.arange(block.size) if block.positions is None else block.positions
     places = np.unravel_index(flat, block.shape)
-    columns = [[axis[k] for k in place.tolist()] for axis, place in zip(axes, places, strict=True)]
+    columns = [axis[place].tolist() for axis, place in zip(axes, places, strict=True)]
     for parts in zip(*columns, strict=True):
         yield f"{head}({','.join(parts)})"

@@ -1,31 +1,27 @@
-"""A flat model on its way to a blueprint: its families, their indices, and its terms."""
+"""A model of named rows on its way to a blueprint: its families, their indices, and its arrays."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.exchange.draft import Draft, Index, identifier, unused
-from engiagent.formulations.exchange.families import Family, families
-from engiagent.formulations.exchange.model import LinearModel
-from engiagent.formulations.values import Floats, Ints
+from engiagent.formulations.exchange.draft import Draft, Index, identifier, indexed
+from engiagent.formulations.exchange.families import Domain, Family, families
+from engiagent.formulations.exchange.model import Column, FileModel
+from engiagent.formulations.exchange.names import unused
+
+FEW: Final = 4
+"""How many priced elements of a family the objective names one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A family of columns with its name in the blueprint; ``index`` is None for a scalar."""
+    """A family of columns with its name in the blueprint."""
 
     name: str
     family: Family
-    index: Index | None
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Coefficients of some rows: of which of them, the columns and the values."""
-
-    at: Ints
-    columns: Ints
-    values: Floats
+    index: Index
 
 
 class Translation:
@@ -33,72 +29,93 @@ class Translation:
 
     Attributes
     ----------
+    matrix
+        The rows of the model, (m + 1, n), the last of which is the objective.
+    lines, names
+        Where in the file the rows stand, and what they are called.
+    lower, upper, kinds
+        The two sides of each row, and what they make of it: ``==``, ``<=``, ``>=`` or ``range``,
+        and nothing for one that limits nothing, as the objective.
     variables, rows
         The families of columns, named, and those of rows.
     owner, member
         For each column its variable, and which member of that it is.
-    types, kinds
-        The type of each column; of each row ``==``, ``<=``, ``>=`` or ``range``, and nothing for
-        one that limits nothing.
     """
 
-    def __init__(self, model: LinearModel) -> None:
-        self.model = model
-        self.types, self.kinds = _types(model), _kinds(model)
-        columns, self.rows = families(model.column_names, self.types, model.row_names)
-        names: dict[str, None] = {}
+    def __init__(self, model: FileModel) -> None:
+        from scipy.sparse import csr_array  # a third of a second, for every command
+
+        self.model, self.columns = model, list(model.columns.values())
+        rows = [*model.rows.values(), model.objective]
+        self.lines, self.names = [row.line for row in rows], [row.name for row in rows]
+        self.lower = np.array([row.lower for row in rows])
+        self.upper = np.array([row.upper for row in rows])
+        self.kinds = [_relation(low, up) for low, up in zip(self.lower, self.upper, strict=True)]
+        kinds = [type_of(column) for column in self.columns]
+        columns, self.rows = families(list(model.columns), kinds, list(model.rows))
+        taken: dict[str, None] = {}
         for family in columns:
-            names[unused(identifier(family.base), names)] = None
-        self.draft = Draft(model.file, names)
-        self.variables = [
-            Variable(
-                name,
-                family,
-                self.draft.index(family.domains, family.places, name) if family.domains else None,
-            )
-            for name, family in zip(names, columns, strict=True)
-        ]
-        self.owner = np.zeros(len(model.column_names), dtype=np.int64)
+            taken[unused(identifier(family.base), taken, "_")] = None
+        self._slots: dict[int, Index] = {}
+        self.draft = Draft(model.source.file, taken)
+        self.variables = []
+        for name, family in zip(taken, columns, strict=True):
+            line = self.columns[int(family.members.min())].line
+            index = self.draft.index(family.domains, family.places, name, line)
+            self.variables.append(Variable(name, family, index))
+        self.owner = np.zeros(len(self.columns), dtype=np.int64)
         self.member = np.zeros_like(self.owner)
         for k, family in enumerate(columns):
             self.owner[family.members] = k
             self.member[family.members] = np.arange(len(family.members))
+        number = {name: k for k, name in enumerate(model.columns)}
+        found = [
+            (k, number[name], value)
+            for k, row in enumerate(model.rows.values())
+            for name, value in row.terms.items()
+            if value != 0.0
+        ]
+        found += [(len(model.rows), k, value) for k, value in self._costs()]
+        at, where, values = np.array(found, dtype=np.float64).reshape(-1, 3).T
+        shape = len(rows), len(self.columns)
+        self.matrix = csr_array((values, (at.astype(np.int64), where.astype(np.int64))), shape)
 
-    def line(self, row: int) -> int:
-        """Return the line on which a row stands; -1 is the objective."""
-        return self.model.row_lines[row] if row >= 0 else self.model.objective_line
+    def _costs(self) -> Iterator[tuple[int, float]]:
+        """Yield the costs by column, those of a whole family where the objective sums it up."""
+        terms = self.model.objective.terms
+        for variable in self.variables:
+            members = variable.family.members.tolist()
+            costs = [terms.get(self.columns[k].name, 0.0) for k in members]
+            priced = np.count_nonzero(costs)
+            whole = priced > FEW or (priced and len(set(costs)) == 1)
+            yield from ((k, c) for k, c in zip(members, costs, strict=True) if c != 0.0 or whole)
 
-    def terms(self, rows: Ints) -> Terms:
-        """Return the coefficients of some rows, one row after the other."""
-        starts, stops = self.model.row_starts[rows], self.model.row_starts[rows + 1]
-        counts = stops - starts
-        at = np.repeat(np.arange(len(rows)), counts)
-        entries = np.arange(len(at)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        return Terms(at, self.model.row_columns[entries], self.model.row_values[entries])
+    def slots(self, count: int) -> Index:
+        """Return the index over the numbers from 1 on that a sum of some terms runs over."""
+        if count not in self._slots:
+            numbers = Domain([str(k + 1) for k in range(count)])
+            self.draft.domain_set(numbers, f"K_{count}")
+            self._slots[count] = self.draft.index(
+                (numbers,), np.arange(count)[:, None], "slots", 1, first=1
+            )
+        return self._slots[count]
 
     def reference(self, column: int) -> str:
         """Return a column as it is named in expressions."""
         variable = self.variables[int(self.owner[column])]
-        if variable.index is None:
-            return variable.name
-        places = variable.family.places[self.member[column]].tolist()
-        pairs = zip(variable.family.domains, places, strict=True)
-        return f"{variable.name}[{', '.join(domain.literal(k) for domain, k in pairs)}]"
+        places = variable.index.places[self.member[column]].tolist()
+        pairs = zip(variable.index.domains, places, strict=True)
+        return indexed(variable.name, [domain.literal(k) for domain, k in pairs])
 
 
-def _types(model: LinearModel) -> list[str]:
-    """Return the type of each column, as a blueprint says it."""
-    binary = (model.column_lower == 0.0) & (model.column_upper == 1.0)
-    flags = zip(model.integrality, binary, model.semicontinuous, strict=True)
-    return [
-        ("binary" if unit else "integer") if whole else "semicontinuous" if semi else "continuous"
-        for whole, unit, semi in flags
-    ]
+def type_of(column: Column) -> str:
+    """Return the type of a column, as a blueprint says it."""
+    if column.integral:
+        return "binary" if (column.lower, column.upper) == (0.0, 1.0) else "integer"
+    return "semicontinuous" if column.semicontinuous else "continuous"
 
 
-def _kinds(model: LinearModel) -> list[str]:
-    free_below, free_above = np.isinf(model.row_lower), np.isinf(model.row_upper)
-    open_ends = np.where(free_below, np.where(free_above, "", "<="), ">=")
-    two = np.where(model.row_lower == model.row_upper, "==", "range")
-    kinds: list[str] = np.where(free_below | free_above, open_ends, two).tolist()
-    return kinds
+def _relation(lower: float, upper: float) -> str:
+    if np.isinf(lower) or np.isinf(upper):
+        return ">=" if np.isfinite(lower) else "<=" if np.isfinite(upper) else ""
+    return "==" if lower == upper else "range"

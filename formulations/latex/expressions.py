@@ -19,13 +19,19 @@ WIDTH: Final = 78
 _BREAK: Final = r" \\ "
 _COMMANDS: Final = {"max": r"\max", "min": r"\min"} | {n: f.latex for n, f in ELEMENTARY.items()}
 _REDUCTIONS: Final = {"sum": r"\sum", "min": r"\min", "max": r"\max", "expect": r"\mathbb{E}"}
-_FENCES: Final = {
-    "()": (r"\left(", r"\right)"),
-    "tuple": ("(", ")"),
-    "[]": (r"\left[", r"\right]"),
-    "{}": (r"\{", r"\}"),
-    "||": (r"\left|", r"\right|"),
-    "floor": (r"\left\lfloor", r"\right\rfloor"),
+_SHAPES: Final = {
+    "()": r"\left({}\right)",
+    "tuple": "({})",
+    "[]": r"\left[{}\right]",
+    "{}": r"\{{{}\}}",
+    "||": r"\left|{}\right|",
+    "floor": r"\left\lfloor{}\right\rfloor",
+    "fraction": r"\frac{{{}}}{{{}}}",
+    "root": r"\sqrt{{{}}}",
+    "squared": r"\left({}\right)^2",
+    "cases": r"\begin{{cases}} {} & \text{{if }} {} \\ {} & \text{{otherwise}} \end{{cases}}",
+    "dt": r"\Delta_{{{}}}",
+    "prob": r"\pi_{{{}}}",
 }
 
 
@@ -62,6 +68,12 @@ class Printer(Formulas[str]):
         """
         return self.node(parse(expression))
 
+    def value(self, value: int | float | str | None) -> str:
+        """Return a number or an expression; nothing where there is none."""
+        if value is None:
+            return ""
+        return self.text(value) if isinstance(value, str) else number(value)
+
     def name(self, name: str, indices: Sequence[str] = ()) -> str:
         """Return a name with indices."""
         return symbol(name, self.symbols.get(name), indices)
@@ -69,6 +81,19 @@ class Printer(Formulas[str]):
     def binder(self, text: str) -> str:
         """Return a binder such as ``t in T``; a set alone stands for itself."""
         return self.name(text) if text.isidentifier() else self.binder_of(parse_binder(text))
+
+    def declared(self, name: str, index: Sequence[str] = ()) -> str:
+        """Return a name with the indices of its declaration: as binders name them, or by sets."""
+        names = []
+        for text in index:
+            left, separator, _ = text.partition(" in ")
+            names += left.strip("() ").split(",") if separator else [text]
+        return self.name(name, [self.name(part.strip()) for part in names])
+
+    def for_all(self, index: Sequence[str], where: str | None) -> str:
+        """Return the elements that a statement holds for."""
+        text = ",\\; ".join(self.binder(item) for item in index)
+        return f"{text} : {self.text(where)}" if where else text
 
     def lines(self, expression: str) -> list[str]:
         """Return an expression in lines that fit on a page, broken at relations and sums."""
@@ -113,41 +138,25 @@ class Printer(Formulas[str]):
     def _joined(self, parts: Sequence[str]) -> str:
         return ", ".join(parts)
 
-    def _fenced(self, fences: str, inner: str) -> str:
-        left, right = _FENCES[fences]
-        return f"{left}{inner}{right}"
-
-    def _fraction(self, over: str, under: str) -> str:
-        return rf"\frac{{{over}}}{{{under}}}"
+    def build(self, shape: str, *parts: str) -> str:
+        """Return parts put together as a shape."""
+        return _SHAPES[shape].format(*parts)
 
     def _power(self, base: Node, exponent: Node) -> str:
         """Return a power, its base in brackets unless it is a plain name or number."""
         inner = self.node(base)
         plain = isinstance(base, Ref | Number) and "^" not in inner and "\\," not in inner
-        below = f"{{{inner}}}" if plain else self._fenced("()", inner)
+        below = f"{{{inner}}}" if plain else self.build("()", inner)
         return f"{below}^{{{self.node(exponent)}}}"
-
-    def _squared(self, inner: str) -> str:
-        return f"{self._fenced('()', inner)}^2"
-
-    def _root(self, inner: str) -> str:
-        return rf"\sqrt{{{inner}}}"
-
-    def _letter(self, letter: str, index: str) -> str:
-        return rf"\{letter}_{{{index}}}"
 
     def _function(self, name: str, inner: str) -> str:
         shown = _COMMANDS.get(name) or rf"\operatorname{{{escaped(name)}}}"
-        return shown + self._fenced("()", inner)
+        return shown + self.build("()", inner)
 
     def _big(self, function: str, below: list[str], body: str) -> str:
         sign = _REDUCTIONS.get(function, rf"\operatorname*{{{escaped(function)}}}")
         under = rf"\substack{{{_BREAK.join(below)}}}" if len(below) > 1 else below[0]
         return f"{sign}_{{{under}}}{'' if function == 'expect' else ' '}{body}"
-
-    def _cases(self, then: str, condition: str, otherwise: str) -> str:
-        rows = rf"{then} & \text{{if }} {condition}", rf"{otherwise} & \text{{otherwise}}"
-        return rf"\begin{{cases}} {_BREAK.join(rows)} \end{{cases}}"
 
 
 def width(text: str) -> int:

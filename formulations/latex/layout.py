@@ -1,11 +1,11 @@
 """Pieces of a LaTeX document: displays, tables, and short texts about declarations."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engiagent.blueprint.document import ConstraintDef, FrozenMap, ObjectiveDef
-from engiagent.formulations.latex.text import escaped, number, unit
+from engiagent.blueprint.document import FrozenMap
+from engiagent.formulations.latex.text import escaped, unit
 
 
 def display(lines: Sequence[str], for_all: str, tag: str) -> Iterator[str]:
@@ -24,16 +24,16 @@ def display(lines: Sequence[str], for_all: str, tag: str) -> Iterator[str]:
     yield r"\end{gather*}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> Iterator[str]:
-    """Yield a table that may run over several pages; widths are fractions of the line."""
+def table(rows: Sequence[Mapping[str, str]], columns: str) -> Iterator[str]:
+    """Yield a table of rows by heading, over several pages; widths are fractions of the line."""
     if not rows:
         return
     ragged = columns.replace("p{", r">{\raggedright\arraybackslash}p{")
     layout = re.sub(r"p\{([.\d]+)\}", r"p{\1\\linewidth}", ragged)
     yield r"{\footnotesize"
     yield rf"\begin{{longtable}}{{@{{}}{layout}@{{}}}}"
-    yield rf"\toprule {' & '.join(head)} \\ \midrule \endhead"
-    yield from (breakable(rf"{' & '.join(row)} \\") for row in rows)
+    yield rf"\toprule {' & '.join(rows[0])} \\ \midrule \endhead"
+    yield from (breakable(rf"{' & '.join(row.values())} \\") for row in rows)
     yield r"\bottomrule"
     yield r"\end{longtable}}"
 
@@ -65,31 +65,6 @@ def units_text(value: Any) -> str:
     if isinstance(value, FrozenMap):
         return ", ".join(f"{escaped(k)}: {unit(v) or '1'}" for k, v in value.items())
     return unit(value)
-
-
-def risk_measure(objective: ObjectiveDef) -> str:
-    """Return how the scenarios of an objective count together."""
-    risk = getattr(objective, "risk", None)
-    if risk is None:
-        return ""
-    alpha = f"_{{{number(risk.alpha)}}}" if risk.alpha is not None else ""
-    names = {
-        "expected": r"\mathbb{E}",
-        "worst": r"\operatorname{worst}",
-        "cvar": r"\operatorname{CVaR}",
-    }
-    return rf"{names.get(risk.measure, risk.measure)}{alpha}\; "
-
-
-def remarks(d: ConstraintDef) -> str:
-    """Return the category of a constraint and whether it may be broken."""
-    notes = [escaped(d.category)] if d.category else []
-    penalty = getattr(d, "penalty", None)
-    if d.hard is False:
-        notes.append("soft")
-    if penalty is not None:
-        notes.append(f"penalty {escaped(str(penalty.weight))}, {penalty.form or 'linear'}")
-    return "; ".join(notes)
 
 
 def source_text(source: Any) -> str:

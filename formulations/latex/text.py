@@ -58,48 +58,12 @@ _SPECIAL: Final = {
     "\u00b1": r"$\pm$",
     '"': r"\textquotedbl{}",
 }
-_COMMANDS: Final = frozenset(
-    [
-        *GREEK,
-        "varepsilon",
-        "vartheta",
-        "varphi",
-        "varrho",
-        "bar",
-        "hat",
-        "tilde",
-        "dot",
-        "ddot",
-        "overline",
-        "underline",
-        "mathrm",
-        "mathit",
-        "mathbf",
-        "mathcal",
-        "mathbb",
-        "mathsf",
-        "text",
-        "max",
-        "min",
-        "prime",
-        "star",
-        "ast",
-        "circ",
-        "Delta",
-        "ell",
-        "infty",
-        "left",
-        "right",
-        "vec",
-        "widehat",
-        "widetilde",
-        "cdot",
-        "times",
-        "pm",
-        "to",
-        "operatorname",
-    ]
-)
+_COMMAND_NAMES: Final = """
+    varepsilon vartheta varphi varrho bar hat tilde dot ddot overline underline mathrm
+    mathit mathbf mathcal mathbb mathsf text max min prime star ast circ ell infty left
+    right vec widehat widetilde cdot times pm to operatorname
+"""
+_COMMANDS: Final = frozenset([*GREEK, *_COMMAND_NAMES.split()])
 _MATH: Final = re.compile(r"(?:\\[A-Za-z]+|\\[,;! ]|[A-Za-z0-9_^{}(),.;:+*/=' -])+")
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+)")
 

@@ -4,6 +4,7 @@ A block of rows is a sum over blocks of columns. Where the coefficients follow t
 as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
 """
 
+import builtins
 import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,12 @@ from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
 WIDTH = 96
 MOST_SLICES = 6
-RESERVED: Final = frozenset({"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"})
+_USED: Final = """
+    np sp ca cp sys csv x main best schedule infinity rows lower upper lowest highest objective
+    problem constraints
+"""
+RESERVED: Final = frozenset((*dir(builtins), *_USED.split()))
+"""Names that a script uses itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,22 +235,25 @@ class Algebra:
         products = self.program.products
         square = products.first[entries] == products.second[entries]
         texts = []
-        for chosen, form in ((entries[square], "{0} ** 2"), (entries[~square], "{0} * {1}")):
-            if not len(chosen):
-                continue
-            count = len(chosen)
-            at = np.arange(count)
-            sides = [self.columns(part[chosen]) for part in (products.first, products.second)]
-            text = self._elementwise(form, sides)
-            rows, values = products.rows[chosen] - start, products.values[chosen]
-            if count == size and np.array_equal(rows, np.arange(size)):
-                texts.append(self._scaled(values, f"({text})"))
-            elif size == 1 and np.all(values == values[0]):
-                texts.append(self._scaled(values[:1], self.dialect.total.format(text)))
-            else:
-                gathered = self._matrix("products", rows, at, values, (size, count))
-                texts.append(f"{gathered} @ ({text})")
+        for chosen, is_square in ((entries[square], True), (entries[~square], False)):
+            if len(chosen):
+                first, second = (
+                    f"({self.columns(p[chosen])})" for p in (products.first, products.second)
+                )
+                text = f"{first} ** 2" if is_square else self.dialect.times.format(first, second)
+                rows, values = products.rows[chosen] - start, products.values[chosen]
+                if size == 1 < len(chosen) and np.all(values == values[0]):
+                    texts.append(self._scaled(values[:1], self.dialect.total.format(text)))
+                else:
+                    texts.append(self._gathered(text, rows, values, size))
         return _joined(texts)
+
+    def _gathered(self, text: str, rows: Ints, values: Floats, size: int) -> str:
+        """Return rows that are sums of the elements of a vector, each with its coefficient."""
+        count = len(values)
+        if count == size and np.array_equal(rows, np.arange(size)):
+            return self._scaled(values, f"({text})")
+        return f"{self._matrix('terms', rows, np.arange(count), values, (size, count))} @ ({text})"
 
     def _forms(self, entries: Ints, start: int, size: int) -> str:
         """Return the products of each row as a quadratic form of its columns."""
@@ -269,19 +278,9 @@ class Algebra:
             texts.append(f"-{text}" if sign < 0 else text)
         return texts[0] if size == 1 else f"cp.hstack([{', '.join(texts)}])"
 
-    def _elementwise(self, form: str, sides: list[str]) -> str:
-        if form == "{0} ** 2":
-            return f"({sides[0]}) ** 2"
-        return self.dialect.times.format(f"({sides[0]})", f"({sides[1]})")
-
     def _part(self, part: Part, size: int) -> str:
-        text = self._atom(part.atom)
-        rows = part.row_numbers()
         weights = np.broadcast_to(part.coefficients, (part.atom.size,)).astype(np.float64)
-        if part.atom.size == size and np.array_equal(rows, np.arange(size)):
-            return self._scaled(weights, f"({text})")
-        columns = np.arange(part.atom.size)
-        return f"{self._matrix('parts', rows, columns, weights, (size, part.atom.size))} @ ({text})"
+        return self._gathered(self._atom(part.atom), part.row_numbers(), weights, size)
 
     def _atom(self, atom: Atom) -> str:
         if atom.function in self.dialect.functions:
@@ -290,12 +289,11 @@ class Algebra:
             exponents = np.unique(atom.numbers[0])
             if len(exponents) == 1:
                 return f"({self._form(atom.args[0])}) ** {number(exponents[0])}"
-        if atom.function == "product":
-            left, right = (f"({self._form(form)})" for form in atom.args)
-            return self.dialect.times.format(left, right)
-        if atom.function == "quotient":
-            left, right = (f"({self._form(form)})" for form in atom.args)
-            return f"{left} / {right}"
+        if atom.function in ("product", "quotient"):
+            pair = [f"({self._form(form)})" for form in atom.args]
+            return (
+                self.dialect.times.format(*pair) if atom.function == "product" else " / ".join(pair)
+            )
         if atom.function in ("max", "min") and atom.groups is not None:
             return self._extreme(atom)
         text = f"{atom.origin or 'the objective'}: the script cannot say {atom.function!r}"

@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
@@ -15,11 +14,11 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed
 from engiagent.formulations.scripts.printing import (
     about,
-    comment,
-    essence,
+    body,
+    head,
+    main,
     refuse_conditional,
     row_sections,
-    section,
 )
 
 LINEAR: Final = 'ca.qpsol("solver", "highs", problem, {options})'
@@ -65,22 +64,21 @@ def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     objective = algebra.objective()
     if program.sense == "maximize":
         objective = f"-({objective})"
-    rows = row_sections(program, algebra)
-    lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]
-    lines += section("Decision variables")
-    lines += _variables(program, algebra)
-    if algebra.lines:
-        lines += [*section("Coefficients"), *algebra.lines]
-    lines += [*section("Constraints: lower <= row <= upper"), "rows, lower, upper = [], [], []"]
-    for block, text, low, high in rows:
-        lines.append(f"# {comment(block.name)} {about(block)}")
-        lines.append(f"rows.append({text})")
-        lines.append(f"lower += {_side(low)}")
-        lines.append(f"upper += {_side(high)}")
+    rows = ["rows, lower, upper = [], [], []"]
+    for title, text, low, high in row_sections(algebra):
+        rows += [title, f"rows.append({text})", f"lower += {_side(low)}", f"upper += {_side(high)}"]
     sense = "" if program.sense == "minimize" else ", which is maximised, so minus it is minimised"
-    title = f"Objective: {program.objective_name} [{program.objective_unit}]{sense}"
-    lines += [*section(title), f"objective = {objective}"]
-    return "\n".join(lines) + _tail(program, algebra)
+    parts = {
+        "Decision variables": _variables(program, algebra),
+        "Coefficients": algebra.lines,
+        "Constraints: lower <= row <= upper": rows,
+        f"Objective: {program.objective_name} [{program.objective_unit}]{sense}": [
+            f"objective = {objective}"
+        ],
+    }
+    solve, schedule = _solve(program), "schedule[slice(*variable)]"
+    end = main(algebra, schedule, "element", lambda block: f"({block.start}, {block.stop})")
+    return head(blueprint, _NEEDS, _IMPORTS) + body(parts) + solve + end
 
 
 def _variables(program: Program, algebra: Algebra) -> list[str]:
@@ -103,7 +101,7 @@ def _side(values: np.ndarray) -> str:
     return listed(values)
 
 
-def _tail(program: Program, algebra: Algebra) -> str:
+def _solve(program: Program) -> str:
     options = '{"error_on_fail": False}'
     solver = LINEAR
     if not program.is_linear:
@@ -116,57 +114,38 @@ def _tail(program: Program, algebra: Algebra) -> str:
             f"[{bool(program.integrality[b.start])}] * {b.size}" for b in program.columns if b.size
         ]
         whole = f"    discrete = {' + '.join(flags)}\n"
-    outputs = ", ".join(
-        f'"{algebra.of_block[b]}": ({b.start}, {b.stop})'
-        for b in program.columns
-        if not b.generated
-    )
     sign = "-" if program.sense == "maximize" else ""
     call = solver.format(options=options)
     start = BESIDE_A_TIP if has_roots(program) else 0.0
-    return _TAIL.format(solver=call, whole=whole, sign=sign, outputs=outputs, start=start)
+    return _SOLVE.format(solver=call, whole=whole, sign=sign, start=start)
 
 
-_HEAD = '''"""{essence}
-
-Written by engiagent {version}; needs only CasADi: pip install casadi scipy
-The rows are those of the compiled program; variables that it put in stand among the others.
-Run it:  python model.py [schedule.csv]
-"""
-
-import csv
-import sys
-
+_NEEDS: Final = """only CasADi: pip install casadi scipy
+The rows are those of the compiled program; variables that it put in stand among the others."""
+_IMPORTS: Final = """
 import casadi as ca
 import scipy.sparse as sp
 
-infinity = float("inf")'''
-
-_TAIL = """
+infinity = float("inf")
+"""
+_SOLVE: Final = '''
 
 
 # --- Solve --------------------------------------------------------------------------------------
-def main():
+schedule = []
+
+
+def best():
+    """Solve the problem; how that ended, and the value of the objective."""
     problem = {{"x": x, "f": objective, "g": ca.densify(ca.vertcat(*rows))}}
 {whole}    solver = {solver}
     limits = [*zip(lowest, highest), *zip(lower, upper)]
     if any(low > high for low, high in limits):
-        sys.exit("there is no optimal schedule: limits contradict each other")
+        return "infeasible: limits contradict each other", None
     start = [min(max({start}, low), high) for low, high in zip(lowest, highest)]
     result = solver(x0=start, lbx=lowest, ubx=highest, lbg=lower, ubg=upper)
     if not solver.stats()["success"]:
-        sys.exit("there is no optimal schedule: " + str(solver.stats()["return_status"]))
-    print("objective:", repr({sign}float(result["f"])))
-    if len(sys.argv) > 1:
-        values = result["x"].full().reshape(-1)
-        with open(sys.argv[1], "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["variable", "index", "value"])
-            for name, (first, last) in {{{outputs}}}.items():
-                for key, value in enumerate(values[first:last]):
-                    writer.writerow([name, key, value])
-
-
-if __name__ == "__main__":
-    main()
-"""
+        return str(solver.stats()["return_status"]), None
+    schedule.extend(result["x"].full().reshape(-1))
+    return "optimal", {sign}float(result["f"])
+'''

@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
@@ -16,11 +15,11 @@ from engiagent.formulations.scripts.algebra import Dialect, listed, number
 from engiagent.formulations.scripts.disciplined import Disciplined, refuse_undisciplined
 from engiagent.formulations.scripts.printing import (
     about,
-    comment,
-    essence,
+    body,
+    head,
+    main,
     refuse_conditional,
     row_sections,
-    section,
     side,
 )
 
@@ -74,26 +73,20 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     refuse_undisciplined(program)
     algebra = Disciplined(program, CVXPY)
     objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
-    rows = row_sections(program, algebra)
-    lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]
-    lines += section("Decision variables")
-    lines += _variables(program, algebra)
-    if algebra.lines:
-        lines += [*section("Coefficients"), *algebra.lines]
-    lines += [*section("Constraints"), "constraints = []"]
-    lines += _bounds(program, algebra)
-    for block, text, low, high in rows:
-        lines.append(f"# {comment(block.name)} {about(block)}")
-        lines += _relations(text, low, high)
-    lines += [*section(f"Objective: {program.objective_name} [{program.objective_unit}]")]
-    lines += [f"problem = cp.Problem({objective}, constraints)"]
-    names = ", ".join(
-        f'"{algebra.of_block[b]}": {algebra.of_block[b]}'
-        for b in program.columns
-        if not b.generated
-    )
-    text = "\n".join(lines)
-    return text + _TAIL.format(solver=SOLVERS[found.problem_class], outputs=names)
+    rows = ["constraints = []", *_bounds(program, algebra)]
+    for title, text, low, high in row_sections(algebra):
+        rows += [title, *_relations(text, low, high)]
+    parts = {
+        "Decision variables": _variables(program, algebra),
+        "Coefficients": algebra.lines,
+        "Constraints": rows,
+        f"Objective: {program.objective_name} [{program.objective_unit}]": [
+            f"problem = cp.Problem({objective}, constraints)"
+        ],
+    }
+    solve = _SOLVE.format(solver=SOLVERS[found.problem_class])
+    end = main(algebra, "variable.value", "element")
+    return head(blueprint, _NEEDS, _IMPORTS) + body(parts) + solve + end
 
 
 def _variables(program: Program, algebra: Disciplined) -> list[str]:
@@ -135,39 +128,19 @@ def _relations(text: str, low: np.ndarray, high: np.ndarray) -> list[str]:
     return lines
 
 
-_HEAD = '''"""{essence}
-
-Written by engiagent {version}; needs only CVXPY: pip install cvxpy highspy
-The rows are those of the compiled program; variables that it put in stand among the others.
-Run it:  python model.py [schedule.csv]
-"""
-
-import csv
-import sys
-
+_NEEDS: Final = """only CVXPY: pip install cvxpy highspy
+The rows are those of the compiled program; variables that it put in stand among the others."""
+_IMPORTS: Final = """
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp'''
-
-_TAIL = """
+import scipy.sparse as sp
+"""
+_SOLVE: Final = '''
 
 
 # --- Solve --------------------------------------------------------------------------------------
-def main():
+def best():
+    """Solve the problem; how that ended, and the value of the objective."""
     problem.solve(solver={solver})
-    print("status:", problem.status)
-    if problem.status != cp.OPTIMAL:
-        sys.exit("there is no optimal schedule")
-    print("objective:", repr(float(problem.value)))
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["variable", "index", "value"])
-            for name, variable in {{{outputs}}}.items():
-                for key, value in enumerate(variable.value):
-                    writer.writerow([name, key, value])
-
-
-if __name__ == "__main__":
-    main()
-"""
+    return problem.status, None if problem.value is None else float(problem.value)
+'''

@@ -4,28 +4,21 @@ import builtins
 import re
 from typing import Final
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.classify import Classification, classify
 from engiagent.formulations.program import Program
+from engiagent.formulations.scripts.printing import head
 
 DEFAULT_GAP: Final = 1e-6
 """Relative gap at which a branch and bound ends, as in :mod:`engiagent.solvers.result`."""
 
-_HEAD: Final = '''"""{essence}
-
-Written by engiagent {version}; needs Pyomo and one of: {solvers}
-    pip install pyomo {packages}
-Run it:  python model.py [schedule.csv]
-"""
-
-import csv
-import sys
-{infinity}
+_IMPORTS: Final = """{infinity}
 {numpy}import pyomo.environ as pyo
 
 model = pyo.ConcreteModel()
 SOLVERS = {{  # {reason}
 {table}}}
-'''
+"""
 
 # What the text of a script calls, and the functions that go with it.
 FUNCTIONS: Final[dict[str, str]] = {
@@ -142,20 +135,17 @@ def functions_for(text: str) -> str:
     return "".join(f"\n{body}" for name, body in FUNCTIONS.items() if name in called)
 
 
-def head(essence: str, version: str, program: Program, body: str) -> str:
+def pyomo_head(blueprint: Blueprint, program: Program, body: str) -> str:
     """Return the beginning of a script.
 
     Parameters
     ----------
-    essence, version
-        What the model is about, and whose script it is.
     program
         What is solved, which decides on the solvers.
     body
         The rest of the script, which decides on what is imported.
     """
     found = classify(program)
-    kind = found.problem_class
     whole = program.is_mip or len(program.sos1) > 0 or len(program.indicators.rows) > 0
     arrays = re.search(r"\bnp\.", body) is not None
     infinite = re.search(r"\b(inf|nan)\b", re.sub(r"#.*", "", body)) is not None
@@ -163,16 +153,16 @@ def head(essence: str, version: str, program: Program, body: str) -> str:
     gaps = {name: f"{{{_SOLVERS[name][2]!r}: {DEFAULT_GAP}}}" if whole else "{}" for name in names}
     table = "".join(f'    "{name}": {gap},\n' for name, gap in gaps.items())
     packages = [_SOLVERS[name][0] for name in names]
-    return _HEAD.format(
-        essence=essence,
-        version=version,
-        solvers=", ".join(_SOLVERS[name][1] for name in names),
-        packages=" ".join(["numpy", *packages] if arrays else packages),
+    solvers = ", ".join(_SOLVERS[name][1] for name in names)
+    pip = " ".join(["numpy", *packages] if arrays else packages)
+    imports = _IMPORTS.format(
         infinity="from math import inf, nan\n" if infinite else "",
         numpy="import numpy as np\n" if arrays else "",
         table=table,
-        reason=f"the first that is here solves this {kind}",
+        reason=f"the first that is here solves this {found.problem_class}",
     )
+    needs = f"Pyomo and one of: {solvers}\n    pip install pyomo {pip}"
+    return head(blueprint, needs, imports)
 
 
 def _solvers_for(program: Program, found: Classification, whole: bool) -> tuple[str, ...]:
@@ -184,12 +174,9 @@ def _solvers_for(program: Program, found: Classification, whole: bool) -> tuple[
     return ("ipopt", "scip_direct") if found.convexity == "convex" else ("scip_direct", "ipopt")
 
 
-def tail(program: Program, outputs: str) -> str:
-    """Return the end of a script: how it is solved, and its schedule as CSV.
-
-    ``outputs`` are the entries of a dictionary, name to variable.
-    """
-    return f"{_SOLVE}{_ENDS[program.method]}{_MAIN.format(outputs=outputs)}"
+def solving(program: Program) -> str:
+    """Return the functions of a script that solve its model."""
+    return _SOLVE + _ENDS[program.method]
 
 
 _SOLVE = '''
@@ -250,24 +237,3 @@ _ENDS: Final[dict[str | None, str]] = {
     "epsilon": _ONE,
     "frontier": _IN_ORDER,
 }
-
-_MAIN = """
-
-def main():
-    ending, value = best()
-    print("status:", ending)
-    if ending != "optimal":
-        sys.exit("there is no optimal schedule")
-    print("objective:", repr(value))
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["variable", "index", "value"])
-            for name, variable in {{{outputs}}}.items():
-                for key, element in enumerate(variable):
-                    writer.writerow([name, key, element.value])  # empty where unused
-
-
-if __name__ == "__main__":
-    main()
-"""

@@ -235,11 +235,18 @@ def test_names_cannot_break_out_of_a_script(tmp_path: Path) -> None:
         decision_variables=[
             variable("class_", description='"""\nimport os\nos.abort()\n"""'),
             variable("sp", lower=1),
+            variable("open"),
+            variable("rows"),
+            variable("objective"),
         ],
         constraints=[
             constraint("class_ + sp >= 3", name="\\N{DELETE}\n''' + exit()", constraint_id="C.1")
         ],
-        objective_function={"sense": "minimize", "unit": "kW", "expression": "class_ + 2*sp"},
+        objective_function={
+            "sense": "minimize",
+            "unit": "kW",
+            "expression": "class_ + 2*sp + open",
+        },
     )
     for emit in (emit_cvxpy, emit_casadi):  # their copies of HiGHS do not share a process
         (tmp_path / "model.py").write_text(emit(text, tmp_path), encoding="utf-8")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.lp_reader import parse_lp
-from engiagent.formulations.exchange.model import LinearModel, SourceText, read_source, source_of
+from engiagent.formulations.exchange.model import FileModel, SourceText, read_source, source_of
 from engiagent.formulations.exchange.mps_reader import parse_mps
 from engiagent.formulations.exchange.to_blueprint import read_model
 from tests.formulations.exchange.programs import highs_of
@@ -21,29 +21,25 @@ INF = float("inf")
 PARSERS = {"lp": parse_lp, "mps": parse_mps}
 
 
-def lp(text: str) -> LinearModel:
+def lp(text: str) -> FileModel:
     return parse_lp(source_of(text, "model.lp"))
 
 
-def mps(text: str) -> LinearModel:
+def mps(text: str) -> FileModel:
     return parse_mps(source_of(text, "model.mps"))
 
 
-def rows(model: LinearModel) -> dict[str, tuple[dict[str, float], float, float]]:
+def rows(model: FileModel) -> dict[str, tuple[dict[str, float], float, float]]:
     """Return the rows by name: coefficients by column, and the two sides."""
-    found = {}
-    for k, name in enumerate(model.row_names):
-        span = slice(model.row_starts[k], model.row_starts[k + 1])
-        names = [model.column_names[c] for c in model.row_columns[span]]
-        terms = dict(zip(names, model.row_values[span].tolist(), strict=True))
-        found[name] = terms, float(model.row_lower[k]), float(model.row_upper[k])
-    return found
+    return {
+        row.name: ({k: v for k, v in row.terms.items() if v}, row.lower, row.upper)
+        for row in model.rows.values()
+    }
 
 
-def bounds(model: LinearModel) -> dict[str, tuple[float, float]]:
+def bounds(model: FileModel) -> dict[str, tuple[float, float]]:
     """Return the bounds of the columns by name."""
-    sides = zip(model.column_lower.tolist(), model.column_upper.tolist(), strict=True)
-    return dict(zip(model.column_names, sides, strict=True))
+    return {column.name: (column.lower, column.upper) for column in model.columns.values()}
 
 
 # --- LP ----------------------------------------------------------------------------------------
@@ -79,7 +75,7 @@ def bounds(model: LinearModel) -> dict[str, tuple[float, float]]:
 def test_lp_constraints(constraint: str, wanted: object) -> None:
     model = lp(f"min\n x\nst\n{constraint}\nend")
     assert rows(model)["c"] == wanted
-    assert len(model.row_names) == 1
+    assert len(model.rows) == 1
 
 
 def test_lp_constraints_without_names_follow_one_another() -> None:
@@ -103,8 +99,7 @@ def test_lp_constraints_without_names_follow_one_another() -> None:
 )
 def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) -> None:
     model = lp(f"{objective}\nsuch that\n c: x + y >= 0\nend")
-    found = dict(zip(model.column_names, model.cost.tolist(), strict=True))
-    assert {name: value for name, value in found.items() if value} == cost
+    assert model.objective.terms == cost
     assert model.offset == offset
     assert model.sense == ("maximize" if objective.lower().startswith("max") else "minimize")
 
@@ -126,6 +121,8 @@ def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) ->
         ("x <= +inf", (0, INF)),
         ("x <= -2", (0, -2)),  # LP files keep the lower bound: infeasible, as HiGHS and SCIP say
         ("x <= 5\n x >= 1", (1, 5)),
+        ("x <= 5 y <= 3 x >= 1", (1, 5)),
+        ("0 <= x\n -1 <= y", (0, INF)),
     ],
 )
 def test_lp_bounds(bound: str, wanted: tuple[float, float]) -> None:
@@ -137,8 +134,7 @@ def test_lp_kinds() -> None:
         "min\n x + y + z + w\nst\n c: x >= 1\nbound\n y <= 7\n 2 <= w <= 9\n"
         "general\n y\nbin\n x\nintegers\n z\nsemi-continuous\n w\nend"
     )
-    kinds = zip(model.integrality.tolist(), model.semicontinuous.tolist(), strict=True)
-    found = dict(zip(model.column_names, kinds, strict=True))
+    found = {c.name: (c.integral, c.semicontinuous) for c in model.columns.values()}
     assert found == {"x": (True, False), "y": (True, False), "z": (True, False), "w": (False, True)}
     assert bounds(model) == {"x": (0, 1), "y": (0, 7), "z": (0, INF), "w": (2, 9)}
 
@@ -148,7 +144,7 @@ def test_lp_quadratic_terms() -> None:
         "min\n x + [ 4 x^2 - 2 x * y + y ^ 2 ] / 2\nst\n q: x + y <= 5\n"
         "lazy constraints\n l: x <= 9\nend"
     )
-    assert model.products == {(0, 0): 2, (1, 0): -1, (1, 1): 0.5}
+    assert model.products == {("x", "x"): 2, ("x", "y"): -1, ("y", "y"): 0.5}
     assert rows(model)["l"] == ({"x": 1}, -INF, 9)
 
 
@@ -209,7 +205,7 @@ def test_mps_bounds(tmp_path: Path, bound: str, wanted: tuple[float, float], agr
     text = small_mps(f"BOUNDS\n {bound}")
     model = mps(text)
     assert bounds(model)["x"] == wanted
-    assert model.integrality[0] == (bound[:2] in ("BV", "LI", "UI"))
+    assert model.columns["x"].integral == (bound[:2] in ("BV", "LI", "UI"))
     if agreed:
         path = tmp_path / "model.mps"
         path.write_text(text)
@@ -240,9 +236,9 @@ def test_mps_constant_of_the_objective_and_sets_without_names() -> None:
 
 
 def test_mps_quadratic_sections() -> None:
-    assert mps(small_mps("QUADOBJ\n x x 4\n x y -1")).products == {(0, 0): 2, (1, 0): -1}
+    assert mps(small_mps("QUADOBJ\n x x 4\n x y -1")).products == {("x", "x"): 2, ("x", "y"): -1}
     whole = mps(small_mps("QMATRIX\n x x 4\n x y -1\n y x -1")).products
-    assert whole == {(0, 0): 2, (1, 0): -1}
+    assert whole == {("x", "x"): 2, ("x", "y"): -1}
 
 
 # --- what is refused ---------------------------------------------------------------------------
@@ -259,22 +255,26 @@ BAD_LP = [
     (LP.format(" c: x <= 9\n"), "5: a second row of the same name; the first is on line 4"),
     (LP.format(" d: x y >= 3\n"), "5:7: a relation is needed here; found 'y'"),
     (LP.format(" d: 3 4 x >= 3\n"), "5:7: a relation is needed here; found '4'"),
-    (LP.format(" d: x >= nan\nBounds\n x <= nan\n"), "7:7: a number is needed here; found 'nan'"),
+    (LP.format(" d: x >= nan\nBounds\n x <= nan\n"), "7:2: a bound has one variable and numbers"),
     (LP.format(" d: x + >= 3\n"), "5:9: a term is needed here; found '>='"),
-    (LP.format(" d: x\n"), "the section ends too early; expected a relation"),
+    (LP.format(" d: x\n"), "6:1: a relation is needed here; found 'end'"),
     (LP.format(" d: 3 >= 2\n"), "5:2: this constraint has no variable"),
     (LP.format(" d: 1e300 x >= 2\n"), "5:5: this coefficient is infinite"),
     (LP.format(" d: x^2 >= 2\n"), "5:6: quadratic terms stand in square brackets"),
     (LP.format(" d: [ x^3 ] >= 2\n"), "5:5: quadratic constraints are not read"),
     (LP.format(" d: [ x^2 >= 2\n"), "5:5: quadratic constraints are not read"),
-    (LP.format(" d: x >= 1e30\n"), "5: this side is infinite on the wrong side"),
+    (LP.format(" d: x >= 1e30\n"), "5: the lower bound of d is infinite on the wrong side"),
+    (LP.format(" d: x >= 3 inf\n"), "5: the lower bound of d is infinite on the wrong side"),
+    (LP.format("Bounds\n inf free\n"), "6:6: a relation is needed here; found 'free'"),
+    ("Minimize\n x + 1e30\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
+    ("Minimize\n x + 0 inf\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
     (LP.format(" d: 1 <= x >= 3\n"), "5: a range has numbers on both ends"),
     (LP.format(" d: 3 (x + y) >= 3\n"), "5:7: this character has no meaning here; found '[(]'"),
     (LP.format(" d: z = 2 -> x >= 3\n"), "5:11: conditions are not read"),
     (LP.format(" d: z = 1 <-> x >= 3\n"), "5:11: this character has no meaning here"),
     (LP.format("PWLObj\n x: (0, 1)\n"), "5: this kind of section is not read"),
     (LP.format("General Constraints\n m: z = x\n"), "5: this kind of section is not read"),
-    (LP.format("Bounds\n x + y <= 4\n"), "6:4: a relation is needed here"),
+    (LP.format("Bounds\n x + y <= 4\n"), "6:2: a bound has one variable and numbers"),
     (LP.format("Bounds\n x >= inf\n"), "6: the lower bound of x is infinite on the wrong side"),
     (LP.format("Generals\n x 3\n"), "6:4: a variable is needed here; found '3'"),
     (LP.format("") + "\n x + y >= 3", "7: text after the end"),
@@ -309,7 +309,14 @@ BAD_MPS = [
     (small_mps("").replace("RHS r 4", "RHS r 4\n RHS r 5"), "10: a second entry in RHS"),
     (small_mps("").replace("RHS r 4", "RHS r 4\n TWO r 5"), "10: a second set in RHS"),
     (small_mps("").replace("RHS r 4", "RHS q 4"), "9: this row is not declared"),
-    (small_mps("").replace("RHS r 4", "RHS r -1e30"), "9: this side is infinite"),
+    (
+        small_mps("").replace("RHS r 4", "RHS r -1e30"),
+        "9: the upper bound of r is infinite on the wrong side",
+    ),
+    (
+        small_mps("RANGES\n RNG r 3", "G").replace("RHS r 4", "RHS r -1e30"),
+        "11: the upper bound of r is infinite on the wrong side",
+    ),
     (small_mps("RANGES\n RNG q 3"), "11: this row is not declared"),
     (small_mps("BOUNDS\n UP BND z 3"), "11: this column is not declared; found 'z'"),
     (small_mps("BOUNDS\n XX BND x 3"), "11: this is no bound; found 'XX'; expected one of UP"),
@@ -393,13 +400,15 @@ def test_any_text_is_a_model_or_a_located_error(words: list[str], form: str) -> 
         places = found.file, found.line in range(1, len(source.lines) + 1)
         assert places == ("model", True)
         return
-    numbers = (found.cost, found.row_values, np.array(list(found.products.values())))
-    assert all(np.isfinite(part).all() for part in numbers)
-    sides = (found.row_lower, found.row_upper, found.column_lower, found.column_upper)
-    assert not any(np.isnan(side).any() for side in sides)
+    rows_and_goal = [*found.rows.values(), found.objective]
+    numbers = [value for row in rows_and_goal for value in row.terms.values()]
+    assert np.isfinite([*numbers, *found.products.values(), found.offset]).all()
+    sides = [(row.lower, row.upper) for row in rows_and_goal]
+    sides += [(column.lower, column.upper) for column in found.columns.values()]
+    assert not np.isnan(sides).any()
 
 
-def outcome(source: SourceText, form: str) -> LinearModel | InputError:
+def outcome(source: SourceText, form: str) -> FileModel | InputError:
     """Return the model in a text, or why there is none."""
     try:
         return PARSERS[form](source)

@@ -10,7 +10,7 @@ from hypothesis.strategies import DrawFn
 
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange.families import split_name
-from engiagent.formulations.exchange.model import Collector, LinearModel, Row, source_of
+from engiagent.formulations.exchange.model import FileModel, Row, source_of
 from engiagent.formulations.exchange.to_blueprint import to_blueprint
 from engiagent.formulations.program import Program
 from tests.formulations.exchange.test_import import elements
@@ -26,9 +26,9 @@ Labels = tuple[str, ...]
 
 
 @st.composite
-def structured(draw: DrawFn) -> LinearModel:
+def structured(draw: DrawFn) -> FileModel:
     """Draw a model whose rows mostly follow from their labels."""
-    collector = Collector(source_of("", "drawn.lp"))
+    model = FileModel(source_of("", "drawn.lp"))
     families = []
     for name in draw(
         st.lists(
@@ -38,22 +38,22 @@ def structured(draw: DrawFn) -> LinearModel:
             unique=True,
         )
     ):
-        families.append(_family(draw, collector, name))
+        families.append(_family(draw, model, name))
     kinds = draw(
         st.lists(
             st.sampled_from(["same", "shift", "slice", "all", "random"]), min_size=1, max_size=4
         )
     )
     for number, kind in enumerate(kinds):
-        _rows(draw, collector, families, kind, f"c{'abcd'[number]}")
+        _rows(draw, model, families, kind, f"c{'abcd'[number]}")
     if draw(st.booleans()):
-        for column in range(len(collector.columns)):
+        for column in model.columns:
             if draw(st.booleans()):
-                collector.objective.terms[column] = float(draw(st.integers(-3, 3)))
-    return collector.model()
+                model.objective.terms[column] = float(draw(st.integers(-3, 3)))
+    return model.finished()
 
 
-def _family(draw: DrawFn, collector: Collector, name: str) -> dict[Labels, int]:
+def _family(draw: DrawFn, model: FileModel, name: str) -> dict[Labels, str]:
     pools = draw(st.lists(st.sampled_from(POOLS), min_size=1, max_size=2))
     elements_ = [(a,) for a in pools[0]]
     if len(pools) == 2:
@@ -61,23 +61,22 @@ def _family(draw: DrawFn, collector: Collector, name: str) -> dict[Labels, int]:
     if draw(st.booleans()):
         elements_ = [e for e in elements_ if draw(st.integers(0, 3))] or elements_[:1]
     same = draw(st.booleans())
-    found: dict[Labels, int] = {}
+    found: dict[Labels, str] = {}
     for labels in elements_:
-        column = collector.column(f"{name}[{','.join(labels)}]", 1)
-        entry = collector.columns[f"{name}[{','.join(labels)}]"]
+        entry = model.column(f"{name}[{','.join(labels)}]", 1)
         entry.lower = 0.0 if same else float(draw(st.integers(-2, 2)))
         entry.upper = 9.0 if same or draw(st.integers(0, 4)) else np.inf
-        found[labels] = column
+        found[labels] = entry.name
     return found
 
 
 def _rows(
-    draw: DrawFn, collector: Collector, families: list[dict[Labels, int]], kind: str, name: str
+    draw: DrawFn, model: FileModel, families: list[dict[Labels, str]], kind: str, name: str
 ) -> None:
     pool = draw(st.sampled_from(POOLS))
     equal = draw(st.sampled_from([1.0, -2.5, None]))
     for position, label in enumerate(pool):
-        chosen: list[int] = []
+        chosen: list[str] = []
         for family in families:
             if kind == "same":
                 chosen += [c for labels, c in family.items() if set(labels) == {label}]
@@ -94,48 +93,48 @@ def _rows(
             chosen = chosen[1:]
         lower, upper = draw(st.sampled_from([(2.0, 2.0), (-np.inf, 4.0), (0.5, np.inf), (-1, 7)]))
         terms = {c: equal if equal is not None else float(draw(st.integers(1, 4))) for c in chosen}
-        collector.add_row(Row(f"{name}({label})", 1, lower, upper, terms))
+        model.add_row(Row(f"{name}({label})", 1, lower, upper, terms))
 
 
-def rows_of(model: LinearModel | Program, names: dict[int, Any]) -> Counter[Any]:
+def rows_of(program: Program, names: dict[int, Any]) -> Counter[Any]:
     """Return how often each row occurs, by what it says."""
     found: Counter[Any] = Counter()
-    for row in range(len(model.row_lower)):
-        span = slice(int(model.row_starts[row]), int(model.row_starts[row + 1]))
-        columns = [names[int(c)] for c in model.row_columns[span]]
-        terms = frozenset(zip(columns, model.row_values[span].tolist(), strict=True))
-        found[terms, float(model.row_lower[row]), float(model.row_upper[row])] += 1
+    for row in range(program.row_count):
+        span = slice(int(program.row_starts[row]), int(program.row_starts[row + 1]))
+        columns = [names[int(c)] for c in program.row_columns[span]]
+        terms = frozenset(zip(columns, program.row_values[span].tolist(), strict=True))
+        found[terms, float(program.row_lower[row]), float(program.row_upper[row])] += 1
     return found
-
-
-def bounds_of(model: LinearModel | Program, names: dict[int, Any]) -> dict[Any, Any]:
-    """Return the bounds of the columns by name."""
-    sides = zip(model.column_lower.tolist(), model.column_upper.tolist(), strict=True)
-    return {names[k]: side for k, side in enumerate(sides)}
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(structured())
-def test_every_row_and_every_bound_is_there_and_nothing_else(model: LinearModel) -> None:
+def test_every_row_and_every_bound_is_there_and_nothing_else(model: FileModel) -> None:
     blueprint = to_blueprint(model)
     program = compile_blueprint(blueprint)
     keys = elements(blueprint, program)
     theirs = {column: key for key, column in keys.items()}
     mine = {}
-    for k, name in enumerate(model.column_names):
+    for name in model.columns:
         plain = split_name(name.replace('q"x', "q_x").replace("Ü", "_"))
-        mine[k] = plain if plain in keys else (name, ())
-    expected, found = rows_of(model, mine), rows_of(program, theirs)
-    sides = bounds_of(program, theirs)
-    for name, (lower, upper) in bounds_of(model, mine).items():
+        mine[name] = plain if plain in keys else (name, ())
+    expected = Counter(
+        (frozenset((mine[k], v) for k, v in row.terms.items()), row.lower, row.upper)
+        for row in model.rows.values()
+    )
+    found = rows_of(program, theirs)
+    bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
+    sides = {theirs[k]: side for k, side in enumerate(bounds)}
+    for column in model.columns.values():
+        key, lower, upper = mine[column.name], column.lower, column.upper
         # Where bounds are infinite in part only, rows of one column say them.
         for side, mirror in (
-            ((lower, np.inf), sides[name][0] == lower),
-            ((-np.inf, upper), sides[name][1] == upper),
+            ((lower, np.inf), sides[key][0] == lower),
+            ((-np.inf, upper), sides[key][1] == upper),
         ):
             if not mirror:
-                found.subtract({(frozenset({(name, 1.0)}), *side): 1})
+                found.subtract({(frozenset({(key, 1.0)}), *side): 1})
     assert +found == expected - Counter({(frozenset(), -np.inf, np.inf): 10**6})
     assert not -found
-    cost = {mine[k]: value for k, value in enumerate(model.cost.tolist())}
+    cost = {mine[k]: model.objective.terms.get(k, 0.0) for k in model.columns}
     assert {theirs[k]: v for k, v in enumerate(program.cost.tolist())} == cost

@@ -15,7 +15,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import write_lp, write_mps
-from engiagent.formulations.program import Coordinate, Goal, Indicators, Program
+from engiagent.formulations.program import Coordinate, Goal, Indicators, Products, Program
 from engiagent.formulations.values import Atom, Part, variables
 from tests.blueprints import DAY, EDGES, blueprint, constraint, parameter, variable
 from tests.formulations.exchange.programs import highs_of, optimum, programs
@@ -268,7 +268,7 @@ def test_several_objectives_are_refused(write: Writer) -> None:
 
 
 @pytest.mark.parametrize("form", WRITERS)
-def test_scip_reads_conditions_and_special_ordered_sets(tmp_path: Path, form: str) -> None:
+def test_what_not_every_reader_knows_is_refused_by_name(form: str) -> None:
     base = compile_blueprint(
         blueprint(
             decision_variables=[variable(n, upper=9, unit="1") for n in "xy"] + [binary("b")],
@@ -277,18 +277,15 @@ def test_scip_reads_conditions_and_special_ordered_sets(tmp_path: Path, form: st
         )
     )
     one = np.array([0])
-    program = replace(
-        base, indicators=Indicators(one, np.array([2]), np.array([1])), sos1=(np.array([0, 1]),)
-    )
-    path = tmp_path / f"model.{form}"
-    path.write_text(WRITERS[form](program))
-    assert _scip(path) == pytest.approx(8.0)
-    path.write_text(
-        WRITERS[form](replace(program, indicators=Indicators(one, np.array([2]), np.array([0]))))
-    )
-    assert _scip(path) == pytest.approx(18.0)
-    path.write_text(WRITERS[form](replace(program, indicators=Program.indicators, sos1=())))
-    assert _scip(path) == pytest.approx(8.0)
+    conditions = Indicators(one, np.array([2]), np.array([1]))
+    products = Products(one, np.array([1]), np.array([0]), np.array([2.0]))
+    for program, message in (
+        (replace(base, indicators=conditions), f"{form.upper()} files .*'C1' has a condition"),
+        (replace(base, products=products), f"{form.upper()} files .*'C1' has a product"),
+        (replace(base, sos1=(np.array([0, 1]),)), "at most one of x, y may differ from zero"),
+    ):
+        with pytest.raises(EngiagentError, match=message):
+            WRITERS[form](program)
 
 
 def test_times_are_those_of_the_clock_on_the_wall() -> None:

@@ -10,8 +10,11 @@ ROWS
  L one_way(2025_07_01T01.00)
  L one_way(2025_07_01T02.00)
  G ramp(2025_07_01T00.00)
+ L ramp(2025_07_01T00.00)~upper
  G ramp(2025_07_01T01.00)
+ L ramp(2025_07_01T01.00)~upper
  G ramp(2025_07_01T02.00)
+ L ramp(2025_07_01T02.00)~upper
  E start
 COLUMNS
  charge(2025_07_01T00.00) profit -0.03
@@ -26,14 +29,19 @@ COLUMNS
  discharge(2025_07_01T00.00) profit 0.03
  discharge(2025_07_01T00.00) balance(2025_07_01T00.00) 1.1111111111111112
  discharge(2025_07_01T00.00) ramp(2025_07_01T00.00) 1
+ discharge(2025_07_01T00.00) ramp(2025_07_01T00.00)~upper 1
  discharge(2025_07_01T00.00) ramp(2025_07_01T01.00) -1
+ discharge(2025_07_01T00.00) ramp(2025_07_01T01.00)~upper -1
  discharge(2025_07_01T01.00) profit 0.0805
  discharge(2025_07_01T01.00) balance(2025_07_01T01.00) 1.1111111111111112
  discharge(2025_07_01T01.00) ramp(2025_07_01T01.00) 1
+ discharge(2025_07_01T01.00) ramp(2025_07_01T01.00)~upper 1
  discharge(2025_07_01T01.00) ramp(2025_07_01T02.00) -1
+ discharge(2025_07_01T01.00) ramp(2025_07_01T02.00)~upper -1
  discharge(2025_07_01T02.00) profit -0.005
  discharge(2025_07_01T02.00) balance(2025_07_01T02.00) 1.1111111111111112
  discharge(2025_07_01T02.00) ramp(2025_07_01T02.00) 1
+ discharge(2025_07_01T02.00) ramp(2025_07_01T02.00)~upper 1
  soc(2025_07_01T00.00) balance(2025_07_01T00.00) -1
  soc(2025_07_01T00.00) start 1
  soc(2025_07_01T01.00) balance(2025_07_01T00.00) 1
@@ -49,13 +57,12 @@ COLUMNS
 RHS
  RHS profit 2
  RHS ramp(2025_07_01T00.00) -20
+ RHS ramp(2025_07_01T00.00)~upper 20
  RHS ramp(2025_07_01T01.00) -20
+ RHS ramp(2025_07_01T01.00)~upper 20
  RHS ramp(2025_07_01T02.00) -20
+ RHS ramp(2025_07_01T02.00)~upper 20
  RHS start 100
-RANGES
- RNG ramp(2025_07_01T00.00) 40
- RNG ramp(2025_07_01T01.00) 40
- RNG ramp(2025_07_01T02.00) 40
 BOUNDS
  LO BND charge(2025_07_01T00.00) 0
  UP BND charge(2025_07_01T00.00) 50
@@ -77,7 +84,10 @@ BOUNDS
  UP BND soc(2025_07_01T02.00) 200
  LO BND soc(2025_07_01T03.00) 20
  UP BND soc(2025_07_01T03.00) 200
- BV BND charging(2025_07_01T00.00)
- BV BND charging(2025_07_01T01.00)
- BV BND charging(2025_07_01T02.00)
+ LO BND charging(2025_07_01T00.00) 0
+ UP BND charging(2025_07_01T00.00) 1
+ LO BND charging(2025_07_01T01.00) 0
+ UP BND charging(2025_07_01T01.00) 1
+ LO BND charging(2025_07_01T02.00) 0
+ UP BND charging(2025_07_01T02.00) 1
 ENDATA
