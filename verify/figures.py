@@ -263,6 +263,24 @@ def unit_after(rest: str) -> Unit | None:
     return None
 
 
+_THINGS_PER = re.compile(r"\s+(?:[A-Za-z-]+\s+)?([A-Za-z-]+)\s+(?:per|an?|each|every)\s+(?=\w)")
+
+
+def rate_of_things(rest: str) -> Unit | None:
+    """Return the unit of a number of things that are no unit, per unit, which a text begins with.
+
+    Examples
+    --------
+    >>> str(rate_of_things(" points per hour, but not at night"))
+    '1/h'
+    """
+    things = _THINGS_PER.match(rest)
+    if things is None or _unit(things[1]) is not None:
+        return None
+    below = unit_after(rest[things.end() :])
+    return None if below is None or below.is_point else parse_unit("1") / below
+
+
 def _unit(text: str) -> Unit | None:
     if not text or text[0].isdigit() or text in ("-", "a"):
         return None

@@ -18,8 +18,9 @@ from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
 from engiagent.blueprint.grammar import Ref, names_in
 from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.idle import idle_findings, listed_as_unused
+from engiagent.blueprint.idle import idle_findings
 from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.occurrences import listed_as_unused
 from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet

@@ -1,33 +1,26 @@
 """Constraints and parts of an objective under which nothing stands, as they are written.
 
 What needs numbers, as rows that hold with room for every value within the bounds, is judged by the
-checker (:mod:`engiagent.verify.levels.standing`), which uses these rules too.
+checker (:mod:`engiagent.verify.levels.standing`).
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from engiagent.blueprint.diagnostics import Diagnostic
-from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, ObjectiveDef
+from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Compare,
-    GrammarError,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-    parse,
-    references,
-    walk,
+from engiagent.blueprint.grammar import Call, Compare, Reduce, Ref, parse, walk
+from engiagent.blueprint.occurrences import (
+    covers_all,
+    linked_names,
+    plain,
+    private_variables,
+    reached,
+    references_of,
+    unset_switches,
+    zero_factors,
 )
 
-_OPPOSITE = {"<=": ">=", ">=": "<="}
-_SPAN = re.compile(r"span=\(\d+, \d+\),? ?")
 _STATES = ("state_of_charge", "temperature", "level", "stored", "content")
 
 
@@ -84,7 +77,7 @@ def _of_objective(core: Core, goal: ObjectiveDef) -> Iterator[Diagnostic]:
     for place, term in enumerate(goal.terms):
         texts[f"{PATH}.objective_function.terms[{place}].expression"] = term.expression
     written = {path: text for path, text in texts.items() if text is not None}
-    if written and not variables & _reached(written.values(), bodies):
+    if written and not variables & reached(written.values(), bodies):
         penalised = any(c.hard is False for c in core.constraints)
         if not penalised:
             path = next(iter(written))
@@ -138,99 +131,6 @@ def _without_dynamics(core: Core) -> Iterator[Diagnostic]:
             )
 
 
-def linked_names(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the names that stand in expressions at an offset of their index, or under ``prev``."""
-    for text in texts:
-        try:
-            node = parse(text)
-        except GrammarError:
-            continue
-        for part in walk(node):
-            if isinstance(part, Ref) and any(isinstance(i, Binary) for i in part.indices):
-                yield part.name
-            if isinstance(part, Call) and part.function == "prev":
-                yield from (ref.name for ref in references_of(part))
-
-
-# --- rules that the checker shares ----------------------------------------------------------------
-
-
-def covers_all(node: Call) -> bool:
-    """Whether two alternatives of ``either`` are one comparison and its opposite."""
-    seen: set[tuple[str, str, str]] = set()
-    for part in node.args:
-        if not isinstance(part, Compare) or len(part.ops) != 1 or part.ops[0] not in _OPPOSITE:
-            continue
-        left, right = (plain(side) for side in part.operands)
-        op = part.ops[0]
-        if (left, _OPPOSITE[op], right) in seen or (right, op, left) in seen:
-            return True
-        seen.add((left, op, right))
-    return False
-
-
-def plain(node: Node) -> str:
-    """Return a node as text that does not depend on where it stands."""
-    return _SPAN.sub("", repr(node))
-
-
-def unset_switches(variables: set[str], private: set[str], node: Call) -> list[str]:
-    """Return the variables of a condition, where none of them occurs anywhere else."""
-    names = {ref.name for ref in references_of(node.args[0])} & variables
-    return sorted(names) if names <= private else []
-
-
-def references_of(node: Node) -> Iterator[Ref]:
-    """Yield the references within a node."""
-    yield from (part for part in walk(node) if isinstance(part, Ref))
-
-
-def private_variables(core: Core) -> list[str]:
-    """Return the variables that occur in one constraint only and have no price."""
-    met: Counter[str] = Counter()
-    bodies = {e.name: e.expression for e in core.expressions}
-    for constraint in core.constraints:
-        for name in _reached([constraint.expression], bodies):
-            met[name] += 2 if constraint.penalty is not None else 1
-    goal = core.objective_function
-    if goal is not None:
-        texts = [t for t in (goal.expression, *(term.expression for term in goal.terms)) if t]
-        met.update(dict.fromkeys(_reached(texts, bodies), 2))
-    executed = {
-        part for c in core.components for part in _reached(map(str, c.parameters.values()), bodies)
-    }
-    return [v.name for v in core.decision_variables if met[v.name] == 1 and v.name not in executed]
-
-
-def _reached(texts: Iterable[str], bodies: Mapping[str, str]) -> set[str]:
-    """Return every name in expressions, through the named expressions that they use."""
-    names: set[str] = set()
-    waiting = list(texts)
-    while waiting:
-        try:
-            more = {ref.name for ref in references(waiting.pop())} - names
-        except GrammarError:
-            continue
-        names |= more
-        waiting += [bodies[name] for name in more if name in bodies]
-    return names
-
-
-def zero_factors(text: str) -> list[str]:
-    """Return the parts of an expression that are multiplied by a written zero."""
-    try:
-        node = parse(text)
-    except GrammarError:
-        return []
-    return [
-        text[other.span[0] : other.span[1]]
-        for part in walk(node)
-        if isinstance(part, Binary) and part.op == "*"
-        for factor, other in ((part.left, part.right), (part.right, part.left))
-        if isinstance(factor, Number) and factor.value == 0.0
-    ]
-
-
 def _fixed_elsewhere(known: _Known, constraint: ConstraintDef) -> bool:
     """Whether single equations fix every variable that a constraint without indices compares."""
     if constraint.forall or not known.fixed:
@@ -249,33 +149,3 @@ def _fixed(constraint: ConstraintDef, variables: set[str]) -> Iterator[str]:
     met = [ref for ref in references_of(node) if ref.name in variables]
     if node.ops == ("==",) and len(met) == 1 and any(met[0] is side for side in node.operands):
         yield plain(met[0])
-
-
-# --- numbers that enter no equation --------------------------------------------------------------
-
-
-def listed_as_unused(blueprint: Blueprint) -> frozenset[str]:
-    """Return the parameters whose every source lies in a place listed as unused, with a reason."""
-    extended = blueprint.extended_analysis_and_robustness
-    listed = [
-        (int(entry["span"][0]), int(entry["span"][1]))
-        for entry in (extended.unused if extended is not None else ())
-        if str(entry.get("reason", "")).strip()
-    ]
-    found = set()
-    for parameter in blueprint.core.parameters if listed else ():
-        spans = list(_spans(parameter.source_reference))
-        if spans and all(any(a <= s and e <= b for a, b in listed) for s, e in spans):
-            found.add(parameter.name)
-    return frozenset(found)
-
-
-def _spans(source: Any) -> Iterator[tuple[int, int]]:
-    if isinstance(source, Mapping):
-        span = source.get("span")
-        if span is not None:
-            yield int(span[0]), int(span[1])
-        yield from _spans(source.get("of"))
-    elif isinstance(source, list | tuple):
-        for item in source:
-            yield from _spans(item)

@@ -1,8 +1,10 @@
 """States without a declared model: executed by the balances that the blueprint states."""
 
+import math
 from typing import Any
 
 import pytest
+from scipy.optimize import brentq
 
 from tests.verify.small import HOURS, document, judged, rule
 from tests.written import mapping
@@ -101,3 +103,61 @@ def test_a_state_that_begins_within_the_horizon_is_executed() -> None:
     blueprint = document([FLOW, LEVEL], rules, sets=TANKS, parameters=[begins])
     plan = {"flow": [1, 1, 2], "x": [[4, 5, 6, 8], [4, 4, 4, 4]]}
     assert judged(blueprint, plan).levels["physics"]["status"] == "pass"
+
+
+DRAINS = {
+    "looks back": "e[t+1] == e[t] + take[t]*dt(t) - sqrt(e[t]/1[kWh])*1[kWh]",
+    "looks ahead": "e[t+1] == e[t] + take[t]*dt(t) - 0.5[kWh]*(e[t+1]/4[kWh])**1.5",
+    "times a decision": "e[t+1] == e[t] + take[t]*dt(t)*(1 - e[t]/20[kWh])",
+}
+
+
+def drained(kind: str, take: list[float], start: float = 4.0) -> list[float]:
+    """Return the content, step by step, by scipy's root finder where it looks ahead."""
+    found = [start]
+    for power in take:
+        e = found[-1]
+        if kind == "looks back":
+            found.append(e + power - math.sqrt(e))
+        elif kind == "times a decision":
+            found.append(e + power * (1 - e / 20))
+        else:
+            found.append(brentq(lambda x: x - e - power + 0.5 * (x / 4) ** 1.5, 0, 40, xtol=1e-13))  # noqa: B023
+    return found
+
+
+@pytest.mark.parametrize("kind", DRAINS)
+def test_a_balance_that_is_nonlinear_in_its_state_is_executed(kind: str) -> None:
+    take = [1.0, 5.0, 2.0]
+    e, rules = drained(kind, take), [rule(DRAINS[kind]), START, FLOOR]
+    right = physics(rules, take, e)
+    assert right["status"] == "pass"
+    assert right["states"][0]["quantity"] == "store.energy"
+    assert physics(rules, take, [*e[:2], e[2] + 0.1, e[3]])["status"] == "fail"
+
+
+def test_limits_hold_on_the_executed_state_of_a_nonlinear_balance() -> None:
+    # Each step is off by a little only, and what the decisions lead to is below the floor.
+    take = [1.0, 1.0, 1.2]
+    e = drained("looks back", take)
+    assert min(e) < 2
+    kept = [max(x, 2.0) for x in e]
+    assert physics([rule(DRAINS["looks back"]), START, FLOOR], take, kept)["status"] == "fail"
+
+
+def test_a_nonlinear_balance_that_does_not_come_to_rest_is_unchecked() -> None:
+    # Of the two roots of e' = e + 1 - 0.3 e'² only Newton's method would find the steep one.
+    rules = [rule("e[t+1] == 12[kWh] - 2*(e[t+1]/1[kWh])**2*1[kWh] + take[t]*dt(t)"), START]
+    root = (-1 + math.sqrt(1 + 8 * 13)) / 4
+    assert physics(rules, [1, 1, 1], [4, root, root, root + 1e-5])["status"] != "pass"
+
+
+def test_an_end_condition_does_not_stand_in_for_the_balance() -> None:
+    end = {"constraint_id": "end", "expression": "e[last(I)] == 3.25[kWh]"}
+    found = physics([end, STEP, START, FLOOR], [1, 1, 1], [4, 3, 2.5, 3.25])
+    assert found["status"] == "fail"
+    named = {**E, "name": "share", "quantity": "store.share", "role": "decision"}
+    defined = rule("share[i] == e[i]/2", "i in I", constraint_id="D")
+    blueprint = document([TAKE, E, named], [defined, STEP, START], sets=SETS)
+    plan = {"take": [1, 1, 2], "e": [4, 3, 2.6, 3.35], "share": [2, 1.5, 1.3, 1.675]}
+    assert judged(blueprint, plan).levels["physics"]["status"] == "fail"

@@ -309,6 +309,24 @@ def test_zero_is_not_read_from_other_words(tmp_path: Path, text: str, unit: str)
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "right", "wrong"),
+    [
+        ("The oven is worth 35 points per hour.\n", 35, "1/h", "1/min"),
+        ("It earns 4 loyalty stars per kWh that is served.\n", 4, "1/kWh", "1/MWh"),
+        ("The desk sees 12 visitors an hour.\n", 12, "1/h", "1/d"),
+    ],
+)
+def test_things_that_are_no_unit_are_counted_per_unit(
+    tmp_path: Path, text: str, value: float, right: str, wrong: str
+) -> None:
+    assert traced(tmp_path, text, [number("n", value, right, str(value))]) == FINE
+    assert traced(tmp_path, text, [number("n", value, wrong, str(value))]).wrong
+    assert traced(tmp_path, text, [number("n", value + 1, right, str(value))]).wrong
+    silent = text.replace("per hour", "").replace("per kWh", "").replace("an hour", "")
+    assert traced(tmp_path, silent, [number("n", value, right, str(value))]).open
+
+
+@pytest.mark.parametrize(
     ("text", "value", "unit", "wrong"),
     [
         ("Diesel costs C$1.25 per litre.", 1.25, "CAD/L", "USD/L"),

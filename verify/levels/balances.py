@@ -3,13 +3,16 @@
 An equation such as ``e[v, t+1] == e[v, t] + (take[v, t] - give[v, t])*dt(t)`` is the declaration of
 its state: starting from the first instant, every value follows from those before and from the
 decisions. All states are computed so, one instant after another and together where they act on one
-another, and the plan's own values are held against them.
+another, and the plan's own values are held against them. Where a balance holds products or
+functions of states, as a tank's outflow by the root of its level, these are taken at the plan's
+values first and then at the computed ones, until nothing moves any more.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
+from typing import Final
 
 import numpy as np
 
@@ -25,6 +28,11 @@ from engiagent.verify.series import Series
 from engiagent.verify.sweeps import atoms_of, triplets
 from engiagent.verify.values import Bools, Floats, Ints, Value
 from engiagent.verify.vocabulary import is_state
+
+REPETITIONS: Final = 500
+"""How often nonlinear balances are computed again at most: a year's steps settle long before."""
+AT_REST: Final = 1e-12
+"""Share of a state's largest value below which a further repetition moves nothing."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +70,55 @@ class _State:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of an equation: how elements of states enter it, and by how much it is off."""
+    """A row of an equation: how elements of states enter it, and by how much it is off.
+
+    ``alone``: nothing but states enters, so that it is no definition of something else.
+    """
 
     excess: float
     elements: tuple[int, ...]
     factors: tuple[float, ...]
+    alone: bool
+
+
+@dataclass(frozen=True)
+class _System:
+    """The states of a plan and the rows of equations into which they enter.
+
+    ``unfit``: states that do not run over time as a whole. ``bent``: whether products or functions
+    of states stand in rows; their values are those at the plan's states.
+    """
+
+    states: Mapping[int, _State]
+    rows: Sequence[_Row]
+    unfit: Sequence[VariableDef]
+    bent: bool
+
+    @classmethod
+    def of(cls, bench: Bench) -> "_System":
+        """Return the states and equations of a document with the numbers of a plan."""
+        states: dict[int, _State] = {}
+        unfit = []
+        start = 0
+        for definition in states_of(bench):
+            state = _state(bench, definition, start)
+            if state is None:
+                unfit.append(definition)
+                continue
+            states[state.own.order] = state
+            start += state.own.data.size
+        found = [_rows(value, states) for value in (_equations(bench) if states else ())]
+        rows = [row for part, _ in found for row in part]
+        return cls(states, rows, unfit, any(bent for _, bent in found))
+
+    def part(self, state: _State) -> slice:
+        """Return the numbers of a state's elements."""
+        return slice(state.start, state.start + state.own.data.size)
+
+    def propagated(self) -> tuple[Floats, Floats, Bools]:
+        """Return what :func:`_propagated` makes of the rows."""
+        times = np.concatenate([state.times for state in self.states.values()])
+        return _propagated(self.rows, times)
 
 
 def states_of(bench: Bench) -> list[VariableDef]:
@@ -85,31 +137,60 @@ def computed_states(bench: Bench) -> list[str]:
 
 def execute_balances(bench: Bench) -> Iterator[Executed]:
     """Yield every state with what the balances make of the decisions."""
-    states: dict[int, _State] = {}
-    start = 0
-    for definition in states_of(bench):
-        state = _state(bench, definition, start)
-        if state is None:
-            yield Executed(definition)
-            continue
-        states[state.own.order] = state
-        start += state.own.data.size
-    if not states:
+    system = _System.of(bench)
+    yield from map(Executed, system.unfit)
+    if not system.states:
         return
-    times = np.concatenate([state.times for state in states.values()])
-    rows = [row for value in _equations(bench) for row in _rows(value, states)]
-    change, defect, known = _propagated(rows, times)
-    for state in states.values():
-        own = slice(state.start, state.start + state.own.data.size)
+    change, defect, known = system.propagated()
+    if system.bent:
+        change, known = _settled(bench, system, change, known)
+    for state in system.states.values():
+        own = system.part(state)
         if known[own].all():
             yield _executed(bench, state, change[own], defect[own])
         else:
             yield Executed(state.definition)
 
 
+def _settled(bench: Bench, system: _System, change: Floats, known: Bools) -> tuple[Floats, Bools]:
+    """Return the changes when what is nonlinear in the states follows them, and what is determined.
+
+    Each repetition is one more step exact where the rows look back, and a contraction where they
+    look ahead by short steps; a state that does not come to rest is not determined.
+    """
+    reach = np.concatenate(
+        [np.full(s.own.data.size, largest(s.own.data)) for s in system.states.values()]
+    )
+    still = np.zeros(known.size, dtype=np.bool_)
+    for _ in range(REPETITIONS):
+        if not np.isfinite(change).all():
+            break
+        moved = Bench(
+            bench.declarations, {**bench.series, **_moved(system, change)}, bench.recomputed
+        )
+        step, _, _ = _System.of(moved).propagated()
+        change = change + step
+        still = np.abs(step) <= AT_REST * reach
+        if still.all():
+            break
+    return change, known & still
+
+
+def _moved(system: _System, change: Floats) -> dict[str, Series]:
+    """Return the states after their changes, by both of their names."""
+    found = {}
+    for state in system.states.values():
+        definition, unit = state.definition, state.own.unit
+        data = unit.from_si(state.own.data + change[system.part(state)])
+        dims = tuple(d.name for d in state.dims)
+        for name in {definition.name, definition.quantity or definition.name}:
+            found[name] = Series(name, data.reshape(state.shape), unit, dims)
+    return found
+
+
 def _state(bench: Bench, definition: VariableDef, start: int) -> _State | None:
-    own = bench.variables.get(definition.name)
     dims = tuple(bench.evaluator.environment.symbol(definition.name).dims)
+    own = bench.variables.get(definition.name)  # filled by the line above
     ordered = [k for k, d in enumerate(dims) if d.kind in ("instants", "time", "periods")]
     if own is None or len(ordered) != 1 or own.data.size != np.prod([d.size for d in dims]):
         return None
@@ -130,23 +211,25 @@ def _equations(bench: Bench) -> Iterator[Value]:
         yield from excesses
 
 
-def _rows(value: Value, states: Mapping[int, _State]) -> Iterator[_Row]:
-    """Yield the rows of an equation into which states enter, each by itself, in no product."""
+def _rows(value: Value, states: Mapping[int, _State]) -> tuple[list[_Row], bool]:
+    """Return the rows of an equation into which states enter, and whether some are nonlinear."""
     found = triplets(value)
-    entering = [order for order in found if order in states]
     parents = [parent for node in atoms_of([value]) if node.atom for parent in node.atom.parents]
-    if any(states.keys() & triplets(parent).keys() for parent in parents):
-        return
+    bent = any(states.keys() & triplets(parent).keys() for parent in parents)
     rows: dict[int, dict[int, float]] = {}
-    for order in entering:
+    for order in found.keys() & states.keys():
         start = states[order].start
         for row, element, factor in zip(*(part.tolist() for part in found[order]), strict=True):
             own = rows.setdefault(row, {})
             own[start + element] = own.get(start + element, 0.0) + factor
+    result = []
     for row, factors in rows.items():
         used = {element: factor for element, factor in factors.items() if factor}
         if used:
-            yield _Row(float(value.data[row]), tuple(used), tuple(used.values()))
+            excess = float(value.data[row])
+            alone = not bent and found.keys() <= states.keys()
+            result.append(_Row(excess, tuple(used), tuple(used.values()), alone))
+    return result, bent and bool(result)
 
 
 def _propagated(rows: Sequence[_Row], times: Ints) -> tuple[Floats, Floats, Bools]:
@@ -154,28 +237,33 @@ def _propagated(rows: Sequence[_Row], times: Ints) -> tuple[Floats, Floats, Bool
 
     With it by how much each step is off on its own, and which elements are determined; those at the
     beginning of which no equation speaks alone are the plan's own choice.
+
+    What links neighbours in time comes before what closes a circle or a window, and both before
+    what holds at one time: that a store is full at the end is a requirement, not its balance.
     """
     change, defect = np.zeros(times.size), np.zeros(times.size)
     known = np.zeros(times.size, dtype=np.bool_)
-    due: dict[int, list[tuple[int, _Row]]] = {}
+    due: dict[int, list[tuple[int, bool, _Row]]] = {}
     at = times.tolist()
     for row in rows:
         ends = [at[k] for k in row.elements]
-        due.setdefault(max(ends), []).append((max(ends) - min(ends), row))
+        due.setdefault(max(ends), []).append((max(ends) - min(ends), not row.alone, row))
     for time in range(max(at) + 1):
-        # What links neighbours in time comes before what closes a circle or a window.
-        waiting = [row for _, row in sorted(due.get(time, ()), key=itemgetter(0))]
-        for row in waiting:
-            unknown = [k for k in row.elements if not known[k]]
-            if len(unknown) != 1 or at[unknown[0]] < time:
-                continue
-            element = unknown[0]
-            factor = row.factors[row.elements.index(element)]
-            defect[element] = row.excess / factor
-            change[element] = -(row.excess + _before(row, change, known)) / factor
-            known[element] = True
-        coupled = [r for r in waiting if {at[k] for k in r.elements if not known[k]} == {time}]
-        _together(coupled, change, defect, known)
+        waiting = sorted(due.get(time, ()), key=itemgetter(0, 1))
+        links = [row for span, _, row in waiting if span]
+        for rules in (links, [row for span, _, row in waiting if not span]):
+            for row in rules:
+                unknown = [k for k in row.elements if not known[k]]
+                if len(unknown) != 1 or at[unknown[0]] < time:
+                    continue
+                element = unknown[0]
+                factor = row.factors[row.elements.index(element)]
+                defect[element] = row.excess / factor
+                change[element] = -(row.excess + _before(row, change, known)) / factor
+                known[element] = True
+            seen = links if rules is links else [row for _, _, row in waiting]
+            coupled = [r for r in seen if {at[k] for k in r.elements if not known[k]} == {time}]
+            _together(coupled, change, defect, known)
         if time == 0:
             known |= times == 0
     return change, defect, known

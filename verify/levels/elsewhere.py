@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engiagent.units.unit import Dimension, Unit, UnitError, parse_unit
-from engiagent.verify.figures import lone_units, units_said_of_all
+from engiagent.verify.figures import lone_units, rate_of_things, units_said_of_all
 from engiagent.verify.levels.sources import ProblemLike, Source, Span
 
 MOST_UNITS: Final = 12
@@ -27,6 +27,7 @@ def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     return (
         _table_unit(problem, leaf)
         or _quantity_unit(problem, leaf)
+        or _rate_of_things(problem, leaf)
         or _sentence_unit(problem, leaf, wanted)
         or _unit_of_the_text(problem, leaf, wanted)
     )
@@ -67,6 +68,13 @@ def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
             unit: Unit = quantity.unit
             return unit
     return None
+
+
+def _rate_of_things(problem: ProblemLike, leaf: Source) -> Unit | None:
+    """Return ``1/h`` for the 40 of ``40 points per hour``."""
+    if leaf.kind == "table" or leaf.span is None:
+        return None
+    return rate_of_things(problem.text[leaf.span[1] : leaf.span[1] + 80])
 
 
 def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:

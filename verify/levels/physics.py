@@ -16,7 +16,7 @@ from engiagent.blueprint.grammar import (
     references,
     walk,
 )
-from engiagent.blueprint.idle import linked_names
+from engiagent.blueprint.occurrences import linked_names
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.verify.documents import Bench

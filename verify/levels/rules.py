@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.idle import listed_as_unused
+from engiagent.blueprint.occurrences import listed_as_unused
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.coverage import used_names
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, words_of

@@ -15,7 +15,12 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, GrammarError, parse
-from engiagent.blueprint.idle import covers_all, private_variables, unset_switches, zero_factors
+from engiagent.blueprint.occurrences import (
+    covers_all,
+    private_variables,
+    unset_switches,
+    zero_factors,
+)
 from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
