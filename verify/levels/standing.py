@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, Core
-from engiagent.blueprint.grammar import Call, GrammarError, parse
+from engiagent.blueprint.grammar import Call, parse, tree_of
 from engiagent.blueprint.occurrences import (
     covers_all,
     private_variables,
@@ -106,16 +106,11 @@ _ALWAYS: Final = "one of its alternatives always holds"
 
 
 def _by_form(constraint: ConstraintDef, variables: set[str], private: set[str]) -> Iterator[str]:
-    if constraint.hard is False and constraint.penalty is None:
+    without = constraint.hard is False and constraint.penalty is None
+    if without or (constraint.penalty and str(constraint.penalty.weight) in ("0", "0.0")):
         yield "it is soft and breaking it costs nothing"
         return
-    if constraint.penalty is not None and str(constraint.penalty.weight) in ("0", "0.0"):
-        yield "it is soft and breaking it costs nothing"
-        return
-    try:
-        node = parse(constraint.expression)
-    except GrammarError:
-        return
+    node = tree_of(constraint.expression)
     if isinstance(node, Call) and node.function == "either" and covers_all(node):
         yield _ALWAYS
     if isinstance(node, Call) and node.function == "implies":
