@@ -292,6 +292,18 @@ def overrides_line(certificate: Mapping[str, Any]) -> str:
     return f"with {'; '.join(parts)}" if parts else ""
 
 
+def not_established(certificate: Mapping[str, Any]) -> str:
+    """Return the level and the item of the plan that could not be established; empty for none."""
+    for name in ("algebra", "physics"):
+        level = (certificate.get("levels") or {}).get(name) or {}
+        if level.get("status") == "unchecked":
+            rows = (c for c in level.get("checks") or () if c.get("status") == "unchecked")
+            said = [f"{c.get('name') or c.get('id')}, {c.get('note') or 'unchecked'}" for c in rows]
+            said += [*(level.get("findings") or ()), *(level.get("notes") or ())]
+            return f"{name}: {said[0]}" if said else name
+    return ""
+
+
 def plan_line(certificate: Mapping[str, Any]) -> str:
     """Return in a line what is claimed of the plan, empty where nothing is."""
     plan = certificate.get("plan") or {}
@@ -306,6 +318,8 @@ def plan_line(certificate: Mapping[str, Any]) -> str:
         "fail": "does not hold",
         "unchecked": "could not be checked in full",
     }[str(holds)]
+    item = not_established(certificate)
+    kept += f" ({item})" if holds == "unchecked" and item else ""
     return kept if holds == "fail" else f"{kept}; {EVIDENCE[str(plan.get('optimum'))]}"
 
 
