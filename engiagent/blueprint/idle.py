@@ -87,20 +87,21 @@ def _of_objective(core: Core, goal: ObjectiveDef) -> Iterator[Diagnostic]:
         for part in zero_factors(text):
             message = f"{part} is multiplied by zero"
             yield Diagnostic("EB053", "warning", path, message, name=goal.name)
-        for name in _filtered(text, variables):
-            message = f"it counts only those elements of {name} that the filter of its sum leaves"
+        for name in _filtered(text, variables, {s.name for s in core.sets if s.kind == "subset"}):
+            message = f"it counts only those elements of {name} that its filter or subset leaves"
             yield Diagnostic("EB055", "info", path, message, name=goal.name)
 
 
-def _filtered(text: str, variables: set[str]) -> list[str]:
-    """Return the variables that are summed under a filter and nowhere without one."""
+def _filtered(text: str, variables: set[str], subsets: set[str]) -> list[str]:
+    """Return the variables that are summed under a filter or over a subset, nowhere without."""
     inside: set[str] = set()
     outside: set[str] = set()
     node = parse(text)
     under = {
         id(part)
         for reduce in walk(node)
-        if isinstance(reduce, Reduce) and reduce.where is not None
+        if isinstance(reduce, Reduce)
+        and (reduce.where is not None or subsets & {binder.set for binder in reduce.binders})
         for part in walk(reduce)
     }
     for part in walk(node):

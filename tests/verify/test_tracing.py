@@ -1,5 +1,6 @@
 """Numbers traced as people write them: each text is accepted as it stands, its wrong twin never."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -559,6 +560,16 @@ def test_a_separator_with_another_number_of_cells_hides_no_table(
 def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> None:
     text = "---\nid: fan_plan\ntitle: Fans\n---\n\nA fan.\n\nIt takes 7 kW.\n"
     assert "in line 3 of the text" in traced(tmp_path, text, []).open[0]
+
+
+@pytest.mark.parametrize(
+    "part", ["(", "[", "{", "([{", "5 kW (", "{0,1", "\\begin{array}{c} ", "in kW (", "$C = a + ("]
+)
+def test_a_long_text_of_brackets_is_traced_soon(tmp_path: Path, part: str) -> None:
+    text = "The pump takes 7 kW. " + part * (20_000 // len(part)) + "\n"
+    started = time.process_time()
+    assert not traced(tmp_path, text, [number("p", 7, "kW", "7 kW")]).wrong
+    assert time.process_time() - started < 4.0  # such a text took 20 s
 
 
 @pytest.mark.parametrize(
