@@ -62,11 +62,6 @@ def unset_switches(variables: set[str], private: set[str], node: Call) -> list[s
     return sorted(names) if names <= private else []
 
 
-def references_of(node: Node) -> Iterator[Ref]:
-    """Yield the references within a node."""
-    yield from (part for part in walk(node) if isinstance(part, Ref))
-
-
 def private_variables(core: Core) -> list[str]:
     """Return the variables that occur in one constraint only and have no price."""
     met: Counter[str] = Counter()
