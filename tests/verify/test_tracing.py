@@ -106,6 +106,7 @@ LISTED = "The prices of the three hours are 20, 35.5 and 41 EUR/MWh.\n"
         (LISTED, "The prices of the three hours are 20, 35.5 and 41 EUR/MWh"),
         (LISTED, "list:hours are"),
         ("Price in EUR/MWh: 20, 35.5, 41.\n", "list:Price in EUR/MWh"),
+        ("Prices in EUR/MWh: `np.array([20, 35.5, 41])`.\n", "list:Prices in EUR/MWh"),
         (
             "Prices: hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh.\n",
             "hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh",
@@ -194,7 +195,14 @@ def test_a_series_over_column_groups_survives_the_way_over_the_wire(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "header",
-    ["capacity (kW thermal)", "capacity (thermal kW)", "capacity (in kW, net)", "capacity, kW"],
+    [
+        "capacity (kW thermal)",
+        "capacity (thermal kW)",
+        "capacity (in kW, net)",
+        "capacity, kW",
+        "capacity [kW el]",
+        "capacity (kJ per second, net)",
+    ],
 )
 def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> None:
     text = f"The boilers:\n\n| boiler | {header} |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n"
@@ -212,6 +220,7 @@ def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> N
     [
         "time (day ahead)",
         "flow (kW per truck)",
+        "flow (kW per truck, net)",
         "limit (min and max)",
         "end (hour ending)",
         "part (A and B)",
