@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
 
 from engiagent.blueprint.document import (
     ComponentDef,
@@ -13,7 +15,9 @@ from engiagent.blueprint.document import (
     SetDef,
     VariableDef,
 )
+from engiagent.blueprint.grammar import Binary, Node, Number, Ref, parse, references, walk
 from engiagent.errors import InputError
+from engiagent.formulations.components.known import known_values
 from engiagent.units.unit import UnitError, parse_unit
 
 PORTS = ("bus", "heat_bus", "cooling_bus", "fuel_bus")
@@ -129,6 +133,60 @@ class Surroundings:
     def parameter(self, name: str) -> ParameterDef | None:
         """Return the parameter of a name, if there is one."""
         return next((p for p in self.core.parameters if p.name == name), None)
+
+    @cached_property
+    def _decisions(self) -> Mapping[str, VariableDef]:
+        return {v.name: v for v in self.core.decision_variables}
+
+    def decisions_in(self, bound: float | str | None) -> list[Ref]:
+        """Return where an expression holds decisions, as a capacity that is still to be chosen."""
+        if not isinstance(bound, str) or not self._decisions:
+            return []
+        return [r for r in references(bound) if r.name in self._decisions]
+
+    def extreme(
+        self, bound: float | str | None, end: Literal["lower", "upper"]
+    ) -> float | str | None:
+        """Return a bound with each decision in it at that end of its own range.
+
+        None when a decision has no such end, or when the bound need not grow with it.
+        """
+        found = self.decisions_in(bound)
+        if not found or not isinstance(bound, str):
+            return bound
+        if not self._grows(parse(bound)):
+            return None
+        for ref in sorted(found, key=lambda ref: -ref.span[0]):
+            decision = self._decisions[ref.name]
+            value = getattr(decision, end)
+            if value is None or decision.index:
+                return None
+            unit = decision.unit or "1"
+            plain = f"{value!r}[{unit}]" if unit != "1" else repr(value)
+            text = f"({value})" if isinstance(value, str) else plain
+            bound = f"{bound[: ref.span[0]]}{text}{bound[ref.span[1] :]}"
+        return bound
+
+    def _grows(self, node: Node) -> bool:
+        """Whether an expression surely grows with the decisions in it."""
+        if isinstance(node, Ref) and node.name in self._decisions:
+            return True
+        if isinstance(node, Number):
+            return node.value >= 0
+        if isinstance(node, Ref):
+            given = self.parameter(node.name)
+            unit = given.unit if given is not None and isinstance(given.unit, str) else "1"
+            values = known_values(node.name, unit, self.core)
+            return bool(values) and min(values) >= 0
+        if not isinstance(node, Binary) or node.op not in "+*/":
+            return False
+        bent = {
+            part: any(isinstance(r, Ref) and r.name in self._decisions for r in walk(part))
+            for part in (node.left, node.right)
+        }
+        alone = node.op == "+" or not all(bent.values())
+        over = node.op == "/" and bent[node.right]
+        return alone and not over and self._grows(node.left) and self._grows(node.right)
 
     def component(self, name: str) -> ComponentDef | None:
         """Return the component of a name, if there is one."""

@@ -31,6 +31,7 @@ from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components.fragment import (
+    CAPACITY,
     OPERATION,
     PHYSICS,
     Part,
@@ -396,6 +397,9 @@ class Reader:
 
         Parameters
         ----------
+        lower, upper
+            A bound that holds a decision, as a capacity that is still to be chosen, becomes a row;
+            the variable itself keeps what follows from the decision's own bounds.
         of
             The slots that its bounds come from, as words of one text or one by one.
         unit, quantity, role
@@ -404,12 +408,18 @@ class Reader:
         known = self.known.quantities.get(series)
         role = role or (_ROLES.get(known.kind, "auxiliary") if known else "decision")
         usual = (f"i in {self.instants}",) if role == "state" else self.periods
+        index = usual if index is None else index
+        at = _at(f"{self.name}_{series}", index)
+        for bound, sign, word in ((lower, ">=", "lower"), (upper, "<=", "upper")):
+            if self.around.decisions_in(bound):
+                text, words = f"{at} {sign} {bound}", f"{word} limit of {description}"
+                self.row(f"{series}_{word}", text, words, CAPACITY, of=of, index=index)
         variable = VariableDef(
             name=f"{self.name}_{series}",
-            index=usual if index is None else index,
+            index=index,
             type=kind,
-            lower=lower,
-            upper=upper,
+            lower=self.around.extreme(lower, "lower"),
+            upper=self.around.extreme(upper, "upper"),
             unit=self._unit(series) if unit == "" else unit,
             quantity=quantity or self._quantity(series),
             role=role,
@@ -417,7 +427,7 @@ class Reader:
             source_reference=self.source(*_words(of)),
         )
         self.added.append(variable)
-        return _at(variable.name, variable.index)
+        return at
 
     def expression(
         self,
@@ -510,7 +520,9 @@ class Reader:
         """Add the terminal on the component's bus of a port; nothing when it is on none."""
         bus = self.connection(port)
         if bus is not None:
-            self.added.append(Terminal(str(bus), power, supplies, limit, floor))
+            ends = (self.around.extreme(limit, "upper"), self.around.extreme(floor, "lower"))
+            most, least = (None if end is None else str(end) for end in ends)
+            self.added.append(Terminal(str(bus), power, supplies, most, least))
 
     def exchange(
         self, series: str, description: str, slot: str, *, supplies: bool, port: str = "bus"

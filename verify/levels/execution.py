@@ -15,7 +15,7 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.levels.repeated import joined, place_of
 from engiagent.verify.plants import entry_of
-from engiagent.verify.plants.run import Result, Run, Trajectory
+from engiagent.verify.plants.run import Result, Run, Trajectory, joined_runs
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.requirements import Dynamics, Element, shared_name
 from engiagent.verify.series import Series
@@ -149,10 +149,19 @@ class Plant:
                     f"{unit.name} is a {unit.model}, which has no parameter {odd!r}; it has "
                     f"{', '.join(slots)}"
                 )
-        units = [self.of(unit) for unit in group]
-        if model.together is not None:
-            return model.together(units)
-        return Run() if model.execute is None else model.execute(units[0])
+        units: list[Unit] = [self.of(unit) for unit in group]
+        runs: list[Run] = []
+        sizes = [one.left_out for one in units]
+        built = [one for one, slot in zip(units, sizes, strict=True) if slot is None]
+        for one, slot in zip(units, sizes, strict=True):
+            if slot is not None:
+                self.note(f"{one.name} is not built: its {slot} is 0")
+                runs.append(one.nothing())
+        if built and model.together is not None:
+            runs.append(model.together(built))
+        elif built and model.execute is not None:
+            runs.append(model.execute(built[0]))
+        return joined_runs(runs)
 
     def lacks(self, unit: Dynamics, series: Mapping[str, Series]) -> bool:
         """Whether a schedule lacks a state or a result that executing a unit would give."""

@@ -1,5 +1,6 @@
 """What executing a unit gives: states and results, recomputed, and by how much limits are left."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,3 +113,12 @@ class Run:
     def found(self) -> tuple[Trajectory | Result, ...]:
         """All states and results."""
         return (*self.trajectories, *self.results)
+
+
+def joined_runs(runs: Sequence[Run]) -> Run:
+    """Return what several units give as one."""
+    return Run(
+        tuple(found for run in runs for found in run.trajectories),
+        tuple(found for run in runs for found in run.results),
+        tuple(found for run in runs for found in run.excesses),
+    )

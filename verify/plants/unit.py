@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
+from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse, references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.slots import COMPONENTS, Slot
 from engiagent.units import unit as units
@@ -14,7 +14,7 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
-from engiagent.verify.plants.run import Excess, Result, Trajectory
+from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics, shared_name
 from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
@@ -22,6 +22,8 @@ from engiagent.verify.vocabulary import SERIES
 if TYPE_CHECKING:  # it executes what this package describes
     from engiagent.verify.levels.execution import Plant
 
+NOTHING: Final = 1e-6
+"""The largest size, in its slot's unit, that a solver may leave of something that it leaves out."""
 _PERIODS: Final = "periods"
 
 
@@ -188,6 +190,32 @@ class Unit:
     def constant(self, written: Any, unit: str) -> float:
         """Return a number of a part of it; a bare one has the unit already."""
         return float(self.number(written, unit)[0])
+
+    @property
+    def left_out(self) -> str | None:
+        """The size that is zero, given so or chosen by the plan: nothing is built."""
+        decisions = {v.name for v in self.plant.bench.declarations.core.decision_variables}
+        for name, written in self.parameters.items():
+            slot = self.slots[name]
+            if not slot.required or slot.table:
+                continue
+            used = references(written) if isinstance(written, str) else ()
+            chosen = any(ref.name in decisions for ref in used)
+            size = slot.unit in ("kW", "kWh") and (slot.above == 0 or name.endswith("_capacity"))
+            if (chosen or size) and self.largest(name) <= NOTHING:
+                return name
+        return None
+
+    def nothing(self) -> Run:
+        """Return what a unit that is not built does: its powers and its content are zero."""
+        states, excesses = [], []
+        for word, meaning in SERIES[self.model].items():
+            if meaning.kind == "state" and meaning.unit == "kWh":
+                states.append(self.trajectory(word, np.zeros(self.periods.size + 1), 1.0))
+            elif meaning.unit == "kW" and (claimed := self.claimed(word)) is not None:
+                words = "although it is not built"
+                excesses.append(self.excess("absent", word, np.abs(claimed), 1.0, words))
+        return Run(tuple(states), (), tuple(excesses))
 
     # -- its series in the plan -------------------------------------------------------------------
 
