@@ -1,6 +1,8 @@
 """``engiagent check``."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,14 @@ def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("paths", nargs=-1, type=PROBLEM, metavar="PATH…")
-@options.file_option("--solution", "A schedule made by anybody: CSV, JSON, Parquet or netCDF.")
+@click.option(
+    "--solution",
+    "solutions",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A schedule made by anybody: CSV, JSON, Parquet or netCDF; repeatable.",
+)
 @schedule_options
 @options.file_option(
     "--certificate",
@@ -121,7 +130,7 @@ def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) 
 @limits
 def check(
     paths: tuple[Path, ...],
-    solution: Path | None,
+    solutions: tuple[Path, ...],
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
@@ -137,10 +146,12 @@ def check(
     """Check schedules, runs, blueprints or a whole corpus.
 
     PATH is a problem with --solution, a run folder (checked again from what it holds), a blueprint
-    (solved, then checked), or a problem or a folder of problems with expert/ beside them: these are
-    right when certificate and stored answer agree, and the exit code is then 0 even where the
-    answer is that no schedule exists. With --certificate the check has to come to exactly that
-    certificate, whatever its verdict: exit code 0 when it does, 1 with every difference when not.
+    or a plant (solved, then checked), or a problem with expert/ beside it: that is right when
+    certificate and stored answer agree, and the exit code is then 0 even where the answer is that
+    no schedule exists. Of a folder all that is in it and below is checked, files called schedule*
+    against the problem or blueprint beside them; what cannot be checked fails. With --certificate
+    the check has to come to exactly that certificate, whatever its verdict: exit code 0 when it
+    does, 1 with every difference when not.
     """
     if certificate is not None and not certificate.is_file():
         raise InputError("there is no such file", str(certificate), expected="a certificate")
@@ -148,12 +159,16 @@ def check(
         paths = (certificate.parent,)
     if not paths:
         raise click.UsageError("Missing argument 'PATH…'.")
-    for name, given in (("--solution", solution), ("--certificate", certificate)):
-        if given is not None and len(paths) > 1:
+    for name, given in (("--solution", solutions), ("--certificate", certificate)):
+        if given and len(paths) > 1:
             raise click.UsageError(f"{name} belongs to one PATH")
+    for name, one in (("--certificate", certificate), ("--out", out)):
+        if one is not None and len(solutions) > 1:
+            raise click.UsageError(f"{name} belongs to one --solution")
     reading = reading_of(**{name: limits.pop(name) for name in READING})
-    for name, dependent in (("--map, as all about columns,", reading), ("--out", out)):
-        if dependent is not None and solution is None:
+    folders = any(path.is_dir() for path in paths)
+    for name, lacks in (("--map, as all about columns,", reading and not folders), ("--out", out)):
+        if lacks and not solutions:
             raise click.UsageError(f"{name} needs --solution")
     proofs = Proofs(exact, second_solver)
     noise = None if disturb is None else parse_disturbances(disturb)
@@ -161,18 +176,18 @@ def check(
         noise = disturbances_in(certificate)
     examiner = Examiner(
         solve_options(**limits),
-        solution,
-        reading,
-        out,
-        proofs,
+        reading=reading,
+        out=out,
+        proofs=proofs,
         disturb=noise,
         certificate=certificate,
     )
     results: list[CheckResult] = []
-    for path in paths:
-        for result in examiner.examine(path):
-            results.append(result)
-            tell(result)
+    for path, solution in product(paths, solutions or (None,)):
+        for result in replace(examiner, solution=solution).examine(path):
+            shown = replace(result, path=str(solution)) if len(solutions) > 1 else result
+            results.append(shown)
+            tell(shown)
     code = exit_codes.worst(result.code for result in results)
     if len(results) > 1:
         tell_table(results)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, NoReturn
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -18,6 +19,7 @@ from engiagent.cli.experts import (
     stored_schedules,
 )
 from engiagent.cli.output import item_text, number, summary
+from engiagent.cli.targets import Target, targets_below, targets_of
 from engiagent.errors import EngiagentError, InputError, SolverMissingError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
@@ -52,7 +54,6 @@ from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, find_problems
-from engiagent.text.problem import PLANT_FILE
 from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import Certificate, read_certificate
 from engiagent.verify.claims import Reading as TextReading
@@ -77,8 +78,12 @@ class CheckResult:
     differences
         From the stored certificate; None when there was none to compare with.
     skipped
-        Whether it was left out because no solver that is installed takes it; ``error`` says which
-        would.
+        Whether it was left out, because no solver that is installed takes it or because it is no
+        problem; ``error`` says why.
+    seconds
+        How long the check took.
+    source, schedule
+        What was checked, and somebody's schedule for it.
     """
 
     path: str
@@ -91,6 +96,9 @@ class CheckResult:
     differences: tuple[Difference, ...] | None = None
     error: str | None = None
     skipped: bool = False
+    seconds: float = 0.0
+    source: Path | None = None
+    schedule: Path | None = None
 
     @property
     def violations(self) -> list[Any]:
@@ -219,7 +227,7 @@ def tally(results: Sequence[CheckResult]) -> str:
     judged = [result for result in results if not result.skipped]
     good = sum(result.code is ExitCode.FEASIBLE for result in judged)
     left = len(results) - len(judged)
-    more = f"; {left} skipped, for which no solver is installed" if left else ""
+    more = f"; {left} skipped, named above" if left else ""
     return f"{good} of {len(judged)} as they should be{more}"
 
 
@@ -334,18 +342,38 @@ class Examiner:
         return certificate, said
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
-        """Yield one result for a path, or one for each problem of a corpus folder."""
-        for target, check in self._targets(path):
-            try:
-                yield self._compared(check(target))
-            except MissingDataError as error:
-                yield without_plan(target, None, str(error), error.names)
-            except EngiagentError as error:
-                # Of a corpus what no installed solver takes is left out by name; asked for alone
-                # it is an error.
-                skipped = isinstance(error, SolverMissingError) and target != path
-                code = ExitCode.FEASIBLE if skipped else exit_codes.of_error(error)
-                yield CheckResult(path=str(target), code=code, error=str(error), skipped=skipped)
+        """Yield one result for a path, or one for all that there is to check below a folder."""
+        for target in self._targets(path):
+            started = perf_counter()
+            result = self._examined(target, alone=target.path == path)
+            seconds = perf_counter() - started
+            yield replace(result, seconds=seconds, source=target.path, schedule=target.schedule)
+
+    def _examined(self, target: Target, alone: bool) -> CheckResult:
+        """Return the result of one target; errors are results too."""
+        given = target.schedule if target.schedule != self.solution else None
+        place = str(given or target.path)
+        if target.kind == "page":
+            why = "no problem: it has neither front matter nor a plant block"
+            return CheckResult(path=place, code=ExitCode.FEASIBLE, error=why, skipped=True)
+        own = self if given is None else replace(self, solution=given)
+        checks = {"run": own._run, "problem": own._problem, "blueprint": own._blueprint}
+        try:
+            if target.kind == "schedule":
+                raise InputError(
+                    "there is nothing beside this schedule to check it against",
+                    place,
+                    expected="one problem, plant.yaml or blueprint.json in its folder",
+                )
+            return own._compared(replace(checks[target.kind](target.path), path=place))
+        except MissingDataError as error:
+            return replace(without_plan(target.path, None, str(error), error.names), path=place)
+        except EngiagentError as error:
+            # Of a folder what no installed solver takes is left out by name; asked for alone it is
+            # an error.
+            skipped = isinstance(error, SolverMissingError) and not alone
+            code = ExitCode.FEASIBLE if skipped else exit_codes.of_error(error)
+            return CheckResult(path=place, code=code, error=str(error), skipped=skipped)
 
     def _compared(self, result: CheckResult) -> CheckResult:
         """Compare what was found with the stored certificate, if there is one."""
@@ -364,42 +392,31 @@ class Examiner:
             return replace(compared, code=exit_codes.worst([result.code, ExitCode.VIOLATED]))
         return compared if self.certificate is None else replace(compared, code=ExitCode.FEASIBLE)
 
-    def _targets(self, path: Path) -> Iterator[tuple[Path, Any]]:
+    def _targets(self, path: Path) -> list[Target]:
         if not path.exists():
             raise InputError("there is no such file or folder", str(path))
         if path.is_file():
             if path.suffix == ".json":
-                yield path, self._blueprint
-            elif path.suffix in PROBLEM_SUFFIXES:
-                yield path, self._problem
-            else:
-                raise InputError(
-                    "this is nothing to check",
-                    str(path),
-                    expected="a problem (.md, .txt, .yaml), a blueprint (.json) or a folder",
-                )
-        elif is_run_folder(path):
-            yield path, self._run
-        elif any((path / name).is_file() for name in ("problem.md", "problem.txt", PLANT_FILE)):
-            yield path, self._problem
-        else:
-            yield from self._corpus(path)
-
-    def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
-        found = find_problems(path)
-        annotated = [place for place in found if place.is_dir() and (place / EXPERT).is_dir()]
-        if len(found) == 1 and not annotated:
-            yield found[0], self._problem
-            return
-        if not annotated:
-            raise InputError("there is neither a run nor a problem with expert/", str(path))
-        if self.solution is not None:
-            raise EngiagentError("--solution belongs to one problem, not to a corpus folder")
-        for place in annotated:
-            if is_run_folder(place.parent):
-                yield place.parent, self._run
-            else:
-                yield place, self._problem
+                return [Target(path, "blueprint", self.solution)]
+            if path.suffix in PROBLEM_SUFFIXES:
+                return [Target(path, "problem", self.solution)]
+            raise InputError(
+                "this is nothing to check",
+                str(path),
+                expected="a problem (.md, .txt, .yaml), a blueprint (.json) or a folder",
+            )
+        if is_run_folder(path):
+            return [Target(path, "run", self.solution)]
+        if self.solution is None:
+            found = targets_below(path)
+            if [target.kind for target in found] != ["page"]:
+                return found or _nothing(path)
+        elif targets_of(path) is not None:
+            return [Target(path, "problem", self.solution)]
+        texts = find_problems(path)
+        if len(texts) != 1:
+            raise EngiagentError("--solution belongs to one problem, not to a folder of problems")
+        return [Target(texts[0], "problem", self.solution)]
 
     def _run(self, path: Path) -> CheckResult:
         """Check a run again from what its folder holds."""
@@ -479,6 +496,14 @@ class Examiner:
             nothing = without_schedule(problem, blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
         return self.schedule(path, problem, blueprint, found.unclear)
+
+
+def _nothing(path: Path) -> NoReturn:
+    raise InputError(
+        "there is nothing to check",
+        str(path),
+        expected="problems, plant files, blueprints, run folders or schedules",
+    )
 
 
 def against(problem: Problem) -> tuple[Blueprint | None, ProblemReading | None]:

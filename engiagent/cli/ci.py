@@ -3,16 +3,25 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli.checking import CheckResult, tally
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
+from engiagent.errors import EngiagentError
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import write_atomic
-from engiagent.run.inputs import EXPERT, REQUIREMENTS
+from engiagent.plant import read_plant
+from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.inputs import EXPERT, REQUIREMENTS, stored_problem
+from engiagent.text import Problem
+from engiagent.verify.levels.sources import all_leaves
+from engiagent.verify.requirements import load_requirements
 
 SHOWN: Final = 10
 """Annotations that a code host shows of one step; all stand in table, JUnit and SARIF."""
@@ -33,25 +42,30 @@ _PLACE = re.compile(r"(?P<file>[^:\n]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?:
 class Complaint:
     """One thing that is wrong.
 
-    ``rule``: one of :data:`RULES`; ``path``, ``line``: the file it is about, and the line, from 1.
+    ``rule``: one of :data:`RULES`; ``path``, ``line``: the file it is about, and the line, from 1;
+    ``row``: the line of somebody's schedule in which it shows, with its file.
     """
 
     rule: str
     message: str
     path: Path
     line: int = 1
+    row: tuple[Path, int] | None = None
 
 
 def complaints(result: CheckResult) -> list[Complaint]:
     """Return what is wrong with one checked path; nothing where all is as it should be."""
     if result.code is ExitCode.FEASIBLE:
         return []
-    base = Path(result.path)
+    base = result.source or Path(result.path)
     if result.error is not None:
         return [_of_error(clean(result.error), base)]
-    found = [_of_item(item, base) for item in result.violations]
-    if found:
-        return found
+    if result.violations:
+        quoted = quoted_lines(base) if result.verdict == "violated" else {}
+        return [
+            replace(_of_item(item, base, quoted), row=row_of(item, result.schedule))
+            for item in result.violations
+        ]
     said = [result.line or MEANINGS[result.code], result.reason, *result.open_points]
     return [Complaint("verdict", clean(": ".join(filter(None, said))), _text_of(base))]
 
@@ -64,13 +78,16 @@ def _of_error(message: str, base: Path) -> Complaint:
     return Complaint("input", message, path or _text_of(base), int(match["line"]) if path else 1)
 
 
-def _of_item(item: Any, base: Path) -> Complaint:
+def _of_item(item: Any, base: Path, quoted: Mapping[str, tuple[Path, int]]) -> Complaint:
     level = str(item.get("level", "")) if isinstance(item, Mapping) else ""
     check = str(item.get("check", "")) if isinstance(item, Mapping) else ""
     message = clean(item_text(item))
     rule = level if level in RULES else "algebra"
     if rule == "answer":
         return Complaint(rule, message, *_about(message, base))
+    name = check.rpartition(":")[2]
+    if rule in ("data", "algebra", "physics") and name in quoted:
+        return Complaint(rule, message, *quoted[name])
     stated = base / EXPERT / REQUIREMENTS
     if rule in ("algebra", "physics") and stated.is_file():
         return Complaint(rule, message, stated, _line_of(stated, rf"id: *{re.escape(check)}\b"))
@@ -118,6 +135,73 @@ def _line_of(path: Path, pattern: str) -> int:
     return 1 if match is None else text.count("\n", 0, match.start()) + 1
 
 
+def quoted_lines(base: Path) -> dict[str, tuple[Path, int]]:
+    """Return where the text says what each requirement, constraint and variable rests on."""
+    try:
+        problem = stored_problem(base) if is_run_folder(base) else Problem.load(base)
+        documents = list(_documents(base, problem)) if problem is not None else []
+    except EngiagentError:
+        return {}  # the check itself says what cannot be read
+    found: dict[str, tuple[Path, int]] = {}
+    for name, source in (pair for document in documents for pair in document):
+        spans = [leaf.span for leaf in all_leaves(source) if leaf.span is not None]
+        if spans and problem is not None:
+            line = problem.text.count("\n", 0, spans[0][0]) + 1
+            found.setdefault(name, (_text_of(base), line))
+    return found
+
+
+def _documents(base: Path, problem: Problem) -> Iterator[list[tuple[str, Any]]]:
+    """Yield what is named with its source, of the requirements and of the blueprint."""
+    stated = None if problem.expert is None else problem.expert / REQUIREMENTS
+    if stated is not None and stated.is_file():
+        text = problem.text
+        rules = load_requirements(stated).requirements
+        places = ((rule.id, rule.quote, text.find(rule.quote or "\0")) for rule in rules)
+        yield [
+            (name, {"kind": "text", "span": [at, at + len(quote or "")]})
+            for name, quote, at in places
+            if at >= 0
+        ]
+    folders = [base, *(() if problem.expert is None else (problem.expert,))]
+    files = [folder / BLUEPRINT for folder in folders if (folder / BLUEPRINT).is_file()]
+    plant = None if files else read_plant(problem)
+    given = Blueprint.load(files[0]) if files else plant.blueprint if plant else None
+    if given is not None:
+        core = expand(given).core
+        yield [(c.constraint_id, c.source_reference) for c in core.constraints]
+        yield [(v.name, v.source_reference) for v in core.decision_variables]
+        yield [(v.quantity or v.name, v.source_reference) for v in core.decision_variables]
+
+
+def row_of(item: Any, schedule: Path | None) -> tuple[Path, int] | None:
+    """Return the line of a table in which a violation shows, by the time stamp that it names."""
+    where = item.get("where") if isinstance(item, Mapping) else None
+    stamps = [_stamp(str(value)) for value in where.values()] if where else []
+    wanted = next((stamp for stamp in stamps if stamp is not None), None)
+    if wanted is None or schedule is None or schedule.suffix not in (".csv", ".tsv"):
+        return None
+    for number, line in enumerate(schedule.read_text("utf-8", errors="replace").splitlines(), 1):
+        first = _stamp(re.split(r"[,;\t]", line)[0].strip().strip('"'))
+        if first is not None and _same_time(first, wanted):
+            return schedule, number
+    return None
+
+
+def _stamp(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _same_time(one: datetime, other: datetime) -> bool:
+    """Whether two stamps are one instant; one without an offset is of the other's clock."""
+    if one.tzinfo is None or other.tzinfo is None:
+        return one.replace(tzinfo=None) == other.replace(tzinfo=None)
+    return one == other
+
+
 # --- GitHub --------------------------------------------------------------------------------------
 
 
@@ -127,9 +211,16 @@ def annotations(results: Iterable[CheckResult]) -> Iterator[str]:
     for item in found[:SHOWN]:
         place = f"file={_escaped(shown(item.path))},line={item.line}"
         title = _escaped(RULES[item.rule])
-        yield f"::error {place},title={title}::{_escaped_text(item.message)}"
+        yield f"::error {place},title={title}::{_escaped_text(_with_row(item))}"
     if len(found) > SHOWN:
         yield f"::notice::{len(found) - SHOWN} more findings are in the summary of this job"
+
+
+def _with_row(item: Complaint) -> str:
+    """Return the message with the row of the schedule in which it shows."""
+    if item.row is None:
+        return item.message
+    return f"{item.message} ({shown(item.row[0])}, line {item.row[1]})"
 
 
 def _escaped_text(text: str) -> str:
@@ -167,7 +258,7 @@ def markdown(results: Sequence[CheckResult]) -> str:
     found = [complaint for result in results for complaint in complaints(result)]
     if found:
         lines += ["", "| Where | What |", "|---|---|"]
-        lines += [f"| {_cell(shown(c.path))}:{c.line} | {_cell(c.message)} |" for c in found]
+        lines += [f"| {_cell(shown(c.path))}:{c.line} | {_cell(_with_row(c))} |" for c in found]
     return "\n".join(lines) + "\n"
 
 
@@ -195,10 +286,15 @@ def write_junit(results: Sequence[CheckResult], path: Path) -> None:
         failures=str(len(bad) - len(errors)),
         errors=str(len(errors)),
         skipped=str(sum(result.skipped for result in results)),
+        time=f"{sum(result.seconds for result in results):.3f}",
     )
     for result in results:
         case = ElementTree.SubElement(
-            suite, "testcase", classname="engiagent.check", name=clean(result.path)
+            suite,
+            "testcase",
+            classname="engiagent.check",
+            name=clean(result.path),
+            time=f"{result.seconds:.3f}",
         )
         if result.skipped:
             ElementTree.SubElement(case, "skipped", message=clean(str(result.error)))

@@ -66,8 +66,13 @@ def lint(
         elif len(files) == 1 and file.kind == "programme":
             counts = f"{file.variables} variables, {file.constraints} constraints"
             say(f"{file.program or 'no class'}, {counts}")
-    say(f"{len(files)} file(s), {errors} error(s), {warnings} warning(s)")
-    if any(file.error is not None for file in files):
+    unread = sum(file.error is not None for file in files)
+    if unread:
+        say(f"{unread} of {len(files)} file(s) cannot be read")
+    if unread < len(files):
+        read = len(files) - unread
+        say(f"{read} file(s), {errors} error(s), {warnings} warning(s)")
+    if unread:
         return int(ExitCode.USAGE)
     failed = errors > 0 or (fail_on == "warning" and warnings > 0)
     return int(ExitCode.VIOLATED if failed else ExitCode.FEASIBLE)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from engiagent import __version__
 from engiagent.blueprint.explanations import Explanation, explanations
 from engiagent.cli.checking import CheckResult
-from engiagent.cli.ci import RULES, complaints
+from engiagent.cli.ci import RULES, Complaint, complaints
 from engiagent.cli.findings import Finding, LintedFile
 from engiagent.io.jsonplaces import Region
 
@@ -50,6 +50,7 @@ def checks_to_sarif(results: Sequence[CheckResult]) -> Json:
             "level": "error",
             "message": {"text": item.message},
             "locations": [_location(item.path, {"startLine": item.line})],
+            **_related(item),
         }
         for item in found
     ]
@@ -64,6 +65,13 @@ def checks_to_sarif(results: Sequence[CheckResult]) -> Json:
     files = dict.fromkeys(item.path for item in found)
     artifacts = [{"location": _artifact(path)} for path in files]
     return _log(rules, {"executionSuccessful": True}, artifacts, entries)
+
+
+def _related(item: Complaint) -> Json:
+    if item.row is None:
+        return {}
+    path, line = item.row
+    return {"relatedLocations": [_location(path, {"startLine": line})]}
 
 
 def _log(rules: list[Json], invocation: Json, artifacts: list[Json], results: list[Json]) -> Json:

@@ -1,6 +1,7 @@
 """The horizon of a plant, and data of another step aligned with it by a stated rule."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -10,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import TimeAxis, build_axis, parse_step
-from engiagent.errors import InputError
-from engiagent.plant.source import Source, entries, nearest, text_of
+from engiagent.plant.source import FormError, Source, nearest
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.frontmatter import DataOptions, Node, is_zone
 from engiagent.text.timestamps import Times, read_times
@@ -27,33 +27,19 @@ RULES: Final = {
 NEAR: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Horizon:
-    """The periods of a plant: the blueprint's time set and its edges.
-
-    ``align`` is the rule for data of another step, None for the usual one of each slot.
-    """
-
-    entry: dict[str, Any]
-    axis: TimeAxis
-    align: str | None
-
-
 class Files:
     """The data files of a plant, read when they are asked for, their stamps by one zone."""
 
     def __init__(self, source: Source, zone: str | None) -> None:
         self.source, self.zone = source, zone
-        self._known: dict[str, DataFile] = {}
+        self._known: dict[str, DataFile] = dict(source.problem.data)
 
     def file(self, name: str) -> DataFile:
         """Return a data file; raise an InputError when it is absent or cannot be read."""
         if name not in self._known:
             problem = self.source.problem
-            known = problem.data.get(name)
-            self._known[name] = known or load_data_file(
-                problem.folder, name, DataOptions(), problem.conventions, self.zone, name
-            )
+            about = DataOptions(), problem.conventions, self.zone, name
+            self._known[name] = load_data_file(problem.folder, name, *about)
         return self._known[name]
 
     def times(self, name: str) -> Times | None:
@@ -64,131 +50,142 @@ class Files:
         return read_times(found.columns[found.time_column].source, self.zone)
 
 
-def read_horizon(
-    source: Source, node: Node | None, files: Files, used: Iterable[str]
-) -> Horizon | None:
+@dataclass(frozen=True)
+class Horizon:
+    """The periods of a plant: the blueprint's time set, its edges, and the files on them.
+
+    ``align`` is the rule for data of another step, None for the usual one of each slot.
+    """
+
+    entry: dict[str, Any]
+    axis: TimeAxis
+    align: str | None
+    files: Files
+
+
+def read_rule(source: Source, node: Node | None) -> str | None:
+    """Return a stated rule of alignment; None without one, or after recording that it is none."""
+    rule = source.text(node, "align")
+    if node is None or rule is None or rule in RULES:
+        return rule
+    source.fault(node, "unknown rule of alignment", nearest(rule, RULES))
+    return None
+
+
+def read_horizon(source: Source, node: Node | None, used: Iterable[str]) -> Horizon | None:
     """Return the horizon, None after recording what is wrong with it.
 
     ``used`` are the data files that the components name, for a start or an end that is not stated.
     """
-    given = entries(source, node, "the horizon", KEYS)
-    texts = {str(key): text_of(source, value, str(key)) for key, value in given.items()}
     place = node or Node("", source.first_line, 1)
-    align = texts.get("align")
-    if align is not None and align not in RULES:
-        source.fault(given["align"], "unknown rule of alignment", nearest(align, RULES))
-    if files.zone is not None and not is_zone(files.zone):
-        source.fault(given["zone"], "unknown time zone", "a name such as Europe/Berlin")
-        return None
-    if not texts.get("step"):
-        source.fault(place, "the horizon has no step", "step: 15 min", found="no 'step'")
-        return None
-    try:
-        length, _ = parse_step(str(texts["step"]))
-    except ValueError as error:
-        source.fault(given["step"], str(error), "a duration as '15 min' or '1 h'")
-        return None
-    axes = _stamped(source, files, [*used, *_start_file(texts)])
-    start = _start(source, texts, given, axes)
-    count = _periods(source, texts, given, place, (start, length, axes, files.zone))
-    if count is None:
-        return None
-    zone = files.zone or next((t.zone for t in axes.values() if t.zone is not None), None)
-    try:
-        axis = build_axis(start, str(texts["step"]), count, zone)
-    except ValueError as error:
-        source.fault(given.get("start", place), str(error), "start: 2026-06-01")
-        return None
-    entry: dict[str, Any] = {"name": "T", "kind": "time", "step": texts["step"], "periods": count}
-    entry |= {k: v for k, v in (("start", start), ("zone", zone)) if v is not None}
-    if node is not None:
-        entry["source_reference"] = source.reference(node)
-    return Horizon(entry, axis, align)
+    with source.recording(place):
+        return _Reader(source, node, place).read(used)
+    return None
 
 
-def _start_file(texts: Mapping[str, str | None]) -> list[str]:
-    start = texts.get("start") or ""
-    return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
+class _Reader:
+    """A horizon while it is read: its entries, and the stamps of the data files."""
 
+    def __init__(self, source: Source, node: Node | None, place: Node) -> None:
+        self.source, self.node, self.place = source, node, place
+        self.given = source.entries(node, "the horizon", KEYS)
+        stated = {str(key): value for key, value in self.given.items() if key != "align"}
+        texts = {key: source.text(value, key) for key, value in stated.items()}
+        self.texts = {key: text for key, text in texts.items() if text is not None}
+        self.stamps: dict[str, Times] = {}
 
-def _stamped(source: Source, files: Files, names: Iterable[str]) -> dict[str, Times]:
-    found = {}
-    for name in dict.fromkeys(names):
-        try:
-            times = files.times(name)
-        except InputError as error:
-            if all(str(known) != str(error) for known in source.errors):
-                source.errors.append(error)
-            continue
-        if times is not None:
-            found[name] = times
-    return found
+    def read(self, used: Iterable[str]) -> Horizon:
+        """Return the horizon; raise a FormError where it has none."""
+        source, given, texts = self.source, self.given, self.texts
+        align, zone = read_rule(source, given.get("align")), texts.get("zone")
+        if zone is not None and not is_zone(zone):
+            expected = "a name such as Europe/Berlin"
+            raise FormError("unknown time zone", 0, expected, node=given["zone"])
+        if "step" not in texts:
+            raise FormError("the horizon has no step", 0, "step: 15 min", found="no 'step'")
+        with _as_fault("a duration as '15 min' or '1 h'", given["step"]):
+            length, _ = parse_step(texts["step"])
+        files = Files(source, zone)
+        for name in dict.fromkeys([*used, *self._start_file()]):
+            with source.recording(self.place):
+                if (times := files.times(name)) is not None:
+                    self.stamps[name] = times
+        start = self._start()
+        count = self._periods(start, length, zone)
+        zone = zone or next((t.zone for t in self.stamps.values() if t.zone is not None), None)
+        with _as_fault("start: 2026-06-01", given.get("start")):
+            axis = build_axis(start, texts["step"], count, zone)
+        stated = {"step": texts["step"], "periods": count, "start": start, "zone": zone}
+        entry: dict[str, Any] = {"name": "T", "kind": "time"}
+        entry |= {key: value for key, value in stated.items() if value is not None}
+        if self.node is not None:
+            entry["source_reference"] = source.reference(self.node)
+        return Horizon(entry, axis, align, files)
 
+    def _start_file(self) -> list[str]:
+        """Return the file that the start is taken from, if one is named."""
+        start = self.texts.get("start", "")
+        return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
 
-def _start(
-    source: Source,
-    texts: Mapping[str, str | None],
-    given: Mapping[Any, Node],
-    axes: Mapping[str, Times],
-) -> str | None:
-    """Return the start as stated, or the first stamp of the data."""
-    stated = texts.get("start")
-    chosen = dict(axes)
-    if stated is not None and not _start_file(texts):
-        return stated
-    if stated is not None:
-        chosen = {name: times for name, times in axes.items() if name == stated}
+    def _start(self) -> str | None:
+        """Return the start as stated, or the first stamp of the data."""
+        stated = self.texts.get("start")
+        chosen = self.stamps
+        if stated is not None and not self._start_file():
+            return stated
+        if stated is not None:
+            chosen = {name: times for name, times in self.stamps.items() if name == stated}
+            if not chosen:
+                expected = "a file with a column time"
+                self.source.fault(self.given["start"], "the file has no time stamps", expected)
+        firsts = {name: _wall(times, int(times.instants[0])) for name, times in chosen.items()}
+        if len(set(firsts.values())) > 1:
+            shown = ", ".join(f"{name} at {first}" for name, first in firsts.items())
+            place, said = next(iter(self.given.values())), "the data begin at different times"
+            self.source.fault(place, said, "start: FILE or a time stamp", found=shown)
+        return next(iter(firsts.values()), None)
+
+    def _periods(self, start: str | None, length: float, zone: str | None) -> int:
+        """Return the number of periods, of which each takes ``length`` seconds."""
+        chosen = [key for key in ("days", "end", "periods") if key in self.texts]
+        if len(chosen) > 1:
+            said, expected = (
+                "the length of the horizon is stated twice",
+                "one of days, end and periods",
+            )
+            raise FormError(said, 0, expected, node=self.given[chosen[1]])
         if not chosen:
-            source.fault(given["start"], "the file has no time stamps", "a file with a column time")
-    firsts = {name: _wall(times, int(times.instants[0])) for name, times in chosen.items()}
-    if len(set(firsts.values())) > 1:
-        shown = ", ".join(f"{name} at {first}" for name, first in firsts.items())
-        place, said = next(iter(given.values())), "the data begin at different times"
-        source.fault(place, said, "start: FILE or a time stamp", found=shown)
-    return next(iter(firsts.values()), None)
+            times = self.stamps.values()
+            if not times:
+                expected = "days, end or periods"
+                raise FormError("the horizon has no length", 0, expected, found="none of them")
+            end = min(int(t.instants[-1]) + (t.step_seconds or length) for t in times)
+            return max(1, int((end - max(int(t.instants[0]) for t in times)) // length))
+        key = chosen[0]
+        node, text = self.given[key], self.texts[key]
+        if key != "end" and not (text.replace(".", "", 1).isdigit() and float(text) > 0):
+            raise FormError(f"{key} is no positive number", 0, f"{key}: 7", node=node)
+        with _as_fault("end: 2026-06-08, after the start" if key == "end" else None, node):
+            count = float(text) if key == "periods" else _seconds(start, key, text, zone) / length
+        if count < 1 or abs(count - round(count)) > 1e-9 or count > 1e7:
+            said = f"the horizon is {count:g} steps long"
+            raise FormError(said, 0, "a whole number of steps", node=node)
+        return round(count)
+
+
+@contextmanager
+def _as_fault(expected: str | None, node: Node | None) -> Iterator[None]:
+    """Raise a FormError at a node in place of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise FormError(str(error), 0, expected, node=node) from None
 
 
 def _wall(times: Times, seconds: int) -> str:
+    """Return an instant by the clock of some time stamps."""
     zone = UTC if times.zone is None else ZoneInfo(times.zone)
     return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%dT%H:%M")
-
-
-def _periods(
-    source: Source,
-    texts: Mapping[str, str | None],
-    given: Mapping[Any, Node],
-    place: Node,
-    about: tuple[str | None, float, Mapping[str, Times], str | None],
-) -> int | None:
-    start, length, axes, zone = about
-    chosen = [key for key in ("days", "end", "periods") if texts.get(key)]
-    if len(chosen) > 1:
-        said = "the length of the horizon is stated twice"
-        source.fault(given[chosen[1]], said, "one of days, end and periods")
-        return None
-    if not chosen:
-        ends = [int(t.instants[-1]) + (t.step_seconds or length) for t in axes.values()]
-        begins = [int(t.instants[0]) for t in axes.values()]
-        if not ends:
-            said, expected = "the horizon has no length", "days, end or periods"
-            source.fault(place, said, expected, found="none of them")
-            return None
-        return max(1, int((min(ends) - max(begins)) // length))
-    key = chosen[0]
-    node, text = given[key], str(texts[key])
-    if key != "end" and not (text.replace(".", "", 1).isdigit() and float(text) > 0):
-        source.fault(node, f"{key} is no positive number", f"{key}: 7")
-        return None
-    try:
-        stated = key == "periods"
-        count = float(text) if stated else _seconds(start, key, text, zone) / length
-    except ValueError as error:
-        source.fault(node, str(error), "end: 2026-06-08, after the start" if key == "end" else None)
-        return None
-    if count < 1 or abs(count - round(count)) > 1e-9 or count > 1e7:
-        source.fault(node, f"the horizon is {count:g} steps long", "a whole number of steps")
-        return None
-    return round(count)
 
 
 def _seconds(start: str | None, key: str, text: str, zone: str | None) -> float:

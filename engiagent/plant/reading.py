@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from engiagent.blueprint.analysis import analyse
@@ -9,37 +10,33 @@ from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
+from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant.horizon import RULES, Files, read_horizon
+from engiagent.plant.horizon import read_horizon, read_rule
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
-from engiagent.plant.source import PlantError, Source, entries, find_source, nearest, text_of
+from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement
-from engiagent.plant.values import Quantity, Term, ValueFormError, literal, pieces, translated
+from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
-from engiagent.text.frontmatter import Node
+from engiagent.text.frontmatter import Node, read_nodes
 from engiagent.units.unit import convert, parse_unit
 from engiagent.units.words import Conventions, conventions_of
 
 KEYS: Final = ("title", "currency", "horizon", "components", "requirements", "goal", "cases")
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
+NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 
-def read_plant(problem: Problem, overrides: Mapping[str, str] | None = None) -> Reading | None:
-    """Return what the plant block of a problem states; None when it has none.
-
-    Parameters
-    ----------
-    overrides
-        Slots that the user sets, as ``{"battery.energy_capacity": "400 kWh"}``.
-    """
+def read_plant(problem: Problem) -> Reading | None:
+    """Return what the plant block of a problem states; None when it has none."""
     source = find_source(problem)
     if source is None:
         return None
     try:
-        root = source.root()
+        root = read_nodes(source.yaml, source.file, "the plant block", source.first_line)
     except InputError as error:
         if "flow" in error.message or "expected ',' or '}'" in error.message:
             error.expected = "quotation marks around a value with [unit] inside braces"
@@ -48,51 +45,47 @@ def read_plant(problem: Problem, overrides: Mapping[str, str] | None = None) -> 
         expected = "components, horizon and goal"
         empty = ("the plant block is empty", source.file, source.first_line, 1)
         raise PlantError([InputError(*empty, expected=expected)])
-    return _Plant(source, root, dict(overrides or {})).read()
+    return _Plant(source, root).read()
 
 
 class _Plant:
     """One plant block while it is read."""
 
-    def __init__(self, source: Source, root: Node, overrides: dict[str, str]) -> None:
-        self.source, self.root, self.overrides = source, root, overrides
-        self.stated = frozenset(overrides)
+    def __init__(self, source: Source, root: Node) -> None:
+        self.source, self.root = source, root
         stated = root.value if isinstance(root.value, dict) else {}
         known = (*KEYS, "baseline") if "baseline" in stated else KEYS
-        self.top = entries(source, root, "the plant block", known)
-        if "baseline" in self.top:
-            case = "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}"
-            key = next(key for key in self.top if key == "baseline")
-            source.fault(key.node, "a baseline cannot be solved yet", case)
+        self.top = source.entries(root, "the plant block", known)
+        for key in self.top:
+            if key == "baseline":
+                case = "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}"
+                source.fault(key.node, "a baseline cannot be solved yet", case)
         self.currency = self._currency()
         self.conventions = Conventions(currency=self.currency)
+        self.parts: dict[str, Part] = {}
+        self.names: dict[str, dict[str, str]] = {}
         self.places: dict[str, Node] = {}
         self.terms: dict[str, Term] = {}
 
     def read(self) -> Reading:
         source = self.source
-        parts = self._parts()
-        horizon_node = self.top.get("horizon")
-        zone = self._zone(horizon_node)
-        files = Files(source, zone)
-        used = [
-            c.file
-            for part in parts.values()
-            for node in part.slots.values()
-            for c in columns_in(node, self.conventions)
-        ]
-        horizon = read_horizon(source, horizon_node, files, used)
+        if "components" not in self.top:
+            expected = "components: {name: {model: …}}"
+            source.fault(self.root, "there are no components", expected, found="none")
+        for key, node in self._listed("components").items():
+            self._component(key, node)
+        slots = [node for part in self.parts.values() for node in part.slots.values()]
+        used = [c.file for node in slots for c in columns_in(node, self.conventions)]
+        horizon = read_horizon(source, self.top.get("horizon"), used)
         if horizon is None:
             raise PlantError(source.errors)
-        title = text_of(source, self.top.get("title"), "the title")
-        statement = Statement(title or source.problem.title, horizon.entry, self.currency)
-        statement.unused = source.silent()
-        about = (source, files, horizon, statement, self.conventions)
-        filler = Filler(*about, self.places, self.stated)
-        for part in parts.values():
-            self._fill(filler, part)
-        self._connect(parts)
-        for part in parts.values():
+        title = source.text(self.top.get("title"), "the title") or source.problem.title
+        statement = Statement(title, horizon.entry, self.currency, unused=source.silent())
+        filler = Filler(source, horizon, statement, self.conventions, self.places)
+        self._connect()
+        for part in self.parts.values():
+            for slot, node in part.slots.items():
+                filler.fill(part, slot, node)
             statement.add_component(
                 part.name,
                 part.model,
@@ -101,77 +94,54 @@ class _Plant:
                 connections=part.connections,
                 options=part.options,
             )
-        names = {part.name: _names_of(part) for part in parts.values()}
-        self._requirements(statement, names)
-        self._goal(statement, names)
-        self._cases(statement, parts)
-        for name in self.overrides:
-            said = f"--set {name}: there is no such slot"
-            source.errors.append(InputError(said, expected=nearest(name, _slots(parts))))
+        self.names = {part.name: _names_of(part) for part in self.parts.values()}
+        for key, node in self._listed("requirements").items():
+            with source.recording(key.node):
+                self._requirement(statement, key, node)
+        with source.recording(self.top.get("goal", self.root)):
+            self._goal(statement)
+        for key, node in self._listed("cases").items():
+            self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
         return Reading(self._checked(statement), notes=tuple(source.notes))
 
+    def _listed(self, key: str) -> Mapping[Any, Node]:
+        """Return the entries under a key of the block."""
+        return self.source.entries(self.top.get(key), key)
+
     def _currency(self) -> str:
         node = self.top.get("currency")
-        stated = text_of(self.source, node, "the currency")
+        stated = self.source.text(node, "the currency")
         found = stated or conventions_of(self.source.yaml).currency or "EUR"
         if node is not None and not re.fullmatch(r"[A-Z]{3}", found):
             self.source.fault(node, "no currency", "three letters, as EUR")
             return "EUR"
         return found
 
-    def _zone(self, horizon: Node | None) -> str | None:
-        if horizon is None or not isinstance(horizon.value, dict):
-            return None
-        node = horizon.value.get("zone")
-        return str(node.value).strip() if node is not None and node.is_text else None
-
-    def _named(self, key: Any, what: str) -> bool:
-        """Whether a key is a name; one that is none is recorded."""
-        if _NAME.fullmatch(key):
-            return True
-        self.source.fault(key.node, f"no name of {what}", "a letter, then letters, digits, _")
-        return False
-
     def _whole(self, key: Node, value: Node) -> Any:
         return self.source.reference(Node(None, key.line, key.column, key.start, value.end))
 
     # -- components -------------------------------------------------------------------------------
 
-    def _parts(self) -> dict[str, Part]:
-        """Return the components with the nodes of their slots; none of the values is read yet."""
-        source, result = self.source, {}
-        listed = self.top.get("components")
-        if listed is None:
-            expected = "components: {name: {model: …}}"
-            source.fault(self.root, "there are no components", expected, found="none")
-        for key, node in entries(source, listed, "components").items():
-            given = entries(source, node, f"component {key}")
-            if not self._named(key, "a component"):
-                continue
-            model = text_of(source, given.get("model"), "the model")
-            if model is None or model not in MODELS:
-                where = given.get("model", key.node)
-                what = "the component has no model" if model is None else "unknown model"
-                source.fault(where, what, nearest(model or "", MODELS))
-                continue
-            known = MODELS[model]
-            part = Part(key, key.node, node, model, known, {}, given.get("align"))
-            for name, value in given.items():
-                self._sort(part, name, value)
-            for setting in [s for s in self.overrides if s.startswith(f"{key}.")]:
-                slot = setting.removeprefix(f"{key}.")
-                if slot in known.slots:
-                    text, place = self.overrides.pop(setting), key.node
-                    part.slots[slot] = Node(text, place.line, place.column)
-            for slot, description in known.slots.items():
-                if description.required and slot not in part.slots:
-                    unit = description.unit
-                    expected = "a number" if unit == "1" else f"a value in {unit}"
-                    source.fault(key.node, f"{key} ({model}): {slot} is not given", expected)
-            result[str(key)] = part
-        return result
+    def _component(self, key: Any, node: Node) -> None:
+        """Note a component with the nodes of its slots; none of the values is read yet."""
+        source = self.source
+        given = source.entries(node, f"component {key}")
+        if not _NAME.fullmatch(key):
+            source.fault(key.node, "no name of a component", NAMING)
+            return
+        model = source.text(given.get("model"), "the model")
+        if model is None or model not in MODELS:
+            what = "the component has no model" if model is None else "unknown model"
+            source.fault(given.get("model", key.node), what, nearest(model or "", MODELS))
+            return
+        part = self.parts[str(key)] = Part(key, key.node, node, model, MODELS[model])
+        for name, value in given.items():
+            self._sort(part, name, value)
+        for slot, known in part.known.slots.items():
+            if known.required and slot not in part.slots:
+                source.fault(key.node, f"{key} ({model}): {slot} is not given", known.wanted)
 
     def _sort(self, part: Part, name: Any, value: Node) -> None:
         """Put an entry of a component where it belongs: a slot, an option, a connection."""
@@ -183,9 +153,7 @@ class _Plant:
         elif name in known.slots:
             part.slots[str(name)] = value
         elif name == "align":
-            if value.value not in RULES:
-                expected = nearest(str(value.value), RULES)
-                self.source.fault(value, "unknown rule of alignment", expected)
+            part.align = read_rule(self.source, value)
         elif name != "model":
             names = (*known.slots, *known.options, *known.connections, "align")
             said = f"{part.name} ({part.model}): unknown slot {str(name)!r}"
@@ -202,7 +170,7 @@ class _Plant:
             return YES_NO[text.lower()]
         try:
             found = pieces(text, self.conventions)
-        except ValueFormError:
+        except FormError:
             return text
         if len(found) != 1 or not isinstance(found[0], Quantity):
             return text
@@ -210,17 +178,9 @@ class _Plant:
         plain = int(number) if number.is_integer() and "." not in text else number
         return plain if found[0].unit is None else literal(found[0])
 
-    def _fill(self, filler: Filler, part: Part) -> None:
-        for slot, node in part.slots.items():
-            filler.fill(part, slot, node)
-        wholes = [p for p in filler.statement.parameters if isinstance(p.get("value"), str)]
-        for entry in wholes:  # a share may be written before what it is a share of
-            filler.statement.parameters.remove(entry)
-            filler.statement.parameters.append(entry)
-
-    def _connect(self, parts: Mapping[str, Part]) -> None:
+    def _connect(self) -> None:
         """Put components on the one bus of electricity where none is named."""
-        on = [part for part in parts.values() if "bus" in part.known.connections]
+        on = [part for part in self.parts.values() if "bus" in part.known.connections]
         stated = {str(p.connections["bus"]) for p in on if "bus" in p.connections}
         for part in on:
             if part.connections.get("bus") in ("none", None) and "bus" in part.connections:
@@ -230,164 +190,124 @@ class _Plant:
                 self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
-        self._known_targets(parts)
+        self._check_targets()
+        self._check_buses()
 
-    def _known_targets(self, parts: Mapping[str, Part]) -> None:
+    def _check_targets(self) -> None:
         """Refuse a zone, a grid or a neighbour that is no component."""
-        for part in parts.values():
+        for part in self.parts.values():
             for name in ("zone", "grid", "air_handler"):
                 target = part.connections.get(name)
-                if isinstance(target, str) and target not in parts:
+                if isinstance(target, str) and target not in self.parts:
                     said = f"{part.name}: there is no component {target!r}"
-                    self.source.fault(part.node.value[name], said, nearest(target, parts))
+                    self.source.fault(part.node.value[name], said, nearest(target, self.parts))
+
+    def _check_buses(self) -> None:
+        """Refuse a component that is alone on a bus."""
         buses: dict[str, list[tuple[Part, str]]] = {}
-        for part in parts.values():
-            for port in ("bus", "heat_bus", "cooling_bus", "fuel_bus"):
+        for part in self.parts.values():
+            for port in PORTS:
                 if port in part.connections:
                     buses.setdefault(str(part.connections[port]), []).append((part, port))
             own = part.connections.get("buses")
             for bus in own if isinstance(own, Mapping) else ():
                 buses.setdefault(str(bus), []).extend([(part, "")] * 2)
+        others = [bus for bus, members in buses.items() if len(members) > 1]
         for bus, members in buses.items():
-            if len(members) == 1 and len(parts) > 1:
+            if len(members) == 1 and len(self.parts) > 1:
                 part, port = members[0]
                 node = part.node.value.get(port, part.key)
-                others = [b for b, m in buses.items() if len(m) > 1]
                 expected = nearest(bus, others) if others else "a bus with others on it"
                 self.source.fault(node, f"{part.name} is alone on the bus {bus!r}", expected)
 
     # -- requirements, goal, cases ----------------------------------------------------------------
 
-    def _requirements(self, statement: Statement, names: Mapping[str, Mapping[str, str]]) -> None:
+    def _requirement(self, statement: Statement, key: Any, node: Node) -> None:
         source = self.source
-        for key, node in entries(source, self.top.get("requirements"), "requirements").items():
-            if not self._named(key, "a requirement"):
-                continue
-            given: Mapping[Any, Node] = {"must": node}
-            if not node.is_text:
-                given = entries(source, node, f"the requirement {key}", REQUIREMENT)
-            must = text_of(source, given.get("must"), "must")
-            if must is None:
-                example = 'must: "grid.import[t] <= 80 kW"'
-                source.fault(key.node, f"the requirement {key} demands nothing", example)
-                continue
-            over = text_of(source, given.get("for"), "for")
-            terms = {
-                name: self._term(given[name], f"{key}.{name}", names)
-                for name in ("must", "where", "penalty")
-                if name in given
-            }
-            if any(term is None for term in terms.values()):
-                continue
-            texts = {name: term.text for name, term in terms.items() if term is not None}
-            if over is None and "[t]" in texts["must"]:
-                over = "t in T"
-            self.places[str(key)] = given["must"]
-            weight = texts.get("penalty")
-            statement.add_requirement(
-                str(key),
-                texts["must"],
-                self._whole(key.node, node),
-                where=texts.get("where"),
-                forall=[over] if over else None,
-                hard=weight is None,
-                penalty=weight and {"weight": weight, "form": "linear"},
-            )
-
-    def _term(self, node: Node, name: str, names: Mapping[str, Mapping[str, str]]) -> Term | None:
-        text = text_of(self.source, node, name)
-        if text is None:
-            return None
-        try:
-            term = translated(text, names, self.conventions)
-        except ValueFormError as fault:
-            self.source.fault(node, fault.message, fault.expected, at=fault.at)
-            return None
-        self.terms[name] = term
-        return term
-
-    def _goal(self, statement: Statement, names: Mapping[str, Mapping[str, str]]) -> None:
-        source, node = self.source, self.top.get("goal")
-        given = entries(source, node, "the goal", ("minimize", "maximize", "unit"))
-        sense = next((k for k in ("minimize", "maximize") if k in given), None)
-        if sense is None:
-            place = node or self.root
-            if not source.errors or node is None:
-                source.fault(place, "there is no goal", "goal: {minimize: cost}", found="none")
+        if not _NAME.fullmatch(key):
+            raise FormError("no name of a requirement", 0, NAMING)
+        given: Mapping[Any, Node] = {"must": node}
+        if not node.is_text:
+            given = source.entries(node, f"the requirement {key}", REQUIREMENT)
+        if source.text(given.get("must"), "must") is None:
+            example = 'must: "grid.import[t] <= 80 kW"'
+            raise FormError(f"the requirement {key} demands nothing", 0, example)
+        over = source.text(given.get("for"), "for")
+        names = [name for name in ("must", "where", "penalty") if name in given]
+        texts = {name: self._term(given[name], f"{key}.{name}") for name in names}
+        must, weight = texts["must"], texts.get("penalty")
+        if must is None or None in texts.values():
             return
+        if over is None and "[t]" in must:
+            over = "t in T"
+        self.places[str(key)] = given["must"]
+        statement.add_requirement(
+            str(key),
+            must,
+            self._whole(key.node, node),
+            where=texts.get("where"),
+            forall=[over] if over else None,
+            hard=weight is None,
+            penalty=weight and {"weight": weight, "form": "linear"},
+        )
+
+    def _term(self, node: Node, name: str) -> str | None:
+        """Return an expression in the language; None after recording what is wrong with it."""
+        text = self.source.text(node, name)
+        with self.source.recording(node):
+            if text is not None:
+                self.terms[name] = translated(text, self.names, self.conventions)
+                return self.terms[name].text
+        return None
+
+    def _goal(self, statement: Statement) -> None:
+        source, node = self.source, self.top.get("goal")
+        given = source.entries(node, "the goal", ("minimize", "maximize", "unit"))
         if "minimize" in given and "maximize" in given:
-            source.fault(given["maximize"], "a goal is minimized or maximized", "one of the two")
-        assert node is not None
-        written = text_of(source, given[sense], "the goal")
-        unit, expression = self.currency, written
-        if "unit" in given:
-            try:
-                parse_unit(unit := str(text_of(source, given["unit"], "the unit")))
-            except EngiagentError as error:
-                source.fault(given["unit"], str(error), "a unit such as kWh")
+            two = given["maximize"]
+            raise FormError("a goal is minimized or maximized", 0, "one of the two", node=two)
+        sense = next((k for k in ("minimize", "maximize") if k in given), None)
+        if node is None or sense is None:
+            if not source.errors or node is None:
+                raise FormError("there is no goal", 0, "goal: {minimize: cost}", found="none")
+            return
+        aim = given[sense]
+        written = source.text(aim, "the goal")
+        unit, expression = source.text(given.get("unit"), "the unit") or self.currency, written
+        try:
+            parse_unit(unit)
+        except EngiagentError as error:
+            source.fault(given["unit"], str(error), "a unit such as kWh")
         if written not in (COST, PROFIT):
-            term = self._term(given[sense], "objective", names)
-            expression = None if term is None else term.text
+            expression = self._term(aim, "objective")
         elif (written == PROFIT) != (sense == "maximize"):
             right = "maximized" if written == PROFIT else "minimized"
-            source.fault(given[sense], f"{written} is to be {right}")
-        self.places["objective"] = given[sense]
-        statement.goal = {
-            "name": "objective",
-            "sense": sense,
-            "expression": expression or "0",
-            "unit": unit,
-            "source_reference": source.reference(node),
-            "stated": True,
-        }
+            raise FormError(f"{written} is to be {right}", node=aim)
+        self.places["objective"] = aim
+        statement.set_goal(sense, expression or "0", unit, source.reference(node))
+        statement.needs_cost = True
 
-    def _cases(self, statement: Statement, parts: Mapping[str, Part]) -> None:
-        source = self.source
-        for key, node in entries(source, self.top.get("cases"), "cases").items():
-            patch = []
-            for name, value in entries(source, node, f"case {key}").items():
-                owner, _, slot = name.partition(".")
-                part = parts.get(owner)
-                if part is None or slot not in part.known.slots:
-                    said = f"case {key}: there is no slot {str(name)!r}"
-                    source.fault(name.node, said, nearest(name, _slots(parts)))
-                    continue
-                patch.append(self._patched(statement, part, slot, value))
+    def _case(self, filler: Filler, key: Any, node: Node) -> None:
+        source, statement = self.source, filler.statement
+        patch = []
+        for name, value in source.entries(node, f"case {key}").items():
+            owner, _, slot = name.partition(".")
+            part = self.parts.get(owner)
+            if part is None or slot not in part.known.slots:
+                known = [f"{p.name}.{s}" for p in self.parts.values() for s in p.known.slots]
+                said = f"case {key}: there is no slot {str(name)!r}"
+                source.fault(name.node, said, nearest(name, known))
+            elif not value.is_text or "#" in value.value:
+                source.fault(
+                    value, "a case changes one number", "a quantity", found="another value"
+                )
+            else:
+                patch.append(_patched(filler, part, slot, value))
+        if source.in_text:
             whole = self._whole(key.node, node)
-            if source.in_text:
-                reason = "a case, solved beside the plan"
-                place = {"span": whole["span"], "quote": whole["quote"], "reason": reason}
-                statement.unused.append(place)
-            statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
-
-    def _patched(
-        self, statement: Statement, part: Part, slot: str, node: Node
-    ) -> dict[str, Any] | None:
-        """Return the operation that gives a slot one other value."""
-        trial = Statement("", statement.time, self.currency)
-        filler = Filler(self.source, Files(self.source, None), None, trial, self.conventions)  # type: ignore[arg-type]
-        what = Part(part.name, part.key, part.node, part.model, part.known, part.slots)
-        if (node.is_text and "#" in node.value) or not node.is_text:
-            said = "a case changes one number"
-            self.source.fault(node, said, "a quantity", found="another value")
-            return None
-        filler.fill(what, slot, node)
-        if slot not in what.parameters:
-            return None
-        entry = trial.parameters[-1] if trial.parameters else None
-        for place, known in enumerate(statement.parameters):
-            if entry is not None and known["name"] == entry["name"] and "value" in known:
-                value = entry["value"]
-                if isinstance(value, float):
-                    value = convert(value, parse_unit(entry["unit"]), parse_unit(known["unit"]))
-                path = f"/core_model_elements/parameters/{place}/value"
-                return {"op": "replace", "path": path, "value": value}
-        place = [c["name"] for c in statement.components].index(part.name)
-        value = what.parameters[slot] if entry is None else entry["value"]
-        if entry is not None and isinstance(value, float):
-            value = literal(Quantity(value, parse_unit(entry["unit"])))
-        path = f"/core_model_elements/components/{place}/parameters/{slot}"
-        return {"op": "add", "path": path, "value": value}
+            place = {"span": whole["span"], "quote": whole["quote"]}
+            statement.unused.append(place | {"reason": "a case, solved beside the plan"})
+        statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
 
     # -- the language's own findings --------------------------------------------------------------
 
@@ -406,13 +326,10 @@ class _Plant:
 
     def _of_component(self, error: InputError) -> InputError:
         match = _COMPONENT.match(error.message)
-        listed = self.top.get("components")
-        if match is None or listed is None or match[1] not in listed.value:
-            node = self.places.get("objective", self.root)
-        else:
-            owner = listed.value[match[1]]
-            key = next(k for k in listed.value if k == match[1])
-            node = owner.value.get(match[2], key.node)
+        node = self.places.get("objective", self.root)
+        if match is not None and match[1] in self.parts:
+            part = self.parts[match[1]]
+            node = part.node.value.get(match[2], part.key)
         return InputError(
             error.message, self.source.file, node.line, node.column, error.found, error.expected
         )
@@ -425,12 +342,11 @@ class _Plant:
         node = self.places.get("objective" if objective else name)
         term = self.terms.get("objective" if objective else f"{name}.{kind}")
         if node is None:
-            listed = entries(self.source, self.top.get("components"), "components")
-            owners = [k for k in listed if name == k or name.startswith(f"{k}_")]
-            node = max(owners, key=len).node if owners else self.root
+            owners = [k for k in self.parts if name == k or name.startswith(f"{k}_")]
+            node = self.parts[max(owners, key=len)].key if owners else self.root
         column = node.column
         if term is not None and finding.column is not None:
-            column += self.source._shift(node, term.origin(finding.column))
+            column = self.source.column(node, term.origin(finding.column))
         said = f"{name}: {finding.message}" if name else finding.message
         expected = finding.suggestion
         return InputError(said, self.source.file, node.line, column, expected=expected)
@@ -443,5 +359,24 @@ def _names_of(part: Part) -> dict[str, str]:
     return {**slots, **series}
 
 
-def _slots(parts: Mapping[str, Part]) -> list[str]:
-    return [f"{part.name}.{slot}" for part in parts.values() for slot in part.known.slots]
+def _patched(filler: Filler, part: Part, slot: str, node: Node) -> dict[str, Any] | None:
+    """Return the operation that gives a slot one other value."""
+    trial = Statement("", {}, filler.statement.currency)
+    what = replace(part, parameters={})
+    replace(filler, statement=trial, places={}).fill(what, slot, node)
+    if slot not in what.parameters:
+        return None
+    core, value, unit = "/core_model_elements", what.parameters[slot], None
+    for entry in trial.parameters:
+        value, unit = entry["value"], parse_unit(entry["unit"])
+        for place, known in enumerate(filler.statement.parameters):
+            if known["name"] == entry["name"] and "value" in known:
+                if isinstance(value, float):
+                    value = convert(value, unit, parse_unit(known["unit"]))
+                path = f"{core}/parameters/{place}/value"
+                return {"op": "replace", "path": path, "value": value}
+    if isinstance(value, float):
+        value = literal(Quantity(value, unit))
+    place = [c["name"] for c in filler.statement.components].index(part.name)
+    path = f"{core}/components/{place}/parameters/{slot}"
+    return {"op": "add", "path": path, "value": value}

@@ -29,8 +29,9 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.source import FormError
 from engiagent.plant.statement import BUS, COST, Statement
-from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.plant.values import Quantity, literal, pieces
 from engiagent.units.words import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
@@ -124,10 +125,7 @@ class Site:
 
         ``over`` names the set, so that several tables of as many entries can share one.
         """
-        index = over or f"{name}_points"
-        sets = self._statement.sets
-        if all(s["name"] != index for s in sets):
-            sets.append({"name": index, "kind": "range", "start": 0, "stop": len(values) - 1})
+        index = self._statement.points(over or f"{name}_points", len(values))
         numbers = [float(v) for v in values]
         return self._statement.add_parameter(name, unit, STATED, index=[index], value=numbers)
 
@@ -166,7 +164,7 @@ class Site:
         chosen: Json = dict(options or {})
         for slot, value in slots.items():
             if slot in known.slots:
-                unit = known.slots[slot].unit.replace("EUR", self.currency)
+                unit = known.slots[slot].in_currency(self.currency).unit
                 parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
             elif slot in known.connections:
                 joined[slot] = value
@@ -208,13 +206,7 @@ class Site:
 
     def minimise(self, expression: str, unit: str | None = None, sense: str = "minimize") -> None:
         """Set the objective to an expression in ``unit``, the currency by default."""
-        self._statement.goal = {
-            "name": "objective",
-            "sense": sense,
-            "expression": expression,
-            "unit": unit or self.currency,
-            "source_reference": STATED,
-        }
+        self._statement.set_goal(sense, expression, unit or self.currency, STATED)
 
     def maximise(self, expression: str, unit: str | None = None) -> None:
         """Set the objective to the greatest value of an expression."""
@@ -295,29 +287,26 @@ class Site:
     # -- what values become -----------------------------------------------------------------------
 
     def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
-        self._aligned(name, getattr(value, "index", None))
+        self._check_stamps(name, getattr(value, "index", None))
+        wanted = f"one number, or {self.periods} for the periods"
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             array = np.full((), np.nan)
-        wanted = f"one number, or {self.periods} for the periods"
         if np.isnan(array).any():
             raise InputError(f"{name} holds more than numbers", expected=wanted)
-        if array.ndim == 0:
-            return {"value": float(array)}
-        if array.shape != (self.periods,):
+        if array.shape not in ((), (self.periods,)):
             raise InputError(f"{name} has the shape {array.shape}", expected=wanted)
-        return {"index": ["T"], "value": array.tolist()}
+        return {"value": array.tolist()} | ({"index": ["T"]} if array.ndim else {})
 
-    def _aligned(self, name: str, stamps: Any) -> None:
+    def _check_stamps(self, name: str, stamps: Any) -> None:
         """Refuse a series of pandas whose stamps are not those of the periods."""
         if not hasattr(stamps, "tz_localize") or "-" not in self.start or len(stamps) == 0:
             return
         first = np.datetime64(self.start)
         if np.datetime64(stamps[0].tz_localize(None)) != first:
-            raise InputError(
-                f"{name} begins at {stamps[0]}", expected=f"{first}, as the periods do"
-            )
+            wanted = f"{first}, as the periods do"
+            raise InputError(f"{name} begins at {stamps[0]}", expected=wanted)
         if isinstance(self.step, str) and len(stamps) > 1:
             given, (seconds, unit) = (stamps[1] - stamps[0]).total_seconds(), parse_step(self.step)
             if unit == "h" and given != seconds:
@@ -329,11 +318,12 @@ class Site:
             return str(value).lower()
         if isinstance(value, str):
             try:
-                found = pieces(value.strip(), Conventions(currency=self.currency))
-            except ValueFormError:
-                return value  # an expression over parameters
-            plain = len(found) == 1 and isinstance(found[0], Quantity) and found[0].unit is not None
-            return literal(found[0]) if plain else value  # type: ignore[arg-type]
+                match pieces(value.strip(), Conventions(currency=self.currency)):
+                    case [Quantity(unit=found) as quantity] if found is not None:
+                        return literal(quantity)
+            except FormError:
+                pass  # an expression over parameters
+            return value
         if isinstance(value, int | float | np.number):
             return float(value)
         return self.parameter(f"{name}_given", value, unit)

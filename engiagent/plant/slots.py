@@ -6,11 +6,12 @@ from itertools import pairwise
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.plant.horizon import NEAR, RULES, Files, Horizon, aligned
-from engiagent.plant.source import Source
+from engiagent.plant.horizon import NEAR, RULES, Horizon, aligned
+from engiagent.plant.source import FormError, Source
 from engiagent.plant.statement import Statement
-from engiagent.plant.values import Column, Piece, Quantity, ValueFormError, literal, pieces
+from engiagent.plant.values import Column, Piece, Quantity, literal, pieces
 from engiagent.slots import Component, Slot
+from engiagent.text.datafile import Column as FileColumn
 from engiagent.text.datafile import DataFile
 from engiagent.text.frontmatter import Node
 from engiagent.units.unit import Unit, convert, parse_unit
@@ -19,7 +20,6 @@ from engiagent.units.words import Conventions
 YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 WHOLES: Final = ("energy_capacity", "capacity", "rated_capacity", "rated_power", "power")
 """Slots of which a percentage in another slot of the same dimension is a share."""
-USER: Final = {"kind": "user", "note": "given by --set"}
 
 
 @dataclass
@@ -31,8 +31,8 @@ class Part:
     node: Node
     model: str
     known: Component
-    slots: dict[str, Node]
-    align: Node | None = None
+    slots: dict[str, Node] = field(default_factory=dict)
+    align: str | None = None
     connections: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -40,229 +40,220 @@ class Part:
 
 @dataclass
 class Filler:
-    """Fills slots, and remembers in ``places`` the node behind each parameter.
-
-    ``given`` are slots that the user sets by ``--set``, as ``battery.energy_capacity``.
-    """
+    """Fills slots, and remembers in ``places`` the node behind each parameter."""
 
     source: Source
-    files: Files
     horizon: Horizon
     statement: Statement
     conventions: Conventions
     places: dict[str, Node] = field(default_factory=dict)
-    given: frozenset[str] = frozenset()
 
     def fill(self, part: Part, slot: str, node: Node) -> None:
         """Fill one slot; what is wrong with it is recorded."""
-        known = part.known.slots[slot]
-        try:
-            value = self._value(part, slot, known.in_currency(self.statement.currency), node)
-        except ValueFormError as fault:
-            self.source.fault(
-                node, f"{part.name}.{slot}: {fault.message}", fault.expected, at=fault.at
-            )
-            return
+        known = part.known.slots[slot].in_currency(self.statement.currency)
+        value = None
+        with self.source.recording(node, f"{part.name}.{slot}"):
+            value = _Value(self, part, slot, known, node).filled()
         if value is not None:
             part.parameters[slot] = value
 
-    def _value(self, part: Part, slot: str, known: Slot, node: Node) -> Any:
-        if isinstance(node.value, list):
-            return self._several(part, slot, known, node)
-        if not node.is_text or not node.value.strip():
-            raise ValueFormError("no value", expected=known.wanted)
-        text = str(node.value).strip()
-        if known.unit == "1" and text.lower() in YES_NO:
+
+@dataclass(frozen=True)
+class _Value:
+    """What is written for a slot of a component."""
+
+    filler: Filler
+    part: Part
+    slot: str
+    known: Slot
+    node: Node
+
+    def filled(self) -> str | None:
+        """Return what the component takes: the name of a new parameter, or true or false."""
+        if isinstance(self.node.value, list):
+            return self._several(self.node.value)
+        text = self.node.value.strip() if self.node.is_text else ""
+        if not text:
+            raise FormError("no value", 0, self.known.wanted)
+        if self.known.unit == "1" and text.lower() in YES_NO:
             return str(YES_NO[text.lower()]).lower()
-        found = pieces(text, self.conventions)
-        name = f"{part.name}_{slot}_given"
-        by_user = f"{part.name}.{slot}" in self.given
-        source = USER if by_user else self.source.reference(node)
-        self.places[name] = node
-        if len(found) == 1 and isinstance(found[0], Column):
-            return self._column(part, slot, known, found[0], name)
-        if len(found) == 1 and isinstance(found[0], Quantity):
-            return self._quantity(part, slot, known, found[0], name, source)
-        text = self._expression(part, slot, known, found, node)
-        index = {"index": ["t in T"]} if "[t]" in text else {}
-        return self.statement.add_parameter(name, known.unit, source, value=text, **index)
+        match pieces(text, self.filler.conventions):
+            case [Column() as column]:
+                return self._column(column)
+            case [Quantity() as quantity]:
+                return self._quantity(quantity)
+            case found:
+                return self._expression(found)
 
-    def _quantity(
-        self, part: Part, slot: str, known: Slot, found: Quantity, name: str, source: Any
+    def _add(
+        self, unit: Unit | str, content: dict[str, Any], source: Any = None, at: str = ""
     ) -> str:
-        """Add one quantity as a parameter and return its name."""
-        if str(found.unit) == "%" and parse_unit(known.unit).dimension:
-            whole = self._whole(part, slot, known)
-            text = f"{found.number / 100:.15g}*{whole}"
-            return self.statement.add_parameter(name, known.unit, source, value=text)
-        unit = self._refused(known, found)
-        return self.statement.add_parameter(name, str(unit), source, value=found.number)
+        """Add a parameter, named by the slot and what it is of it, and return its name."""
+        name = f"{self.part.name}_{self.slot}_{at or 'given'}"
+        self.filler.places[name] = self.node
+        stated = source or self.filler.source.reference(self.node)
+        return self.filler.statement.add_parameter(name, str(unit), stated, **content)
 
-    def _refused(self, known: Slot, found: Quantity) -> Unit:
-        """Return the unit of a quantity that fits a slot; refuse any other."""
-        wanted = parse_unit(known.unit)
-        if found.unit is None:
-            if wanted.dimension and found.number != 0:
-                shown = f"a value in {known.unit}, as {found.number:g} {known.unit}"
-                raise ValueFormError("the number has no unit", 0, shown)
-            unit = wanted
-        else:
-            unit = found.unit
-        _refuse_dimension(known, unit)
-        if unit.dimension == wanted.dimension:
-            number = convert(found.number, unit, wanted)
-            if not known.allows(number):
-                raise ValueFormError("the value is out of range", 0, known.range)
+    # -- quantities -------------------------------------------------------------------------------
+
+    def _quantity(self, found: Quantity) -> str:
+        if str(found.unit) == "%" and parse_unit(self.known.unit).dimension:
+            share = f"{found.number / 100:.15g}*{self._whole()}"
+            return self._add(self.known.unit, {"value": share})
+        return self._add(self._unit(found), {"value": found.number})
+
+    def _unit(self, found: Quantity) -> Unit:
+        """Return the unit of a quantity that fits the slot; refuse any other."""
+        known, wanted = self.known, parse_unit(self.known.unit)
+        if found.unit is None and wanted.dimension and found.number != 0:
+            shown = f"a value in {known.unit}, as {found.number:g} {known.unit}"
+            raise FormError("the number has no unit", 0, shown)
+        unit = found.unit or wanted
+        self._refuse_dimension(unit)
+        comparable = unit.dimension == wanted.dimension
+        if comparable and not known.allows(convert(found.number, unit, wanted)):
+            raise FormError("the value is out of range", 0, known.range)
         return unit
 
-    def _whole(self, part: Part, slot: str, known: Slot) -> str:
-        wanted = parse_unit(known.unit).dimension
-        for other in WHOLES:
-            there = part.known.slots.get(other)
-            if other != slot and there and parse_unit(there.unit).dimension == wanted:
-                if other not in part.slots:
-                    raise ValueFormError(f"a share of {other}, which is not given", 0, known.wanted)
-                return f"{part.name}_{other}_given"
-        raise ValueFormError("a percentage of what?", 0, known.wanted)
+    def _refuse_dimension(self, unit: Unit, at: int = 0) -> None:
+        if self.known.counts(str(unit)) is None:
+            raise FormError(f"{unit} is a unit of another dimension", at, self.known.wanted)
 
-    def _several(self, part: Part, slot: str, known: Slot, node: Node) -> Any:
-        """Return a list of quantities: a table, or one for each period."""
+    def _whole(self) -> str:
+        """Return the parameter of which a percentage is a share."""
+        wanted = parse_unit(self.known.unit).dimension
+        for other in WHOLES:
+            there = self.part.known.slots.get(other)
+            if other != self.slot and there and parse_unit(there.unit).dimension == wanted:
+                if other not in self.part.slots:
+                    raise FormError(f"a share of {other}, which is not given", 0, self.known.wanted)
+                return f"{self.part.name}_{other}_given"
+        raise FormError("a percentage of what?", 0, self.known.wanted)
+
+    def _several(self, nodes: list[Node]) -> str | None:
+        """Add a list of quantities: a table, or one for each period."""
+        known, source, statement = self.known, self.filler.source, self.filler.statement
         found = []
-        for child in node.value:
-            try:
-                item = pieces(str(child.value).strip(), self.conventions) if child.is_text else []
+        for child in nodes:
+            with source.recording(child, f"{self.part.name}.{self.slot}"):
+                item = pieces(child.value.strip(), self.filler.conventions) if child.is_text else []
                 if len(item) != 1 or not isinstance(item[0], Quantity):
-                    raise ValueFormError("no quantity", 0, known.wanted)
-                found.append(Quantity(item[0].number, self._refused(known, item[0])))
-            except ValueFormError as fault:
-                self.source.fault(
-                    child, f"{part.name}.{slot}: {fault.message}", fault.expected, at=fault.at
-                )
-                return None
-        periods = self.horizon.entry["periods"]
+                    raise FormError("no quantity", 0, known.wanted)
+                found.append((item[0].number, self._unit(item[0])))
+                continue
+            return None  # one error of a list is enough
+        periods = self.filler.horizon.entry["periods"]
         if not known.table and (not known.series or len(found) != periods):
             expected = f"one value, or {periods} for the periods" if known.series else "one value"
-            raise ValueFormError(f"{len(found)} values in a list", 0, expected)
-        over = "T"
-        if known.table:  # columns of one table share their set
-            over = f"{part.name}_points{len(found)}"
-            if all(s["name"] != over for s in self.statement.sets):
-                points = {"name": over, "kind": "range", "start": 0, "stop": len(found) - 1}
-                self.statement.sets.append(points)
-        unit = found[0].unit
-        assert unit is not None
-        values = [q.number if q.unit == unit else convert(q.number, q.unit, unit) for q in found]  # type: ignore[arg-type]
-        name = f"{part.name}_{slot}_given"
-        self.places[name] = node
-        source = [self.source.reference(child) for child in node.value]
-        return self.statement.add_parameter(name, str(unit), source, index=[over], value=values)
+            raise FormError(f"{len(found)} values in a list", 0, expected)
+        over = (
+            statement.points(f"{self.part.name}_points{len(found)}", len(found))
+            if known.table
+            else "T"
+        )
+        unit = found[0][1]
+        values = [number if own == unit else convert(number, own, unit) for number, own in found]
+        references = [source.reference(child) for child in nodes]
+        return self._add(unit, {"index": [over], "value": values}, references)
 
-    def _expression(
-        self, part: Part, slot: str, known: Slot, found: list[Piece], node: Node
-    ) -> str:
-        """Return an expression over quantities and columns in the blueprint's language."""
-        parts, around = [], ["", *found, ""]
+    def _expression(self, found: list[Piece]) -> str:
+        """Add an expression over quantities and columns, in the blueprint's language."""
+        written, around = [], ["", *found, ""]
         for k, piece in enumerate(found, 1):
             if isinstance(piece, Column):
-                name = f"{part.name}_{slot}_column{k}".removesuffix("1" if k == 1 else "-")
-                self.places[name] = node
-                column = self._column(part, slot, known, piece, name, within=True)
-                parts.append(f"{column}[t]")
+                column = self._column(piece, "column" if k == 1 else f"column{k}")
+                written.append(f"{column}[t]")
             elif isinstance(piece, Quantity):
                 beside = {around[k - 1], around[k + 1]} & {"*", "/"}
-                if piece.unit is None and not beside and parse_unit(known.unit).dimension:
-                    raise ValueFormError("the number has no unit", 0, f"a value in {known.unit}")
-                parts.append(
-                    f"{piece.number / 100:.15g}" if str(piece.unit) == "%" else literal(piece)
-                )
+                if piece.unit is None and not beside and parse_unit(self.known.unit).dimension:
+                    raise FormError("the number has no unit", 0, f"a value in {self.known.unit}")
+                share = str(piece.unit) == "%"
+                written.append(f"{piece.number / 100:.15g}" if share else literal(piece))
             else:
-                parts.append(f" {piece} " if piece in ("+", "-") else piece)
+                written.append(f" {piece} " if piece in ("+", "-") else piece)
         for left, right in pairwise(found):
             if not isinstance(left, str) and not isinstance(right, str):
-                raise ValueFormError(
-                    "two values without an operator between them", 0, "+, -, * or /"
-                )
-        return "".join(parts).strip()
+                said = "two values without an operator between them"
+                raise FormError(said, 0, "+, -, * or /")
+        text = "".join(written).strip()
+        return self._add(
+            self.known.unit, {"value": text} | ({"index": ["t in T"]} if "[t]" in text else {})
+        )
 
-    def _column(
-        self, part: Part, slot: str, known: Slot, column: Column, name: str, within: bool = False
-    ) -> str | None:
-        """Add a column as a parameter over the periods, aligned where its step is another."""
-        if not known.series:
-            raise ValueFormError("a column where one number is needed", column.at, known.wanted)
+    # -- columns ----------------------------------------------------------------------------------
+
+    def _column(self, column: Column, within: str = "") -> str:
+        """Add a column as a parameter over the periods, aligned where its step is another.
+
+        ``within`` is what it is called where it is a part of an expression.
+        """
+        if not self.known.series:
+            raise FormError("a column where one number is needed", column.at, self.known.wanted)
+        horizon, reference = self.filler.horizon, f"{column.file}#{column.name}"
         try:
-            file = self.files.file(column.file)
+            file = horizon.files.file(column.file)
             found = file.column(column.name)
         except InputError as error:
             said = str(error.message) + (f" in {error.file}" if error.file else "")
-            raise ValueFormError(said, column.at, error.expected) from None
-        unit = self._column_unit(known, column, found.unit, found.unit_text)
+            raise FormError(said, column.at, error.expected) from None
+        unit = self._column_unit(column, found)
         if not within:
-            _refuse_dimension(known, unit, column.at)
-        reference = f"{column.file}#{column.name}"
-        source: dict[str, Any] = {"kind": "file", "file": column.file, "column": column.name}
+            self._refuse_dimension(unit, column.at)
+        source = {"kind": "file", "file": column.file, "column": column.name}
         content: dict[str, Any] = {"index": ["T"], "data": reference}
         if found.unit is None and found.unit_text and unit.dimension:
             content["unit_override"] = {"unit": str(unit), "reason": "as the plant block says"}
-        try:
-            values = found.numbers()
-            done = self._aligned(part, known, file, values, column.at)
-        except InputError as error:  # it points into the file
-            self.source.errors.append(error)
-            return None
+        done = self._aligned(file, found.numbers(), column.at)
         if done is not None:
             rule, numbers = done
-            self.source.notes.append(
-                f"{part.name}.{slot}: {reference} is aligned with the periods of "
-                f"{self.horizon.entry['step']} by '{rule}', {RULES[rule]}"
+            self.filler.source.notes.append(
+                f"{self.part.name}.{self.slot}: {reference} is aligned with the periods of "
+                f"{horizon.entry['step']} by '{rule}', {RULES[rule]}"
             )
             source["relation"] = rule
             content = {"index": ["T"], "value": [float(v) for v in numbers]}
-        return self.statement.add_parameter(name, str(unit), source, **content)
+        return self._add(unit, content, source, within)
 
-    def _column_unit(self, known: Slot, column: Column, header: Unit | None, written: str) -> Unit:
-        if column.unit is not None:
-            if header is not None and header != column.unit:
-                said = f"the header of {column.name} says {header}"
-                raise ValueFormError(said, column.at, "the same unit, or none in brackets")
-            return column.unit
-        if header is not None:
-            return header
-        wanted = parse_unit(known.unit)
-        if not wanted.dimension and not written:
-            return wanted
-        what = f"in {written!r}, which cannot be read" if written else "without a unit"
-        shown = f"{column.file}#{column.name} [{known.unit}]"
-        expected = f"a unit in its header or behind it, as {shown}"
-        raise ValueFormError(f"the column {column.name} is {what}", column.at, expected)
+    def _column_unit(self, column: Column, found: FileColumn) -> Unit:
+        """Return the unit of the header, or the one that stands behind the column's name."""
+        header, wanted = found.unit, parse_unit(self.known.unit)
+        if column.unit is not None and header not in (None, column.unit):
+            said = f"the header of {column.name} says {header}"
+            raise FormError(said, column.at, "the same unit, or none in brackets")
+        unit = column.unit or header
+        if unit is None and not wanted.dimension and not found.unit_text:
+            unit = wanted
+        if unit is None:
+            written = found.unit_text
+            what = f"in {written!r}, which cannot be read" if written else "without a unit"
+            shown = f"{column.file}#{column.name} [{self.known.unit}]"
+            expected = f"a unit in its header or behind it, as {shown}"
+            raise FormError(f"the column {column.name} is {what}", column.at, expected)
+        return unit
 
-    def _aligned(
-        self, part: Part, known: Slot, file: DataFile, values: Any, at: int
-    ) -> tuple[str, Any] | None:
+    def _aligned(self, file: DataFile, values: Any, at: int) -> tuple[str, Any] | None:
         """Return the rule and the values for each period; None where the rows are the periods."""
-        times, axis = self.files.times(file.name), self.horizon.axis
+        horizon = self.filler.horizon
+        times, axis = horizon.files.times(file.name), horizon.axis
         count = len(axis.edges) - 1
         if times is None or not axis.dated:
             if len(values) != count:
                 said = f"{file.name} has {len(values)} rows without time stamps"
-                raise ValueFormError(said, at, f"{count} rows, one for each period")
+                raise FormError(said, at, f"{count} rows, one for each period")
             return None
         if (times.zone is None) != (axis.zone is None):
-            said = f"the time stamps of {file.name} name no zone"
-            raise ValueFormError(said, at, "zone in horizon")
+            raise FormError(f"the time stamps of {file.name} name no zone", at, "zone in horizon")
         if len(values) == count and bool((abs(times.instants - axis.edges[:-1]) < NEAR).all()):
             return None
-        step = times.step_seconds or 0
-        length = float(axis.edges[1] - axis.edges[0])
-        stated = None if part.align is None else str(part.align.value)
-        rule = stated if stated in RULES else self.horizon.align  # an unknown one is recorded
+        rule = self.part.align or horizon.align
         if rule is None:
-            point = "degC" in known.unit or known.unit == "K"
-            rule = "mean" if step <= length else "interpolate" if point else "hold"
+            finer = (times.step_seconds or 0) <= float(axis.edges[1] - axis.edges[0])
+            point = "degC" in self.known.unit or self.known.unit == "K"
+            rule = "mean" if finer else "interpolate" if point else "hold"
         try:
             return rule, aligned(values, times, axis, rule)
         except ValueError as error:
-            raise ValueFormError(f"{file.name} does not cover the horizon: {error}", at) from None
+            raise FormError(f"{file.name} does not cover the horizon: {error}", at) from None
 
 
 def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
@@ -270,11 +261,5 @@ def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
     if isinstance(node.value, str):
         try:
             yield from (p for p in pieces(node.value.strip(), conventions) if isinstance(p, Column))
-        except ValueFormError:
+        except FormError:
             return  # recorded where the slot is filled
-
-
-def _refuse_dimension(known: Slot, unit: Unit, at: int = 0) -> None:
-    """Refuse a unit of another dimension than those of a slot."""
-    if known.counts(str(unit)) is None:
-        raise ValueFormError(f"{unit} is a unit of another dimension", at, known.wanted)

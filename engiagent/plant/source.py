@@ -2,13 +2,14 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
-from engiagent.text.frontmatter import Node, read_nodes
+from engiagent.text.frontmatter import Node
 from engiagent.text.problem import PLANT_FILE, Problem, decode_text
 
 _FENCE: Final = re.compile(
@@ -17,6 +18,20 @@ _FENCE: Final = re.compile(
 _COMMENT: Final = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
 INFO: Final = "yaml engiagent"
 _QUOTED: Final = 10_000
+
+
+@dataclass
+class FormError(Exception):
+    """What is wrong with a value, at which of its characters, and what was expected.
+
+    ``node`` is where, None for the value that is being read; ``found`` is what stands there.
+    """
+
+    message: str
+    at: int = 0
+    expected: str | None = None
+    node: Node | None = None
+    found: str | None = None
 
 
 class PlantError(InputError):
@@ -49,10 +64,6 @@ class Source:
     errors: list[InputError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def root(self) -> Node | None:
-        """Return the tree of the block."""
-        return read_nodes(self.yaml, self.file, "the plant block", self.first_line)
-
     def fault(
         self,
         node: Node,
@@ -65,15 +76,53 @@ class Source:
         """Record an error at a node, ``at`` characters into its text."""
         if found is None and isinstance(node.value, str):
             found = repr(node.value[:80])
-        column = node.column + self._shift(node, at)
+        column = self.column(node, at)
         self.errors.append(InputError(message, self.file, node.line, column, found, expected))
 
-    def _shift(self, node: Node, at: int) -> int:
-        """Return how far into a line a character of a scalar stands; quotes come before it."""
-        if not at:
-            return 0
+    @contextmanager
+    def recording(self, node: Node, name: str = "") -> Iterator[None]:
+        """Record what is wrong with the value of a node, or in a data file that it names."""
+        try:
+            yield
+        except FormError as fault:
+            said = f"{name}: {fault.message}" if name else fault.message
+            place = fault.node or node
+            self.fault(place, said, fault.expected, at=fault.at, found=fault.found)
+        except InputError as error:
+            if str(error) not in map(str, self.errors):
+                self.errors.append(error)
+
+    def column(self, node: Node, at: int) -> int:
+        """Return the column of a character of a scalar; quotes come before it."""
         raw = self.yaml[node.start : node.end]
-        return 0 if "\n" in raw else at + (raw[:1] in "\"'")
+        return node.column + (at + (raw[:1] in "\"'") if at and "\n" not in raw else 0)
+
+    def entries(
+        self, node: Node | None, what: str, known: Collection[str] = ()
+    ) -> Mapping[Any, Node]:
+        """Return the pairs of a mapping; anything else is an error and gives none.
+
+        Where keys are ``known`` any other one is an error too.
+        """
+        if node is None:
+            return {}
+        if not isinstance(node.value, dict):
+            self.fault(node, f"{what} is no mapping", "lines of 'name: value'")
+            return {}
+        for key in node.value if known else ():
+            if key not in known:
+                self.fault(key.node, f"unknown key in {what}", nearest(key, known))
+        return node.value
+
+    def text(self, node: Node | None, what: str) -> str | None:
+        """Return a scalar's text; None without one, which is an error unless it is absent."""
+        if node is None:
+            return None
+        if not node.is_text or not node.value.strip():
+            found = "nothing" if node.is_text else "a list or a mapping"
+            self.fault(node, f"{what} is no text", "one value", found=found)
+            return None
+        return str(node.value).strip()
 
     def reference(self, node: Node) -> dict[str, Any]:
         """Return the source reference of a node: its span, or its line in the file."""
@@ -95,16 +144,11 @@ class Source:
                 (self.offset + m.start(), self.offset + m.end(), "a comment")
                 for m in _COMMENT.finditer(self.yaml)
             ]
-        text = self.problem.text
-        return [
-            {
-                "span": [at, min(at + _QUOTED, b)],
-                "quote": text[at : min(at + _QUOTED, b)],
-                "reason": reason,
-            }
-            for a, b, reason in spans
-            for at in range(a, b, _QUOTED)
+        parts = [
+            (at, min(at + _QUOTED, b), why) for a, b, why in spans for at in range(a, b, _QUOTED)
         ]
+        text = self.problem.text
+        return [{"span": [a, b], "quote": text[a:b], "reason": why} for a, b, why in parts]
 
 
 def find_source(problem: Problem) -> Source | None:
@@ -133,32 +177,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not close:  # the beginning or the end of a longer name
         close = [n for n in names if n.startswith(name) or n.endswith(name)][:1]
     return f"{close[0]!r}" if close else f"one of {', '.join(names) or 'none'}"
-
-
-def entries(
-    source: Source, node: Node | None, what: str, known: Collection[str] = ()
-) -> Mapping[Any, Node]:
-    """Return the pairs of a mapping; anything else is an error and gives none.
-
-    Where keys are ``known`` any other one is an error too.
-    """
-    if node is None:
-        return {}
-    if not isinstance(node.value, dict):
-        source.fault(node, f"{what} is no mapping", "lines of 'name: value'")
-        return {}
-    for key in node.value if known else ():
-        if key not in known:
-            source.fault(key.node, f"unknown key in {what}", nearest(key, known))
-    return node.value
-
-
-def text_of(source: Source, node: Node | None, what: str) -> str | None:
-    """Return a scalar's text; None when there is none, which is an error unless it is absent."""
-    if node is None:
-        return None
-    if not node.is_text or not node.value.strip():
-        found = "nothing" if node.is_text else "a list or a mapping"
-        source.fault(node, f"{what} is no text", "one value", found=found)
-        return None
-    return str(node.value).strip()

@@ -20,8 +20,9 @@ class Statement:
     """The parts of a blueprint, in its JSON form, as they are declared one after the other.
 
     The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
-    components declare; ``also`` are further costs beside ``cost``, as expressions. ``unused`` are
-    places of the text that state nothing, each with its reason.
+    components declare, at least one where it ``needs_cost``; ``also`` are further costs beside
+    ``cost``, as expressions. ``unused`` are places of the text that state nothing, each with its
+    reason.
     """
 
     title: str
@@ -33,14 +34,24 @@ class Statement:
     constraints: list[Json] = field(default_factory=list)
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
-    goal: Json | None = None
     also: Sequence[str] = ()
+    needs_cost: bool = False
+    goal: Json = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.goal = {"sense": "minimize", "expression": "0", "unit": self.currency}
 
     def add_parameter(self, name: str, unit: str, source: Any, **content: Any) -> str:
         """Add a parameter with ``value`` or ``data`` and return its name."""
         number = f"P{len(self.parameters) + 1}"
         entry = {"param_id": number, "name": name, "unit": unit, "source_reference": source}
         self.parameters.append(entry | content)
+        return name
+
+    def points(self, name: str, count: int) -> str:
+        """Add a set of points for tables, which those of one component share; return its name."""
+        if all(known["name"] != name for known in self.sets):
+            self.sets.append({"name": name, "kind": "range", "start": 0, "stop": count - 1})
         return name
 
     def add_component(self, name: str, model: str, source: Any, **content: Any) -> None:
@@ -60,6 +71,16 @@ class Statement:
         }
         self.constraints.append(entry | {k: v for k, v in content.items() if v is not None})
 
+    def set_goal(self, sense: str, expression: str, unit: str, source: Any) -> None:
+        """Set what is to be minimized or maximized."""
+        self.goal = {
+            "name": "objective",
+            "sense": sense,
+            "expression": expression,
+            "unit": unit,
+            "source_reference": source,
+        }
+
     def costs(self) -> list[str]:
         """Return the costs that components declare, each as an expression over the horizon."""
         nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
@@ -69,17 +90,17 @@ class Statement:
 
     def blueprint(self) -> Blueprint:
         """Return the blueprint, its components not yet written out."""
-        goal = self.goal or {"sense": "minimize", "expression": "0", "unit": self.currency}
+        goal = self.goal
         if goal["expression"] in (COST, PROFIT):
             terms = [*self.also, *self.costs()]
-            if not terms and self.goal is not None and self.goal.get("stated"):
+            if not terms and self.needs_cost:
                 raise InputError(
                     f"no component declares a cost, so that there is no {COST}",
                     expected="import_price of a grid, or another price",
                 )
             total = " + ".join(terms) or "0"
             goal = goal | {"expression": f"-({total})" if goal["expression"] == PROFIT else total}
-        return Blueprint.from_dict(self._document({k: v for k, v in goal.items() if k != "stated"}))
+        return Blueprint.from_dict(self._document(goal))
 
     def _document(self, goal: Json) -> Json:
         document: Json = {

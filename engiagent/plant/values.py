@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from engiagent.plant.source import nearest
+from engiagent.plant.source import FormError, nearest
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.units.words import Conventions, resolve_unit
 
@@ -19,14 +19,6 @@ _TOKEN: Final = re.compile(
     rf"|(?P<number>{NUMBER})(?:\s*(?P<unit>{UNIT}))?"
     r"|(?P<operator>[-+*/()−])"
 )
-
-
-class ValueFormError(Exception):
-    """What is wrong with a value, at which character, and what was expected."""
-
-    def __init__(self, message: str, at: int = 0, expected: str | None = None) -> None:
-        super().__init__(message)
-        self.message, self.at, self.expected = message, at, expected
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ def unit_in(text: str, conventions: Conventions, at: int) -> Unit:
         try:
             found = parse_unit(text)
         except UnitError as error:
-            raise ValueFormError(
+            raise FormError(
                 f"cannot read the unit {text[:40]!r}: {error}", at, "a unit such as kWh or EUR/MWh"
             ) from None
     return found
@@ -76,7 +68,7 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
         if written is None:
             return [Quantity(_number(whole["number"]), None)]
         if re.match(r",\d", written):
-            raise ValueFormError("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
+            raise FormError("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
         if resolve_unit(written, conventions) is not None or not re.search(
             r"[-+*#]|\s/\s", written
         ):
@@ -87,7 +79,7 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise ValueFormError(
+            raise FormError(
                 "no value",
                 place,
                 "a quantity as '20 kWh', a column as 'data.csv#load', or an expression over these",
@@ -167,22 +159,19 @@ def _replaced(
     written = match["unit"]
     if written in _KEYWORDS or text[match.end() : match.end() + 1] in ("(", "."):
         return f"{number} ", match.start("unit")
-    for candidate in (written, re.split(r"\*", written)[0], re.split(r"[*/]", written)[0]):
-        if resolve_unit(candidate, conventions) is not None:
-            unit = resolve_unit(candidate, conventions)
-            return f"{number}[{unit}]", match.start("unit") + len(candidate)
-    unit = unit_in(written, conventions, match.start("unit"))
-    return f"{number}[{unit}]", match.end()
+    # what follows * or / may be the next factor, as in 5 kW*dt(t)
+    possible = (written, re.split(r"\*", written)[0], re.split(r"[*/]", written)[0])
+    fitting = next((unit for unit in possible if resolve_unit(unit, conventions)), written)
+    unit = unit_in(fitting, conventions, match.start("unit"))
+    return f"{number}[{unit}]", match.start("unit") + len(fitting)
 
 
 def _quantity(match: re.Match[str], names: Mapping[str, Mapping[str, str]]) -> str:
     owner, what = match["owner"], match["what"]
     if owner not in names:
-        raise ValueFormError(
-            f"there is no component {owner!r}", match.start(), nearest(owner, names)
-        )
+        raise FormError(f"there is no component {owner!r}", match.start(), nearest(owner, names))
     if what not in names[owner]:
-        raise ValueFormError(
+        raise FormError(
             f"{owner} has no quantity {what!r}", match.start("what"), nearest(what, names[owner])
         )
     edge = match["edge"]

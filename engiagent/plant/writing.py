@@ -32,14 +32,14 @@ def to_yaml(statement: Statement) -> str:
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():
-            unit = model.slots[slot].unit.replace("EUR", statement.currency)
+            unit = model.slots[slot].in_currency(statement.currency).unit
             written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
             if isinstance(value, str) and value in known:
                 filled[value] = f"{entry['name']}.{slot}"
         components[entry["name"]] = written
-    goal = statement.goal or {"sense": "minimize", "expression": "0", "unit": statement.currency}
     if statement.also:
         raise InputError("a further cost beside those of components has no form in a plant file")
+    goal = statement.goal
     aim = {goal["sense"]: _dotted(goal["expression"], filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
@@ -49,10 +49,9 @@ def to_yaml(statement: Statement) -> str:
         "horizon": time,
         "components": components,
     }
-    if statement.constraints:
-        document["requirements"] = {
-            entry["constraint_id"]: _requirement(entry, filled) for entry in statement.constraints
-        }
+    requirements = {e["constraint_id"]: _requirement(e, filled) for e in statement.constraints}
+    if requirements:
+        document["requirements"] = requirements
     out = StringIO()
     YAML(pure=True).dump(document | {"goal": aim}, out)
     return out.getvalue()

@@ -90,32 +90,32 @@ def _override(document: dict[str, Any], name: str, text: str) -> None:
         raise replace(error, message=f"{setting}: {error.message}") from None
 
 
-def _names(blueprint: Blueprint, name: str) -> set[str]:
-    """Return all names of a value: the parameter's, and those of the slots that it fills."""
-    slots = {
+def _slots(blueprint: Blueprint) -> dict[str, Any]:
+    """Return what fills each slot of a component, by names as ``battery.energy_capacity``."""
+    return {
         f"{component.name}.{slot}": value
         for component in blueprint.core.components
         for slot, value in component.parameters.items()
     }
+
+
+def _names(blueprint: Blueprint, name: str) -> set[str]:
+    """Return all names of a value: the parameter's, and those of the slots that it fills."""
+    slots = _slots(blueprint)
     parameter = slots.get(name, name)
     return {name, *(n for n, v in slots.items() if v == parameter), str(parameter)}
 
 
 def _without_value(blueprint: Blueprint) -> list[Missing]:
     """Return the parameters that a blueprint states to be missing, by slot where they fill one."""
-    absent = {p.name: p for p in blueprint.core.parameters if p.status == "missing"}
-    places = {
-        value: (component.name, slot)
-        for component in blueprint.core.components
-        for slot, value in component.parameters.items()
-        if isinstance(value, str)
-    }
+    slots = {value: name for name, value in _slots(blueprint).items() if isinstance(value, str)}
     found = []
-    for name, parameter in absent.items():
-        component, quantity = places.get(name, ("", name))
-        setting = f"--set {f'{component}.' if component else ''}{quantity}=VALUE"
-        reason = f"{parameter.description or name} has no value; give it in {parameter.unit or '1'}"
-        found.append(Missing(component, quantity, f"{reason} with {setting}"))
+    for parameter in blueprint.core.parameters:
+        if parameter.status == "missing":
+            component, _, quantity = slots.get(parameter.name, parameter.name).rpartition(".")
+            item = Missing(component, quantity, parameter.description or parameter.name)
+            need = f"has no value; give it in {parameter.unit or '1'} with --set {item.name}=VALUE"
+            found.append(replace(item, reason=f"{item.reason} {need}"))
     return found
 
 

@@ -7,7 +7,8 @@ Anything else stays undecided, with the words that differ.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +20,15 @@ from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.schemawords import Json, fields, output
-from engiagent.readings.alignment import Alignment, Difference, PlainText, align, shapes_of
-from engiagent.readings.horizon import check_order, move_horizon
-from engiagent.readings.moving import Move
+from engiagent.readings.alignment import align
+from engiagent.readings.datafiles import shapes_of
+from engiagent.readings.horizon import move_horizon
+from engiagent.readings.moving import Move, mappings
+from engiagent.readings.order import check_order
 from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.text import Problem
+from engiagent.text.frontmatter import split_front_matter
+from engiagent.text.problem import Body
 from engiagent.verify.levels.sources import misquotation, read_sources
 
 _FIELDS: Final = """
@@ -114,8 +119,6 @@ def _load(place: Path) -> StoredReading:
     error = next(iter(Draft202012Validator(reading_schema()).iter_errors(data)), None)
     if error is not None:
         raise InputError(f"no stored reading: {error.message[:200]}", file, found=error.json_path)
-    if data["schema"] != SCHEMA:
-        raise InputError("a wrong schema", file, found=data["schema"], expected=SCHEMA)
     blueprint = data.get("blueprint")
     if isinstance(blueprint, str):  # beside it, so that none is stored twice
         named = open_inside(place.parent, blueprint, max_bytes=MAX_BYTES)
@@ -125,35 +128,29 @@ def _load(place: Path) -> StoredReading:
         data["text"],
         data["data"],
         None if blueprint is None else Blueprint.from_dict(blueprint, file).to_dict(),
-        tuple(Missing(m["component"], m["quantity"], m["reason"]) for m in data["missing"]),
+        tuple(Missing(**entry) for entry in data["missing"]),
         tuple(data["contradictions"]),
         data["accepted"],
     )
-    for part in (found.blueprint, *found.contradictions):
-        _require_quotes(part, found.text, file)
+    for part in mappings([found.blueprint, *found.contradictions]):
+        _require_quote(part, found.text, file)
     return found
 
 
-def _require_quotes(part: Any, text: str, file: str) -> None:
+def _require_quote(part: Json, text: str, file: str) -> None:
     """Raise where a span does not hold its quote, for along such no number can be moved."""
-    if isinstance(part, dict):
-        if isinstance(part.get("span"), list):
-            source = {"kind": "text", "span": part["span"], "quote": part.get("quote")}
-            wrong = misquotation(read_sources(source)[0], text)
-            if wrong is not None:
-                raise InputError(f"the stored reading misquotes its text: {wrong}", file)
-        elif part.get("quote") and part.get("kind") in ("text", "table"):
-            raise InputError(
-                "a source of the stored reading has no place",
-                file,
-                found=repr(part["quote"]),
-                expected="a span of the text beside the quote",
-            )
-        for item in part.values():
-            _require_quotes(item, text, file)
-    elif isinstance(part, list):
-        for item in part:
-            _require_quotes(item, text, file)
+    if isinstance(part.get("span"), list):
+        source = {"kind": "text", "span": part["span"], "quote": part.get("quote")}
+        wrong = misquotation(read_sources(source)[0], text)
+        if wrong is not None:
+            raise InputError(f"the stored reading misquotes its text: {wrong}", file)
+    elif part.get("quote") and part.get("kind") in ("text", "table"):
+        raise InputError(
+            "a source of the stored reading has no place",
+            file,
+            found=repr(part["quote"]),
+            expected="a span of the text beside the quote",
+        )
 
 
 def store(
@@ -188,9 +185,7 @@ def store(
         "text": problem.text,
         "data": shapes_of(problem),
         "accepted": {"engiagent": __version__, **accepted},
-        "missing": [
-            {"component": m.component, "quantity": m.quantity, "reason": m.reason} for m in missing
-        ],
+        "missing": [asdict(entry) for entry in missing],
         "contradictions": list(contradictions),
         "blueprint": blueprint,
     }
@@ -215,34 +210,13 @@ def reread(problem: Problem) -> Reading | None:
     stored = stored_reading(problem)
     if stored is None:
         return None
-    aligned = align(PlainText.of(stored.text, str(stored.path)), problem)
-    if isinstance(aligned, Difference):
-        reason = f"{aligned.reason}; the text that was read says {aligned.old!r}"
-        return Reading(None, not_understood=(Gap((aligned.new, aligned.old), reason),))
-    return _moved(stored, aligned, shapes_of(problem))
-
-
-def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]) -> Reading:
-    """Return the reading of a text of the same words."""
-    document = stored.blueprint or _NOTHING
-    move = Move.of(aligned, document)
-    move_horizon(move, stored.data, shapes)
-    move.check()
-    files = any(shapes[n]["sha256"] != stored.data[n]["sha256"] for n in shapes if n in stored.data)
-    if document.get("kind") == "definitions" and (move.changes or files):
-        move.refuse("a computation is not read again by rule", *move.changes[:1])
-    check_order(move, document, stored.data, shapes)
-    places = [place for item in stored.contradictions for place in item["places"]]
-    for place in places:
-        here = move.pairs_in(*read_sources({"kind": "text", **place}))
-        if any(pair in move.changes for pair in here):
-            move.refuse("a statement that clashed with another has changed")
-    clashes = [
-        dict(item, places=[dict(p) for p in item["places"]]) for item in stored.contradictions
-    ]
-    if not move.gaps:
-        move.shift(move.document)
-        move.shift(clashes)
+    _, start = split_front_matter(stored.text)
+    aligned = align(Body.read(stored.text, start, str(stored.path)), problem)
+    if isinstance(aligned, Gap):
+        return Reading(None, not_understood=(aligned,))
+    move = Move(aligned, stored.blueprint or _NOTHING, stored.data, shapes_of(problem))
+    clashes = deepcopy(stored.contradictions)
+    _move(move, clashes)
     if move.gaps:
         return Reading(None, not_understood=tuple(dict.fromkeys(move.gaps)))
     blueprint = None
@@ -254,13 +228,23 @@ def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]
     ]
     if move.moved or move.changed_parameters:
         notes.append(f"moved: {', '.join(sorted(move.changed_parameters)) or 'the horizon'}")
-    return Reading(
-        blueprint,
-        stored.missing,
-        tuple(Gap(tuple(p["quote"] for p in c["places"]), c["reason"]) for c in clashes),
-        (),
-        tuple(notes),
-    )
+    gaps = tuple(Gap(tuple(p["quote"] for p in c["places"]), c["reason"]) for c in clashes)
+    return Reading(blueprint, stored.missing, gaps, (), tuple(notes))
+
+
+def _move(move: Move, clashes: tuple[Json, ...]) -> None:
+    """Move a reading to a text of the same words, with the statements that clash in it."""
+    move.values()
+    move_horizon(move)
+    move.check()
+    if move.before.get("kind") == "definitions" and (move.changes or move.changed_files):
+        move.refuse("a computation is not read again by rule", *move.changes[:1])
+    check_order(move)
+    places = [{"kind": "text", **place} for item in clashes for place in item["places"]]
+    if changed := move.changed_in(read_sources(places)):
+        move.refuse("a statement that clashed with another has changed", *changed)
+    if not move.gaps:
+        move.shift([move.document, *clashes])
 
 
 _NOTHING: Final[Json] = {"core_model_elements": {"sets": [], "parameters": []}}

@@ -11,7 +11,8 @@ from engiagent.errors import InputError
 TEXT_SUFFIXES: Final = (".md", ".txt")
 MAX_DEPTH: Final = 12
 _NO_PROBLEMS: Final = ("readme", "changelog", "license", "licence", "contributing", "authors")
-_SKIPPED: Final = ("expert", "__pycache__", "node_modules")
+SKIPPED: Final = ("expert", "__pycache__", "node_modules")
+"""Folders in which no problem is looked for."""
 
 
 def corpus_root() -> Path:
@@ -66,11 +67,12 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     for entry in folder.iterdir():
         if entry.name.startswith((".", "_")) or entry.is_symlink():
             continue
-        if entry.is_dir() and entry.name not in _SKIPPED and depth < MAX_DEPTH:
+        if entry.is_dir() and entry.name not in SKIPPED and depth < MAX_DEPTH:
             yield from _walk(entry, depth + 1)
-        elif entry.is_file() and _is_problem(entry):
+        elif entry.is_file() and is_problem_text(entry):
             yield entry
 
 
-def _is_problem(path: Path) -> bool:
+def is_problem_text(path: Path) -> bool:
+    """Whether a file can be a problem's text by its name."""
     return path.suffix.lower() in TEXT_SUFFIXES and not path.stem.lower().startswith(_NO_PROBLEMS)

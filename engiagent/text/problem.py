@@ -50,7 +50,41 @@ _ZONE: Final = re.compile(
 
 
 @dataclass(frozen=True, repr=False)
-class Problem(Shows):
+class Body:
+    """A text and what it consists of, without its data files.
+
+    Attributes
+    ----------
+    text
+        The whole file, front matter included, newlines normalised; all spans point into it.
+    body_start
+        Where the text begins after the front matter.
+    sentences, tables, quantities
+        What the body consists of.
+    conventions
+        What the text settles about units: its one currency, degrees as angles.
+    """
+
+    text: str
+    body_start: int
+    sentences: tuple[Sentence, ...]
+    tables: tuple[Table, ...]
+    quantities: tuple[Quantity, ...]
+    conventions: Conventions
+
+    @classmethod
+    def read(cls, text: str, start: int, file: str) -> "Body":
+        """Read a text whose body begins at ``start``; ``file`` is for messages."""
+        conventions = conventions_of(text[start:])
+        layout = read_layout(text, start, file)
+        sentences = read_sentences(layout, file)
+        tables = read_tables(layout, sentences, conventions)
+        found = read_quantities(text, layout.spaced, sentences, tables, conventions, file)
+        return Body(text, start, sentences, tables, found, conventions)
+
+
+@dataclass(frozen=True, repr=False)
+class Problem(Body, Shows):
     """An engineering problem as text with its data, and what can be done with it.
 
     What needs more than the text (engines, solvers, the checker) is in :mod:`engiagent.notebook`
@@ -63,20 +97,12 @@ class Problem(Shows):
         heading.
     path, folder
         The problem file and the folder it lies in.
-    text
-        The whole file, front matter included, newlines normalised; all spans point into it.
-    body_start
-        Where the text begins after the front matter.
-    tables, sentences, quantities
-        What the body consists of.
     data
         The data files by name.
     expert
         The folder with the experts' answers, for the checker alone; None without one.
     sha256
         Of the bytes of every file, by name.
-    conventions
-        What the text settles about units: its one currency, degrees as angles.
     """
 
     id: str
@@ -85,15 +111,9 @@ class Problem(Shows):
     tags: tuple[str, ...]
     path: Path
     folder: Path
-    text: str
-    body_start: int
-    tables: tuple[Table, ...]
     data: Mapping[str, DataFile]
-    sentences: tuple[Sentence, ...]
-    quantities: tuple[Quantity, ...]
     expert: Path | None
     sha256: Mapping[str, str]
-    conventions: Conventions
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -120,36 +140,30 @@ class Problem(Shows):
         formal = file.suffix.lower() in PLANT_SUFFIXES
         yaml, body_start = (None, 0) if formal else split_front_matter(text)
         front = FrontMatter() if yaml is None else read_front_matter(yaml, name)
-        body = text[body_start:]
-        conventions = conventions_of(body)
-        layout = read_layout("" if formal else text, body_start, name)
-        sentences = read_sentences(layout, name)
-        tables = read_tables(layout, sentences, conventions)
+        if formal:
+            body = Body(text, 0, (), (), (), conventions_of(text))
+        else:
+            body = Body.read(text, body_start, name)
         beside = _plant_beside(file) if own_folder and not formal else ""
-        data = _load_data(folder, name, body + beside, front, conventions)
-        heading = next((s.text for s in sentences if s.kind == "heading"), None)
+        data = _load_data(folder, name, text[body_start:] + beside, front, body.conventions)
+        heading = next((s.text for s in body.sentences if s.kind == "heading"), None)
         if formal and (title := _PLANT_TITLE.search(text)):
             heading = title[1].strip("'\" ")
         identifier = _identifier(front, file, own_folder)
         expert = folder / "expert"
         return cls(
+            **vars(body),
             id=identifier,
             title=front.title or heading or identifier,
             family=front.family,
             tags=front.tags,
             path=file,
             folder=folder,
-            text=text,
-            body_start=body_start,
-            tables=tables,
             data=MappingProxyType(data),
-            sentences=sentences,
-            quantities=read_quantities(text, layout.spaced, sentences, tables, conventions, name),
             expert=expert if own_folder and not formal and expert.is_dir() else None,
             sha256=MappingProxyType(
                 {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
             ),
-            conventions=conventions,
         )
 
     @property

@@ -214,7 +214,7 @@ def test_a_corpus_leaves_out_by_name_what_no_installed_solver_takes(
     junit = tmp_path / "junit.xml"
     result = invoke("check", corpus, "--junit", junit)
     assert result.exit_code == 0
-    assert "2 of 2 as they should be; 1 skipped, for which no solver is installed" in result.stderr
+    assert "2 of 2 as they should be; 1 skipped, named above" in result.stderr
     assert 'skipped="1"' in junit.read_text("utf-8")
     alone = invoke("check", corpus / "valve_point_turbines")
     assert alone.exit_code == 2

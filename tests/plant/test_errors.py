@@ -63,6 +63,14 @@ def test_all_errors_come_at_once(tmp_path: Path) -> None:
     assert [line for line, _, _ in found] == [7, 12, 17]
 
 
+def test_an_unknown_rule_of_the_horizon_is_one_error_among_others(tmp_path: Path) -> None:
+    yaml = SMALL.replace("step: 1 h", "step: 1 h, align: men").replace("10 kWh", "10 kW")
+    yaml = yaml.replace("4 kW}", "load.csv#load_kW}")
+    found = errors(tmp_path, yaml, load_csv=series([1.0] * 8, 30, "load_kW"))
+    assert [line for line, _, _ in found] == [2, 12]
+    assert "unknown rule of alignment" in found[0][2]
+
+
 def test_a_place_in_a_text_counts_from_its_top(tmp_path: Path) -> None:
     with pytest.raises(PlantError) as caught:
         read_plant(problem(tmp_path, SMALL.replace("10 kWh", "10 kW"), block=True))

@@ -18,6 +18,7 @@ from engiagent.plant import read_plant, to_yaml
 from engiagent.plant.site import Site
 from engiagent.plant.values import Quantity, literal, pieces
 from engiagent.readings import Reading
+from engiagent.readings.read import read
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
@@ -310,9 +311,7 @@ def test_goals(tmp_path: Path) -> None:
 
 
 def test_the_user_sets_a_slot(tmp_path: Path) -> None:
-    found = read_plant(problem(tmp_path, SMALL), {"battery.energy_capacity": "0.004 MWh"})
-    assert found is not None
-    assert found.blueprint is not None
+    found = read(problem(tmp_path, SMALL), {"battery.energy_capacity": "0.004 MWh"})
     assert optimum(given_by(found), tmp_path) == pytest.approx(2.9)
     entry = next(p for p in given_by(found).core.parameters if "capacity" in p.name)
     assert entry.source_reference["kind"] == "user"

@@ -1,0 +1,84 @@
+"""What there is to check below a folder: runs, problems, plants, blueprints and schedules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.inputs import EXPERT
+from engiagent.text.corpus import MAX_DEPTH, SKIPPED, is_problem_text
+from engiagent.text.problem import PLANT_FILE
+
+SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet")
+_PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
+_STARTS: Final = ("---\n", "---\r\n", "\ufeff---")
+_BLOCK: Final = "yaml engiagent"
+
+Kind = Literal["run", "problem", "blueprint", "schedule", "page"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to check; ``schedule`` is what somebody planned for it.
+
+    A ``schedule`` alone has nothing beside it to be held against, and a ``page`` is a text that
+    poses no problem.
+    """
+
+    path: Path
+    kind: Kind
+    schedule: Path | None = None
+
+
+def targets_below(folder: Path) -> list[Target]:
+    """Return all that a folder holds, in the order of the paths; hidden folders are left out."""
+    return sorted(_walk(folder, 0), key=lambda t: (t.path, str(t.schedule or "")))
+
+
+def targets_of(folder: Path) -> list[Target] | None:
+    """Return what one problem's folder asks for; None when it is no problem's."""
+    if not any((folder / name).is_file() for name in _PROBLEMS):
+        return None
+    planned = [Target(folder, "problem", schedule) for schedule in _schedules(folder)]
+    whole = [] if planned and not (folder / EXPERT).is_dir() else [Target(folder, "problem")]
+    return [*whole, *planned]
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Target]:
+    if is_run_folder(folder):
+        yield Target(folder, "run")
+        return
+    own = targets_of(folder)
+    yield from own if own is not None else _loose(folder)
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "_")) or entry.is_symlink():
+            continue
+        if entry.is_dir() and entry.name not in SKIPPED and depth < MAX_DEPTH:
+            yield from _walk(entry, depth + 1)
+
+
+def _loose(folder: Path) -> Iterator[Target]:
+    """Yield texts that stand alone, and a blueprint with the schedules beside it."""
+    texts = [f for f in sorted(folder.iterdir()) if f.is_file() and is_problem_text(f)]
+    posed = [text for text in texts if _poses(text)]
+    yield from (Target(text, "problem" if text in posed else "page") for text in texts)
+    schedules, blueprint = _schedules(folder), folder / BLUEPRINT
+    if blueprint.is_file():
+        yield from (Target(blueprint, "blueprint", schedule) for schedule in schedules)
+        if not schedules:
+            yield Target(blueprint, "blueprint")
+    elif len(posed) == 1:
+        yield from (Target(posed[0], "problem", schedule) for schedule in schedules)
+    else:
+        yield from (Target(schedule, "schedule") for schedule in schedules)
+
+
+def _schedules(folder: Path) -> list[Path]:
+    return [f for f in sorted(folder.glob("schedule*")) if f.is_file() and f.suffix in SCHEDULES]
+
+
+def _poses(text: Path) -> bool:
+    """Whether a text says of itself that it is a problem: by front matter or a plant block."""
+    content = text.read_text("utf-8", errors="replace")
+    return content.startswith(_STARTS) or _BLOCK in content

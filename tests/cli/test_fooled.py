@@ -1,0 +1,153 @@
+"""What would let a broken plan through a CI system: each case fails, and says where."""
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+HOURS = range(24)
+PLANT = """# Depot
+
+```yaml engiagent
+title: Depot
+horizon: {start: "2025-07-01", periods: 24, step: 1 h, zone: Europe/Berlin}
+components:
+  grid: {model: grid, import_price: site.csv#price, export_power_max: 0 kW}
+  hall: {model: load, power: site.csv#load}
+  battery:
+    model: battery
+    energy_capacity: 100 kWh
+    charge_power_max: 50 kW
+    discharge_power_max: 50 kW
+    initial_energy: 0 kWh
+goal: {minimize: cost}
+```
+"""
+
+
+@pytest.fixture
+def depot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one plant, as the working folder."""
+    folder = tmp_path / "sites/depot"
+    folder.mkdir(parents=True)
+    (folder / "problem.md").write_text(PLANT, "utf-8")
+    rows = [f"2025-07-01T{h:02}:00,{0.1 if h < 8 else 0.3},20" for h in HOURS]
+    (folder / "site.csv").write_text("\n".join(["time,price [EUR/kWh],load [kW]", *rows]), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def schedule(path: Path, *, charge: float, at: int = 3) -> Path:
+    """Write a plan that charges in one hour and gives it back in the tenth."""
+    lines = ["time,battery.charge [kW],battery.discharge [kW]"]
+    for hour in HOURS:
+        into, out = charge * (hour == at), min(charge, 20) * (hour == 9)
+        lines.append(f"2025-07-01 {hour:02}:00,{into},{out}")
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def paths(result: Result) -> dict[str, int]:
+    """Return the exit code of each thing that was checked."""
+    found = json.loads(result.stdout)
+    return {entry["path"]: entry["exit_code"] for entry in found["results"]}
+
+
+def test_everything_below_a_folder_is_checked(depot: Path) -> None:
+    assert run("run", depot, "--out", "runs/first").exit_code == 0
+    other = Path("sites/copy")
+    shutil.copytree(depot, other)
+    schedule(other / "schedule.csv", charge=20)
+    schedule(other / "schedule_of_june.csv", charge=70)
+    Path("sites/notes.md").write_text("Nothing to plan here.", "utf-8")
+    result = run("check", ".", "--json")
+    assert paths(result) == {
+        "runs/first": 0,
+        "sites/copy/schedule.csv": 0,
+        "sites/copy/schedule_of_june.csv": 1,
+        "sites/depot": 0,
+        "sites/notes.md": 0,
+    }
+    assert result.exit_code == 1
+    assert "neither front matter nor a plant block" in result.stderr
+
+
+def test_a_tampered_run_below_a_folder_fails(depot: Path) -> None:
+    assert run("run", depot, "--out", "runs/first").exit_code == 0
+    file = Path("runs/first/certificate.json")
+    file.write_text(file.read_text("utf-8").replace('"value": ', '"value": 1'), "utf-8")
+    result = run("check", ".", "--json")
+    assert paths(result)["runs/first"] == 1
+    assert result.exit_code == 1
+
+
+def test_a_text_that_nothing_can_judge_fails(depot: Path) -> None:
+    shutil.copytree(ROOT / "problems/battery/merchant_day", "sites/prose")
+    shutil.rmtree("sites/prose/expert")
+    result = run("check", "sites", "--json")
+    assert paths(result) == {"sites/depot": 0, "sites/prose": 2}
+    assert "nothing to check the problem against" in result.stderr
+
+
+def test_a_schedule_that_stands_alone_fails(depot: Path) -> None:
+    Path("plans").mkdir()
+    schedule(Path("plans/schedule.csv"), charge=20)
+    result = run("check", ".", "--json")
+    assert paths(result)["plans/schedule.csv"] == 2
+    assert "nothing beside this schedule" in result.stderr
+
+
+def test_of_two_schedules_both_are_checked(depot: Path) -> None:
+    bad, good = (schedule(Path(f"{k}.csv"), charge=k) for k in (70, 20))
+    given = ("--solution", bad, "--solution", good)
+    result = run("check", depot, *given, "--json", "--junit", "j.xml")
+    assert paths(result) == {"70.csv": 1, "20.csv": 0}
+    assert result.exit_code == 1
+    cases = ElementTree.parse("j.xml").getroot().findall("testcase")
+    assert all(float(case.get("time", "0")) > 0 for case in cases)
+    assert run("check", depot, *given, "--out", "kept").exit_code == 2
+    assert not Path("kept").exists()
+
+
+def test_a_violation_is_shown_at_the_words_and_at_the_row(depot: Path) -> None:
+    schedule(depot / "schedule.csv", charge=70, at=5)
+    result = run("check", "sites", "--github", "--sarif", "s.sarif")
+    lines = PLANT.splitlines()
+    words = 1 + next(k for k, line in enumerate(lines) if "charge_power_max" in line)
+    found = json.loads(Path("s.sarif").read_text("utf-8"))["runs"][0]["results"]
+    entry = next(e for e in found if "bounds:battery_charge" in e["message"]["text"])
+    (place,), (row,) = entry["locations"], entry["relatedLocations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "sites/depot/problem.md"
+    assert place["physicalLocation"]["region"]["startLine"] == words
+    assert row["physicalLocation"]["artifactLocation"]["uri"] == "sites/depot/schedule.csv"
+    assert row["physicalLocation"]["region"]["startLine"] == 7
+    assert f"file=sites/depot/problem.md,line={words}," in result.stderr
+    assert "(sites/depot/schedule.csv, line 7)" in result.stderr
+
+
+def test_a_file_that_cannot_be_read_has_no_count_of_errors(tmp_path: Path) -> None:
+    (tmp_path / "blueprint.json").write_text("{", "utf-8")
+    result = run("lint", tmp_path / "blueprint.json")
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stderr
+    assert "0 error(s)" not in result.stderr
+
+
+@pytest.mark.parametrize("command", [("run", "x.json"), ("solve", "x.json"), ("run", "nothing.md")])
+def test_an_error_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text("{", "utf-8")
+    assert run(*command, "--out", "kept").exit_code == 2
+    assert not Path("kept").exists()
