@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.shows import Shows
-from engiagent.verify.claims import Reading, plan_of, verdict_line, verdict_of
+from engiagent.verify.claims import Reading, plan_of, verdict_of
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
 
@@ -87,6 +87,8 @@ class Certificate(Shows):
     @property
     def line(self) -> str:
         """The verdict with the values that the user changed or gave."""
+        from engiagent.verify.wording import verdict_line
+
         return verdict_line({"verdict": self.verdict, "overrides": self.overrides})
 
     def judged(self, **changes: Any) -> Self:

@@ -150,6 +150,9 @@ def _checked(
     )
     violations += best.violations
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
+    if objective is not None and own is not None and objective.sense == own.sense:
+        # Annotated goals are written without scenarios: those of the blueprint are shown.
+        objective = replace(objective, scenarios=objective.scenarios or own.scenarios)
     goal = None if objective is None else _stated(objective, case.schedule.number("objective"))
     return _certificate(case, "plan", reports, violations, missing, not_understood, goal, bound)
 

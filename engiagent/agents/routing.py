@@ -27,6 +27,7 @@ from engiagent.agents.protocol import (
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.second import wanted
 from engiagent.verify.verdicts import PROVEN
+from engiagent.verify.wording import not_established
 
 Coordination = Literal["full", "fixed"]
 DecidedBy = Literal[
@@ -328,7 +329,8 @@ def _result(board: Board) -> str:
     if certificate.get("verdict") in PROVEN:
         return "the result is good"
     open_ = (certificate.get("reading") or {}).get("open") or ()
-    return f"open: {open_[0]}" if open_ else "nothing more is asked"
+    item = open_[0] if open_ else not_established(certificate)
+    return f"open: {item}" if item else "nothing more is asked"
 
 
 # --- supervision ---------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ class _Confirming:
             if meeting.outcome == "not proven":  # a weak bound is nobody's mistake
                 return meeting
             if meeting.outcome == "different":
-                open_ = [d for d in meeting.differences if d.text() not in self.differed]
+                open_ = [d for d in meeting.differences if d.question not in self.differed]
                 changed = bool(open_) and self.rounds < second.ROUNDS
                 changed = changed and self._decided(names, open_)
             else:
@@ -188,7 +188,7 @@ class _Confirming:
 
     def _decided(self, names: Nomenclature, differences: list[Any]) -> bool:
         """Ask about differences: patch the second where it is wrong, else accuse the first."""
-        self.differed = (*self.differed, *(d.text() for d in differences))
+        self.differed = (*self.differed, *(d.question for d in differences))
         self.rounds += 1
         said = self._ask("differ", differences=differences)
         found: list[Fault] = []

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from engiagent.blueprint.diagnostics import Diagnostic
 from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH
-from engiagent.blueprint.grammar import Call, Compare, Reduce, Ref, parse, walk
+from engiagent.blueprint.grammar import Call, Compare, Node, Reduce, Ref, names_in, parse, walk
 from engiagent.blueprint.occurrences import (
     covers_all,
     linked_names,
     plain,
     private_variables,
     reached,
-    references_of,
     unset_switches,
     zero_factors,
 )
@@ -60,7 +59,7 @@ def _of_constraint(known: _Known, constraint: ConstraintDef) -> Iterator[tuple[s
         for name in unset_switches(known.variables, known.private, node):
             yield "EB051", f"nothing else sets {name}, so the condition need never be met"
     if isinstance(node, Compare) and "==" not in node.ops:
-        names = {ref.name for ref in references_of(node)}
+        names = names_in(node)
         for name in sorted(names & known.private - known.bounded):
             if names & known.variables != {name}:
                 yield "EB052", f"{name} has no price and occurs nowhere else: it takes up any gap"
@@ -87,20 +86,21 @@ def _of_objective(core: Core, goal: ObjectiveDef) -> Iterator[Diagnostic]:
         for part in zero_factors(text):
             message = f"{part} is multiplied by zero"
             yield Diagnostic("EB053", "warning", path, message, name=goal.name)
-        for name in _filtered(text, variables):
-            message = f"it counts only those elements of {name} that the filter of its sum leaves"
+        for name in _filtered(text, variables, {s.name for s in core.sets if s.kind == "subset"}):
+            message = f"it counts only those elements of {name} that its filter or subset leaves"
             yield Diagnostic("EB055", "info", path, message, name=goal.name)
 
 
-def _filtered(text: str, variables: set[str]) -> list[str]:
-    """Return the variables that are summed under a filter and nowhere without one."""
+def _filtered(text: str, variables: set[str], subsets: set[str]) -> list[str]:
+    """Return the variables that are summed under a filter or over a subset, nowhere without."""
     inside: set[str] = set()
     outside: set[str] = set()
     node = parse(text)
     under = {
         id(part)
         for reduce in walk(node)
-        if isinstance(reduce, Reduce) and reduce.where is not None
+        if isinstance(reduce, Reduce)
+        and (reduce.where is not None or subsets & {binder.set for binder in reduce.binders})
         for part in walk(reduce)
     }
     for part in walk(node):
@@ -131,11 +131,16 @@ def _without_dynamics(core: Core) -> Iterator[Diagnostic]:
             )
 
 
+def _references_of(node: Node) -> Iterator[Ref]:
+    """Yield the references within a node."""
+    yield from (part for part in walk(node) if isinstance(part, Ref))
+
+
 def _fixed_elsewhere(known: _Known, constraint: ConstraintDef) -> bool:
     """Whether single equations fix every variable that a constraint without indices compares."""
     if constraint.forall or not known.fixed:
         return False
-    references = references_of(parse(constraint.expression))
+    references = _references_of(parse(constraint.expression))
     found = {plain(ref) for ref in references if ref.name in known.variables}
     own = {constraint.constraint_id}
     return bool(found) and all(known.fixed.get(text, set()) - own for text in found)
@@ -146,6 +151,6 @@ def _fixed(constraint: ConstraintDef, variables: set[str]) -> Iterator[str]:
     node = parse(constraint.expression)
     if constraint.forall or constraint.hard is False or not isinstance(node, Compare):
         return
-    met = [ref for ref in references_of(node) if ref.name in variables]
+    met = [ref for ref in _references_of(node) if ref.name in variables]
     if node.ops == ("==",) and len(met) == 1 and any(met[0] is side for side in node.operands):
         yield plain(met[0])

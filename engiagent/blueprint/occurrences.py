@@ -14,12 +14,11 @@ from engiagent.blueprint.grammar import (
     Binary,
     Call,
     Compare,
-    GrammarError,
     Node,
     Number,
     Ref,
-    parse,
-    references,
+    names_in,
+    tree_of,
     walk,
 )
 
@@ -30,15 +29,12 @@ _SPAN = re.compile(r"span=\(\d+, \d+\),? ?")
 def linked_names(texts: Iterable[str]) -> Iterator[str]:
     """Yield the names that stand in expressions at an offset of their index, or under ``prev``."""
     for text in texts:
-        try:
-            node = parse(text)
-        except GrammarError:
-            continue
-        for part in walk(node):
+        tree = tree_of(text)
+        for part in () if tree is None else walk(tree):
             if isinstance(part, Ref) and any(isinstance(i, Binary) for i in part.indices):
                 yield part.name
             if isinstance(part, Call) and part.function == "prev":
-                yield from (ref.name for ref in references_of(part))
+                yield from names_in(part)
 
 
 def covers_all(node: Call) -> bool:
@@ -62,13 +58,8 @@ def plain(node: Node) -> str:
 
 def unset_switches(variables: set[str], private: set[str], node: Call) -> list[str]:
     """Return the variables of a condition, where none of them occurs anywhere else."""
-    names = {ref.name for ref in references_of(node.args[0])} & variables
+    names = names_in(node.args[0]) & variables
     return sorted(names) if names <= private else []
-
-
-def references_of(node: Node) -> Iterator[Ref]:
-    """Yield the references within a node."""
-    yield from (part for part in walk(node) if isinstance(part, Ref))
 
 
 def private_variables(core: Core) -> list[str]:
@@ -93,10 +84,7 @@ def reached(texts: Iterable[str], bodies: Mapping[str, str]) -> set[str]:
     names: set[str] = set()
     waiting = list(texts)
     while waiting:
-        try:
-            more = {ref.name for ref in references(waiting.pop())} - names
-        except GrammarError:
-            continue
+        more = names_in(waiting.pop()) - names
         names |= more
         waiting += [bodies[name] for name in more if name in bodies]
     return names
@@ -104,13 +92,10 @@ def reached(texts: Iterable[str], bodies: Mapping[str, str]) -> set[str]:
 
 def zero_factors(text: str) -> list[str]:
     """Return the parts of an expression that are multiplied by a written zero."""
-    try:
-        node = parse(text)
-    except GrammarError:
-        return []
+    tree = tree_of(text)
     return [
         text[other.span[0] : other.span[1]]
-        for part in walk(node)
+        for part in (() if tree is None else walk(tree))
         if isinstance(part, Binary) and part.op == "*"
         for factor, other in ((part.left, part.right), (part.right, part.left))
         if isinstance(factor, Number) and factor.value == 0.0

@@ -13,7 +13,7 @@ from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
-from engiagent.verify.claims import overrides_line, plan_line, reading_line
+from engiagent.verify.wording import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
 _OWN_STAGE = "report"

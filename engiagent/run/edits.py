@@ -189,25 +189,46 @@ def by_user(note: str, change: Json, stated: Any = None) -> Json:
     return {"kind": "user", "note": note, "replaces": [*{**known, change["name"]: change}.values()]}
 
 
-def with_changes(before: Json, after: Json) -> Json:
+def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
     """Return a patched blueprint in which every number that the patch changed is the user's.
 
-    A parameter whose source was changed as well was read anew: that is no value of the user.
+    A value whose source was changed as well was read anew: that is no value of the user.
+
+    Parameters
+    ----------
+    before, after
+        The blueprint without and with the patch; ``after`` is changed.
+    excused
+        Whether the user takes the place of the source. Otherwise the source stays, so that the
+        value is held against it, and the change is noted beside it.
     """
-    known = {p["name"]: p for p in before["core_model_elements"].get("parameters", [])}
-    for parameter in after["core_model_elements"].get("parameters", []):
-        old = known.get(parameter["name"])
-        keys = ("value", "data", "unit")
-        if old is None or all(old.get(key) == parameter.get(key) for key in keys):
-            continue
-        stated = parameter.get("source_reference")
-        if stated != old.get("source_reference"):
-            continue
-        now, then = (item.get("value", item.get("data")) for item in (parameter, old))
-        unit = parameter.get("unit")
-        change = _change(parameter["name"], then, now, unit if isinstance(unit, str) else "")
-        parameter["source_reference"] = by_user("changed by a patch", change, stated)
+    for kind in ("parameters", "components", "decision_variables"):
+        known = {item["name"]: item for item in before["core_model_elements"].get(kind, [])}
+        for item in after["core_model_elements"].get(kind, []):
+            old = known.get(item["name"])
+            stated = item.get("source_reference")
+            if old is None or stated != old.get("source_reference"):
+                continue
+            then = _values_of(kind, old)
+            for name, (value, unit) in _values_of(kind, item).items():
+                if (value, unit) != then.get(name, (None, unit)):
+                    shown = unit if isinstance(unit, str) else ""
+                    change = _change(name, then.get(name, (None,))[0], value, shown)
+                    noted = by_user("changed by a patch", change, item.get("source_reference"))
+                    if not excused and isinstance(stated, dict):
+                        noted = {**stated, "replaces": noted["replaces"]}
+                    item["source_reference"] = noted
     return after
+
+
+def _values_of(kind: str, item: Json) -> dict[str, tuple[Any, Any]]:
+    """Return what can be set of an item, by name, with its unit."""
+    name, unit = item["name"], item.get("unit") or ""
+    if kind == "components":
+        return {f"{name}.{slot}": (v, "") for slot, v in (item.get("parameters") or {}).items()}
+    if kind == "parameters":
+        return {name: (item.get("value", item.get("data")), unit)}
+    return {f"{name}.{side}": (item.get(side), unit) for side in BOUNDS}
 
 
 def _change(name: str, before: Any, after: Any, unit: str) -> Json:

@@ -13,7 +13,7 @@ from engiagent.errors import InputError
 from engiagent.explain.audit import audit_blueprint, audit_problem
 from engiagent.formulations.expansion import expand
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
-from engiagent.run.edits import set_value
+from engiagent.run.edits import set_value, with_changes
 from engiagent.run.folder import PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
@@ -250,8 +250,9 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
     drafted: Drafted = state.get("blueprint")
-    document = patched(drafted.blueprint.to_dict(), arguments["operations"])
-    changed = drafted.having(document)
+    before = drafted.blueprint.to_dict()
+    document = patched(before, arguments["operations"])
+    changed = drafted.having(with_changes(before, document, excused=False))
     return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
 
 

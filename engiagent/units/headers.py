@@ -11,6 +11,7 @@ from engiagent.units.words import Conventions, resolve_unit
 _SQUARE: Final = re.compile(r"\[([^\[\]]{0,80})\]\s*$")
 _ROUND: Final = re.compile(r"\(([^()]{0,60}(?:\([^()]{0,40}\)[^()]{0,20})?)\)\s*$")
 _WORD: Final = re.compile(r"[^\s,;]+")
+_PIECE: Final = re.compile(r"[^\s,;](?:[^,;]*[^\s,;])?")
 _ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm|ft)[a-z]{2}|\d+")
 """Words that are no unit among others: single letters and what is spelt in small letters."""
 _LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
@@ -69,7 +70,9 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
     square = _SQUARE.search(header[-120:])
     shift = max(0, len(header) - 120)
     if square is not None and square[1].strip():
-        return _bracketed(header, square, shift, conventions)
+        whole = resolve_unit(square[1].strip(), conventions)
+        found = _among_words(header, square, shift, conventions) if whole is None else None
+        return found or _bracketed(header, square, shift, conventions)
     rounded = _ROUND.search(header[-120:])
     if rounded is not None and resolve_unit(rounded[1], conventions) is not None:
         return _bracketed(header, rounded, shift, conventions)
@@ -101,14 +104,14 @@ def _among_words(
     A word that may be one of English is no unit there: ``(day ahead)``, ``(A and B)``; nor is the
     beginning of a longer unit that cannot be read: ``(kW per truck)``.
     """
-    written = match[1]
-    if _LONGER.search(written):
-        return None
     found = []
-    for word in _WORD.finditer(written):
-        unit = resolve_unit(word[0], conventions)
-        if unit is not None and not _ENGLISH.fullmatch(word[0]):
-            found.append((word, unit))
+    for piece in _PIECE.finditer(match[1]):
+        whole = resolve_unit(piece[0], conventions)
+        words = [] if whole or _LONGER.search(piece[0]) else _WORD.finditer(match[1], *piece.span())
+        for word in [piece] if whole else words:
+            unit = resolve_unit(word[0], conventions)
+            if unit is not None and not _ENGLISH.fullmatch(word[0]):
+                found.append((word, unit))
     if len(found) != 1:
         return None
     word, unit = found[0]

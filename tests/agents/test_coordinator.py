@@ -1,5 +1,6 @@
 """Agents under the coordinator, with an engine whose answers are scripted."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +22,13 @@ from engiagent.agents.protocol import (
     Board,
     Engine,
     Fault,
+    Instruction,
     Question,
     Usage,
 )
 from engiagent.agents.routing import Policy, Router
 from engiagent.agents.verifier import Verifier
+from engiagent.blueprint import Blueprint
 from engiagent.run.certify import certify
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
@@ -193,3 +196,45 @@ def test_wilsons_interval_is_the_published_one() -> None:
     assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
     assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_a_cure_counts_once_the_check_that_found_the_fault_does_not_find_it_again(
+    tmp_path: Path,
+) -> None:
+    """What is kept of it are fields and operations: values and names are this problem's own."""
+    place = [p["name"] for p in expert()["core_model_elements"]["parameters"]].index("E_max")
+    path = f"/core_model_elements/parameters/{place}"
+
+    def larger(core: Json) -> None:
+        core["parameters"][place]["value"] = 40
+
+    def patch(field_: str, value: Any) -> Json:
+        return {"why": "so", "patch": [{"op": "add", "path": f"{path}/{field_}", "value": value}]}
+
+    patches = [patch("description", "what it holds"), patch("value", 20)]
+    memory = Memory(tmp_path / "memory.sqlite", run="one", engine="scripted")
+    script = {"analyse": [analysis(spoilt(larger))], "repair": patches}
+    ended = run(Scripted(script), memory=memory)
+    turn = next(r for r in ended.records if r["outcome"]["faults"])
+    (found,) = turn["outcome"]["faults"]
+    assert (turn["target"], found["kind"]) == ("verifier", "data-altered")
+    learnt = [(r.kind, r.attempts, r.mended) for r in memory.rates()]
+    assert sorted(learnt) == [("data-altered", 1, 0), ("data-altered", 1, 1)]
+    assert memory.lessons(found["signature"]) == ("add parameters/value",)
+
+
+@pytest.mark.parametrize("change", ["unit", "source_reference"])
+def test_a_repair_of_a_unit_or_a_quote_alone_is_a_repair(change: str) -> None:
+    right = Blueprint.from_json(json.dumps(expert()))
+    parameter = expert()["core_model_elements"]["parameters"][0]
+    other = {"unit": "EUR/kWh", "source_reference": {"kind": "assumption", "reason": "typical"}}
+    path = f"/core_model_elements/parameters/0/{change}"
+    assert parameter[change] != other[change]
+    patch = [{"op": "replace", "path": path, "value": other[change]}]
+    engine = Scripted({"repair": [{"why": "as it says", "patch": patch}]})
+    fault = Fault("data-untraced", "the number has no source", "price")
+    board = Board(problem=Problem.load(DAY), data=DAY, name="day", options=SolveOptions())
+    board = board.having(blueprint=right, instruction=Instruction("give it", (fault,)))
+    outcome = Analyzer(engine).run(board)
+    assert (outcome.status, outcome.summary) == ("done", "the blueprint is patched")
+    assert [q.kind for q in engine.asked] == ["repair"]

@@ -56,6 +56,17 @@ def test_a_schedule_for_prose_alone_is_undecided(tmp_path: Path) -> None:
     assert any("Roses are red" in text for text in answer(result)["not_understood"])
 
 
+def test_expected_and_worst_case_of_a_plan_in_two_stages_stand_side_by_side(tmp_path: Path) -> None:
+    problem = corpus_root() / "thermal/district_purchase_before_weather"
+    result = invoke("run", problem, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    assert "scenarios  expected 198.68" in result.stderr
+    assert "worst 321.926" in result.stderr
+    report = (tmp_path / "run/report.html").read_text("utf-8")
+    assert "Expected over the scenarios" in report
+    assert "In the worst scenario" in report
+
+
 def test_a_missing_efficiency_is_named_with_the_way_to_give_it(tmp_path: Path) -> None:
     problem = corpus_root() / "battery/missing_efficiency"
     result = invoke("run", problem, "--out", tmp_path / "run", "--json")

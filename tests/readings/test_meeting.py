@@ -1,7 +1,9 @@
 """Two readings of one problem: honest pairs meet, wrong ones are named, nothing empty confirms."""
 
+import shutil
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.agents.meeting import Meeting, meet, nomenclature, normalise, solve_reading
+from engiagent.agents.second import claim_of
 from engiagent.blueprint import Blueprint
+from engiagent.formulations.expansion import expand
 from engiagent.text import Problem
+from engiagent.verify.checking import check
 from engiagent.verify.series import Series
 from tests.blueprints import blueprint, variable
 from tests.readings.rewriting import CORPUS, OPTIONS, edited, reference, rewritten
@@ -110,6 +115,11 @@ def no_wear(core: dict[str, Any]) -> None:
     goal["expression"] = goal["expression"].replace("wear*", "0*wear*")
 
 
+def half_the_day(core: dict[str, Any]) -> None:
+    goal = core["objective_function"]
+    goal["expression"] = goal["expression"].replace(" for t in T)", " for t in T if pos(t) < 12)")
+
+
 def fuller(core: dict[str, Any]) -> None:
     text = "battery_state_of_charge[i] >= 5[MWh]"
     core["constraints"].append(
@@ -132,6 +142,7 @@ def fuller(core: dict[str, Any]) -> None:
         (swapped, "lacks", "8 MW"),
         (less, "lacks", "96 %"),
         (no_wear, "goals", "largest profit"),
+        (half_the_day, "goals", "largest profit"),
         (fuller, "adds", "no words"),
     ],
 )
@@ -254,6 +265,24 @@ def test_an_empty_second_reading_confirms_nothing(change: Any) -> None:
     found = met(problem, edited(honest(problem), change))
     assert not found.confirmed
     assert "vacuous" in found.reason or found.outcome == "different"
+
+
+def without_dynamics(core: dict[str, Any]) -> None:
+    core["components"] = []
+    core["constraints"] = [c for c in core["constraints"] if "+1]" not in c["expression"]]
+
+
+def test_readings_of_a_store_without_dynamics_meet_and_certify_nothing(tmp_path: Path) -> None:
+    problem = CORPUS / "battery/merchant_day"
+    first = edited(expand(Blueprint.load(problem / "expert/blueprint.json")), without_dynamics)
+    second = edited(honest("battery/merchant_day"), without_dynamics)
+    found = met("battery/merchant_day", second, first)
+    assert found.settled.dynamics == ()
+    shutil.copytree(problem, tmp_path / "day", ignore=shutil.ignore_patterns("expert"))
+    plan = solve_reading(first, problem, OPTIONS, isolate=False).schedule
+    judged = check(Problem.load(tmp_path / "day"), plan, first, reading=claim_of(found))
+    assert judged.verdict == "undecided"
+    assert judged.levels["physics"]["status"] == "unchecked"
 
 
 def test_a_second_reading_that_misses_a_row_is_no_proof_against_the_first() -> None:

@@ -177,3 +177,14 @@ def test_whose_demands_were_checked_is_said(make_run: MakeRun, certificate: Any)
     proof["levels"]["algebra"]["source"] = "blueprint"
     said = answer(make_run(certificate=proof), "Why believe it?").details
     assert any("one that the model forgot would be missed" in line for line in said)
+
+
+@pytest.mark.parametrize("evidence", ["recomputed", "agreed", "reported", "open"])
+def test_only_what_the_checker_recomputed_is_said_to_be_proved_by_it(
+    make_run: MakeRun, certificate: Any, evidence: str
+) -> None:
+    proof = certificate()
+    proof["plan"]["optimum"] = evidence
+    run = make_run(certificate=proof)
+    said = " ".join(answer(run, "Why believe it?").details)
+    assert ("the checker proved this by itself" in said) == (evidence == "recomputed")

@@ -178,6 +178,41 @@ def test_a_patch_that_makes_the_problem_easier_is_found_out(session: Session) ->
     found = done(session, "check")
     assert found["verdict"] == "violated"
     assert found["levels"]["data"] == "fail"
+    assert [(o["before"], o["after"]) for o in found["overrides"]] == [(900, 9000)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("set_parameter", {"name": "capacity", "value": 0.4, "unit": "MWh"}),
+        ("patch_blueprint", {"path": "/core_model_elements/parameters/capacity/value"}),
+        ("patch_blueprint", {"path": "/core_model_elements/decision_variables/stored/upper"}),
+    ],
+)
+def test_a_changed_value_stands_beside_the_verdict_however_it_was_changed(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    text = """{"schema": "engiagent-blueprint/1", "kind": "programme",
+      "modeling_context": {"problem_essence": "a store"}, "core_model_elements": {"sets": [],
+      "parameters": [{"name": "capacity", "value": 250, "unit": "kWh"}],
+      "decision_variables": [{"name": "stored", "lower": 0, "upper": 250, "unit": "kWh"}],
+      "constraints": [{"constraint_id": "full", "expression": "stored <= capacity"}],
+      "objective_function": {"sense": "maximize", "unit": "kWh", "expression": "stored"}}}"""
+    (tmp_path / "b.json").write_text(text)
+    session = Session(tmp_path)
+    done(session, "load_problem", path="b.json")
+    if tool == "patch_blueprint":
+        arguments = {"operations": [{"op": "replace", "value": 400, **arguments}]}
+    done(session, tool, **arguments)
+    for name in ("compile", "solve"):
+        done(session, name)
+    found = done(session, "check")
+    assert (found["verdict"], found["reading"]["grade"]) == ("certified", "stated")
+    (one,) = found["overrides"]
+    assert (one["before"], one["after"], one["unit"]) == (250, 400, "kWh")
+    done(session, "report", folder="runs/a")
+    report = (tmp_path / "runs/a/report.html").read_text("utf-8")
+    assert re.search("1 value changed by the user: [a-z ]+ 250 → 400 kWh", report.replace(".", " "))
 
 
 def test_a_report_is_a_run_that_is_listed_and_read(session: Session) -> None:

@@ -27,13 +27,11 @@ from engiagent.verify.claims import (
     Plan,
     Reading,
     overrides_of,
-    plan_line,
-    reading_line,
-    verdict_line,
     verdict_of,
 )
 from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
+from engiagent.verify.wording import plan_line, reading_line, verdict_line
 from tests.cli.asking import answer, invoke
 from tests.verify import example
 from tests.written import mapping
@@ -163,6 +161,34 @@ def formal() -> dict[str, Any]:
 def written(path: Path, document: dict[str, Any]) -> Path:
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
+
+
+def test_what_could_not_be_established_is_named_with_its_level(tmp_path: Path) -> None:
+    document = formal()
+    core = document["core_model_elements"]
+    core["sets"] = [
+        {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 2},
+        {"name": "I", "kind": "instants", "of": "T"},
+    ]
+    core["decision_variables"] += [
+        {
+            "name": "level",
+            "index": ["i in I"],
+            "lower": 0,
+            "upper": "capacity",
+            "unit": "kWh",
+            "quantity": "pond.state_of_charge",
+            "role": "state",
+        }
+    ]
+    found = invoke(
+        "solve", written(tmp_path / "b.json", document), "--json", "--out", tmp_path / "r"
+    )
+    assert answer(found)["verdict"] == "undecided"
+    words = "physics: the state pond.state_of_charge has no dynamics"
+    assert words in answer(found)["reason"]
+    assert f"could not be checked in full ({words}" in found.stderr
+    assert words in (tmp_path / "r/report.html").read_text("utf-8")
 
 
 def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:

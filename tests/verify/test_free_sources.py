@@ -93,3 +93,30 @@ def test_a_one_with_a_unit_needs_a_source_as_every_number(tmp_path: Path) -> Non
     found = check(example.make_problem(tmp_path), example.solve(), example.blueprint(data=content))
     said = [*found.levels["data"]["findings"], *(str(v["message"]) for v in found.violations)]
     assert {"discharge", "least"} <= {text.partition(":")[0] for text in said if "1 kW" in text}
+
+
+@pytest.mark.parametrize("text", ["sum(charge[t] for t in T) <= 1", "1 >= charge[first(T)]"])
+def test_a_bare_one_beside_powers_is_a_number_with_their_unit(tmp_path: Path, text: str) -> None:
+    content = example.blueprint_dict()
+    few = {"constraint_id": "few", "expression": text}
+    content["core_model_elements"]["constraints"].append(few)
+    found = check(example.make_problem(tmp_path), None, example.blueprint(data=content))
+    assert any("few: the number 1 kW" in said for said in found.levels["data"]["findings"])
+
+
+@pytest.mark.parametrize("limit", ["0", "0[kWh]", "1", "soc[first(I)]"])
+def test_a_limit_that_has_nothing_of_the_figure_it_quotes_holds_none(
+    tmp_path: Path, limit: str
+) -> None:
+    """The end was quoted, and the number that it is about stood in no expression."""
+    content = example.blueprint_dict()
+    core = content["core_model_elements"]
+    core["parameters"] = [p for p in core["parameters"] if p["name"] != "E_end"]
+    core["constraints"][-1]["expression"] = f"soc[last(I)] >= {limit}"
+    problem = example.make_problem(tmp_path)
+    for quantity in problem.quantities:
+        if quantity.unit_text == "kWh":
+            quantity.__dict__["unit"] = parse_unit("kWh")
+    found = check(problem, example.solve(), example.blueprint(data=content))
+    assert found.levels["data"]["status"] != "pass"
+    assert any("'30 kWh'" in said for said in found.levels["data"]["findings"])

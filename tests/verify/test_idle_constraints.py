@@ -26,6 +26,17 @@ IDLE: dict[str, dict[str, Any]] = {
     "slack by a free variable": {"expression": "soc[last(I)] + spare >= E_end"},
     "on the first instant": {"expression": "soc[first(I)] >= E_end"},
     "within the bounds": {"expression": "soc[last(I)] >= -E_end"},
+    "of an extreme that the start reaches": {"expression": "max(soc[i] for i in I) >= E_end"},
+    "of an extreme with a parameter": {"expression": "max(soc[last(I)], E_max) >= E_end"},
+    "of the least, from above": {"expression": "min(soc[i] for i in I) <= E_end"},
+    "of an amount": {"expression": "abs(soc[last(I)]) >= -E_end"},
+    "of a root": {"expression": "sqrt(soc[last(I)]*E_max) >= -E_end"},
+    "an alternative within the bounds": {
+        "expression": "either(soc[last(I)] >= E_end, soc[last(I)] <= E_max + E_end)"
+    },
+    "alternatives that overlap": {
+        "expression": "either(soc[last(I)] >= E_end, soc[last(I)] <= 2*E_end)"
+    },
 }
 
 STANDING = {
@@ -33,6 +44,12 @@ STANDING = {
     "the other way round": "E_end <= soc[last(I)]",
     "chained": "E_end <= soc[last(I)] <= E_max",
     "over a filter": "sum(soc[i] for i in I if pos(i) == len(I) - 1) >= E_end",
+    "as an extreme": "min(soc[last(I)], E_max) >= E_end",
+}
+HARD = {
+    "an extreme within the horizon": "max(soc[i] for i in I) >= E_end + P_max*dt(first(T))",
+    "one of two ends of a gap": "either(soc[last(I)] <= 0[kWh], soc[last(I)] >= E_end)",
+    "under a condition that may hold": "implies(soc[last(I)] > 0[kWh], soc[last(I)] >= E_end)",
 }
 
 
@@ -75,9 +92,15 @@ def test_a_constraint_that_can_bind_meets_it(tmp_path: Path, expression: str) ->
     assert found.verdict == "solved"  # nobody but its author has read the text
 
 
+@pytest.mark.parametrize("expression", HARD.values(), ids=list(HARD))
+def test_a_row_that_is_not_affine_and_can_bind_is_not_idle(tmp_path: Path, expression: str) -> None:
+    assert SENTENCE not in certificate(tmp_path, {"expression": expression}).not_understood
+
+
 @pytest.mark.parametrize(
     ("expression", "finding"),
     [
+        ("(1 - 1)*sum(price[t]*discharge[t]*dt(t) for t in T)", "same for every plan"),
         ("0*sum(price[t]*discharge[t]*dt(t) for t in T)", "by zero"),
         ("sum(price[t]*charge[t]*dt(t) for t in T)*0", "by zero"),
         ("sum(price[t]*P_max*dt(t) for t in T)", "same for every plan"),
@@ -111,3 +134,34 @@ def test_a_store_without_dynamics_is_not_executed(tmp_path: Path, role: str) -> 
     found = check(example.make_problem(tmp_path), example.solve(), example.blueprint(data=data))
     assert found.levels["physics"]["status"] == "unchecked"
     assert found.verdict != "certified"
+
+
+@pytest.mark.parametrize("charged", [0, 6])
+def test_a_content_is_judged_alike_as_a_variable_and_as_an_expression(
+    tmp_path: Path, charged: int
+) -> None:
+    judged = {}
+    for kind in ("variable", "expression"):
+        data, solution = example.blueprint_dict(), example.solve()
+        core = data["core_model_elements"]
+        if kind == "expression":
+            del core["decision_variables"][-1]
+            core["constraints"] = core["constraints"][2:]
+            core["expressions"] = [
+                {
+                    "name": "soc",
+                    "index": ["i in I"],
+                    "unit": "kWh",
+                    "quantity": "battery.state_of_charge",
+                    "expression": "E_start + sum((eta*charge[s] - discharge[s]/eta)*dt(s) "
+                    "for s in T if pos(s) < pos(i))",
+                }
+            ]
+            solution = solution.drop_vars(["dual__dynamics", "dual__initial"])
+        solution["charge"].values[:charged] = 40
+        problem = example.make_problem(tmp_path)
+        found = check(problem, solution, example.blueprint(data=data))
+        limits = {str(v["check"]) for v in found.violations}
+        judged[kind] = (found.verdict, "above:battery.state_of_charge" in limits)
+    assert judged["variable"] == judged["expression"]
+    assert judged["variable"] == (("violated", True) if charged else ("solved", False))

@@ -1,5 +1,6 @@
 """Numbers traced as people write them: each text is accepted as it stands, its wrong twin never."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,6 +106,7 @@ LISTED = "The prices of the three hours are 20, 35.5 and 41 EUR/MWh.\n"
         (LISTED, "The prices of the three hours are 20, 35.5 and 41 EUR/MWh"),
         (LISTED, "list:hours are"),
         ("Price in EUR/MWh: 20, 35.5, 41.\n", "list:Price in EUR/MWh"),
+        ("Prices in EUR/MWh: `np.array([20, 35.5, 41])`.\n", "list:Prices in EUR/MWh"),
         (
             "Prices: hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh.\n",
             "hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh",
@@ -193,7 +195,14 @@ def test_a_series_over_column_groups_survives_the_way_over_the_wire(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "header",
-    ["capacity (kW thermal)", "capacity (thermal kW)", "capacity (in kW, net)", "capacity, kW"],
+    [
+        "capacity (kW thermal)",
+        "capacity (thermal kW)",
+        "capacity (in kW, net)",
+        "capacity, kW",
+        "capacity [kW el]",
+        "capacity (kJ per second, net)",
+    ],
 )
 def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> None:
     text = f"The boilers:\n\n| boiler | {header} |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n"
@@ -211,6 +220,7 @@ def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> N
     [
         "time (day ahead)",
         "flow (kW per truck)",
+        "flow (kW per truck, net)",
         "limit (min and max)",
         "end (hour ending)",
         "part (A and B)",
@@ -559,6 +569,16 @@ def test_a_separator_with_another_number_of_cells_hides_no_table(
 def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> None:
     text = "---\nid: fan_plan\ntitle: Fans\n---\n\nA fan.\n\nIt takes 7 kW.\n"
     assert "in line 3 of the text" in traced(tmp_path, text, []).open[0]
+
+
+@pytest.mark.parametrize(
+    "part", ["(", "[", "{", "([{", "5 kW (", "{0,1", "\\begin{array}{c} ", "in kW (", "$C = a + ("]
+)
+def test_a_long_text_of_brackets_is_traced_soon(tmp_path: Path, part: str) -> None:
+    text = "The pump takes 7 kW. " + part * (20_000 // len(part)) + "\n"
+    started = time.process_time()
+    assert not traced(tmp_path, text, [number("p", 7, "kW", "7 kW")]).wrong
+    assert time.process_time() - started < 4.0  # such a text took 20 s
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from engiagent.blueprint.document import Blueprint, ComponentDef, GoalDef, ObjectiveDef
-from engiagent.blueprint.grammar import GrammarError, references
+from engiagent.blueprint.grammar import Number, names_in, tree_of, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.restated import repeats_number, repeats_requirement
@@ -90,15 +90,15 @@ def binding_names(blueprint: Blueprint) -> set[str]:
     names: set[str] = set()
     for variable in core.decision_variables:
         for bound in (variable.lower, variable.upper):
-            used = set(_names(bound))
+            used = names_in(bound)
             names |= used if len(used) == 1 else set()
     texts = [text for component in core.components for text in written_of(component)]
-    return _made_of(blueprint, names.union(*map(_names, texts)))
+    return _made_of(blueprint, names.union(*map(names_in, texts)))
 
 
 def _made_of(blueprint: Blueprint, names: set[str]) -> set[str]:
     """Return names with all the parameters that their values are made of."""
-    made_of = {p.name: set(_names(p.value)) for p in blueprint.core.parameters}
+    made_of = {p.name: names_in(p.value) for p in blueprint.core.parameters}
     known, waiting = set(names), list(names)
     while waiting:
         more = made_of.get(waiting.pop(), set()) - known
@@ -124,7 +124,7 @@ def used_names(blueprint: Blueprint) -> set[str]:
     if core.objective_function is not None:
         texts += written_in(core.objective_function)
         texts += [text for term in core.objective_function.terms for text in written_in(term)]
-    return _made_of(blueprint, {name for text in texts for name in _names(text)})
+    return _made_of(blueprint, {name for text in texts for name in names_in(text)})
 
 
 def written_of(component: ComponentDef) -> list[Any]:
@@ -139,15 +139,6 @@ def written_in(goal: ObjectiveDef | GoalDef) -> list[str]:
     if isinstance(goal, GoalDef):
         texts += [goal.weight, goal.tolerance, goal.limit]
     return [str(text) for text in texts if text is not None]
-
-
-def _names(text: Any) -> Iterator[str]:
-    if not isinstance(text, str):
-        return
-    try:
-        yield from (ref.name for ref in references(text))
-    except GrammarError:
-        return
 
 
 class Uncovered(NamedTuple):
@@ -168,6 +159,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
     ``idle`` are the constraints that ask for nothing.
     """
     spans, grid = used_spans(blueprint, problem), _grid_numbers(blueprint)
+    strict = used_spans(blueprint, problem, idle=_without_figures(blueprint))
     numbers, repeated = [], []
     used = [q for q in problem.quantities if _touched(_place(q), spans)]
     for quantity in problem.quantities:
@@ -179,7 +171,8 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             continue  # "one of the three": the words around it are held against the demands below
         if _is_grid(quantity, grid) or _only_in_heading(problem, quantity):
             continue
-        if _touched(_place(quantity), spans) or _converts(problem, quantity):
+        held = strict if _is_amount(quantity) else spans
+        if _touched(_place(quantity), held) or _converts(problem, quantity):
             continue
         shown = squeezed(problem.text[start:stop])
         line = line_of(problem, start)
@@ -203,6 +196,38 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         else:
             repeated.append(f"{words!r} repeats {again!r}")
     return Uncovered(numbers, demands, repeated)
+
+
+def _is_amount(quantity: Any) -> bool:
+    """Whether a number is one of something, neither 0 nor 1 nor a time."""
+    unit = quantity.unit
+    timed = unit is not None and unit.dimension == parse_unit("s").dimension
+    return bool(quantity.unit_text) and not timed and float(quantity.value) not in (0.0, 1.0)
+
+
+def _without_figures(blueprint: Blueprint) -> set[str]:
+    """Return the constraints in which no figure can stand: of variables, 0 and 1 alone.
+
+    What they quote is no number of theirs: a charge of at least 0 is none of at least 30 kWh.
+    """
+    core = blueprint.core
+    chosen = {s.name for s in core.sets if s.kind in ("time", "instants", "labels", "range")}
+    variables = {v.name for v in core.decision_variables}
+    found = set()
+    for constraint in core.constraints:
+        if constraint.where is not None or constraint.penalty is not None:
+            continue
+        node = tree_of(constraint.expression)
+        binders = [binder.partition(" in ") for binder in constraint.forall]
+        names = names_in(node) - {name.strip() for name, _, _ in binders} - chosen
+        plain = {n.value for n in walk(node) if isinstance(n, Number)} if node else {None}
+        if (
+            plain <= {0.0, 1.0}
+            and names <= variables
+            and {s.strip() for *_, s in binders} <= chosen
+        ):
+            found.add(constraint.constraint_id)
+    return found
 
 
 def line_of(problem: ProblemLike, place: int) -> int:

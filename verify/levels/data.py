@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ParameterDef, VariableDef
-from engiagent.blueprint.grammar import Ref, parse, walk
+from engiagent.blueprint.document import Blueprint, Core, ParameterDef, VariableDef
+from engiagent.blueprint.grammar import Binary, Compare, Number, Ref, names_in, parse, tree_of, walk
 from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
@@ -132,6 +132,7 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
     core = blueprint.core
     for constraint in core.constraints:
         texts = [t for t in (constraint.expression, constraint.where) if t is not None]
+        texts += _ones(core, constraint.expression)
         texts += [] if constraint.penalty is None else [str(constraint.penalty.weight)]
         yield constraint.constraint_id, constraint.source_reference, texts
     if core.objective_function is not None:
@@ -146,6 +147,18 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
         yield component.name, component.source_reference, [*map(str, written_of(component))]
     for index_set in core.sets:
         yield index_set.name, index_set.source_reference, []
+
+
+def _ones(core: Core, text: str) -> list[str]:
+    """Return a bare 1 to which sums of variables are compared as a number of their unit."""
+    tree = tree_of(text)
+    if not isinstance(tree, Compare):
+        return []
+    if any(isinstance(n, Binary) and n.op in ("*", "/", "**") for n in walk(tree)):
+        return []
+    ends = [n.value for n in tree.operands if isinstance(n, Number) and n.unit is None]
+    compared = [v for v in core.decision_variables if v.name in names_in(tree)]
+    return [_in_unit(1.0, v) for v in compared[:1] if 1.0 in ends]
 
 
 def _in_unit(bound: Any, variable: VariableDef) -> str:

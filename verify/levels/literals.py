@@ -9,14 +9,13 @@ from typing import Any
 from engiagent.blueprint.grammar import (
     Binary,
     Compare,
-    GrammarError,
     Node,
     Number,
     Ref,
     Text,
     children,
-    parse,
-    references,
+    names_in,
+    tree_of,
 )
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
@@ -66,10 +65,7 @@ def check_literals(
     ``reference``: the source reference of what the expression belongs to. ``parameters``: those of
     the parameters, by name: a figure that one of them stands for is no rival of a number beside it.
     """
-    try:
-        literals = _literals_of(text)
-    except GrammarError:
-        return  # the algebra level says so
+    literals = _literals_of(text)
     if not literals:
         return
     if any(s.kind in ("assumption", "user") for s in read_sources(reference)):
@@ -78,8 +74,7 @@ def check_literals(
     known: list[Figure] = []
     for leaf in all_leaves(reference):
         known += _figures(leaf, tracing)
-    names = {ref.name for ref in references(text)}
-    used = [parameters[name] for name in sorted(names & set(parameters))]
+    used = [parameters[name] for name in sorted(names_in(text) & set(parameters))]
     taken = [f for r in used for leaf in all_leaves(r) for f in _figures(leaf, tracing)]
     for value, unit, is_clock in literals:
         if any(_same(value, unit, figure) for figure in known):
@@ -99,7 +94,9 @@ def check_literals(
 @lru_cache(maxsize=4096)
 def _literals_of(text: str) -> tuple[tuple[float, Unit | None, bool], ...]:
     """Return the numbers that are written into an expression; see :func:`_literals`."""
-    return tuple(found for part in _unscaled(parse(text)) for found in _literals(part))
+    tree = tree_of(text)
+    parts = () if tree is None else _unscaled(tree)
+    return tuple(found for part in parts for found in _literals(part))
 
 
 def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:

@@ -323,14 +323,7 @@ def blocks_of(
 
     ``limits``: the box, shape (2, columns); the intervals of atoms are filled in.
     """
-    blocks = []
-    by_start: dict[int, Block] = {}
-    for value in atoms:
-        block = _block(columns, value, limits, by_start)
-        blocks.append(block)
-        by_start[block.start] = block
-        span = slice(block.start, block.start + block.size)
-        limits[:, span] = _interval(block)
+    blocks = bounded_atoms(columns, atoms, limits)
     objective = columns.form(goal)
     used = np.zeros(columns.point.size, dtype=bool)
     used[rows.matrix.indices] = True
@@ -338,6 +331,19 @@ def blocks_of(
         for form in block.forms:
             used[form.matrix.indices] = True
     return _diagonal(objective, blocks, used, limits, columns.point)
+
+
+def bounded_atoms(columns: Columns, atoms: Sequence[Value], limits: Floats) -> list[Block]:
+    """Return a block for each atom, those that others are made of first, and fill in their limits.
+
+    ``limits``: the box of all columns, shape (2, columns).
+    """
+    by_start: dict[int, Block] = {}
+    for value in atoms:
+        block = _block(columns, value, limits, by_start)
+        by_start[block.start] = block
+        limits[:, block.start : block.start + block.size] = _interval(block)
+    return list(by_start.values())
 
 
 def _block(columns: Columns, value: Value, limits: Floats, known: dict[int, Block]) -> Block:

@@ -6,16 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Compare,
-    GrammarError,
-    Ref,
-    parse,
-    references,
-    walk,
-)
+from engiagent.blueprint.grammar import Binary, Call, Compare, Ref, names_in, parse, walk
 from engiagent.blueprint.occurrences import linked_names
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
@@ -242,20 +233,13 @@ def _replay(
         chosen = [
             rule
             for rule in rules
-            if rule.hard and _names(rule) & states and not _steps(rule, states)
+            if rule.hard and names_in(rule.expression) & states and not _steps(rule, states)
         ]
         for outcome in check_rules(other, chosen, LEVEL):
             records.append(dict(outcome.record))
             findings.violations += outcome.violations
         other.forget()
     return records
-
-
-def _names(rule: Rule) -> set[str]:
-    try:
-        return {ref.name for ref in references(rule.expression)}
-    except GrammarError:
-        return set()  # the algebra level says so
 
 
 def _steps(rule: Rule, states: set[str]) -> bool:

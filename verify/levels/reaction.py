@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.grammar import Compare, GrammarError, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Compare, names_in, tree_of, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
@@ -95,8 +95,8 @@ def judge_rules(
         if definition.quantity in series:
             known[definition.name] = series[definition.quantity]
             moved.add(definition.name)
-    moved |= {e.name for e in declarations.core.expressions if _names(e.expression) & moved}
-    chosen = [r for r in rules if r.hard and _limits(r) and _names(r.expression) & moved]
+    moved |= {e.name for e in declarations.core.expressions if names_in(e.expression) & moved}
+    chosen = [r for r in rules if r.hard and _limits(r) and names_in(r.expression) & moved]
     other = Bench(declarations, known)
     found = check_rules(other, chosen, LEVEL)
     other.forget()
@@ -117,20 +117,11 @@ def executed_otherwise(
     return series, findings
 
 
-def _names(expression: str) -> set[str]:
-    return {node.name for node in _nodes(expression) if isinstance(node, Ref)}
-
-
-def _nodes(expression: str) -> list[Node]:
-    try:
-        return list(walk(parse(expression)))
-    except GrammarError:
-        return []  # the algebra level says so
-
-
 def _limits(rule: Rule) -> bool:
     """Whether a rule is a limit: an equation says how things hang together."""
-    return not any(isinstance(n, Compare) and "==" in n.ops for n in _nodes(rule.expression))
+    tree = tree_of(rule.expression)
+    nodes = () if tree is None else walk(tree)
+    return not any(isinstance(n, Compare) and "==" in n.ops for n in nodes)
 
 
 # --- a plant that truly is another one ---------------------------------------------------------

@@ -7,11 +7,14 @@ the bounds, or can always be met by a variable that occurs nowhere else, asks fo
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import combinations
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, Core
-from engiagent.blueprint.grammar import Call, GrammarError, parse
+from engiagent.blueprint.grammar import Call, parse, tree_of
 from engiagent.blueprint.occurrences import (
     covers_all,
     private_variables,
@@ -23,8 +26,9 @@ from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.forms import Columns, Form
+from engiagent.verify.levels.minorants import bounded_atoms
 from engiagent.verify.levels.variables import box_of
-from engiagent.verify.sweeps import triplets
+from engiagent.verify.sweeps import atoms_of, triplets
 from engiagent.verify.tolerances import floor_of
 from engiagent.verify.values import Floats, Value
 
@@ -93,25 +97,22 @@ def constant_objective(bench: Bench, core: Core) -> bool:
 
 
 def _has_terms(value: Value) -> bool:
-    return value.degree > 0 and any(rows.size for rows, _, _ in triplets(value).values())
+    return value.degree > 0 and any(factors.any() for _, _, factors in triplets(value).values())
 
+
+_ALWAYS: Final = "one of its alternatives always holds"
 
 # --- what the words of a constraint show ----------------------------------------------------------
 
 
 def _by_form(constraint: ConstraintDef, variables: set[str], private: set[str]) -> Iterator[str]:
-    if constraint.hard is False and constraint.penalty is None:
+    without = constraint.hard is False and constraint.penalty is None
+    if without or (constraint.penalty and str(constraint.penalty.weight) in ("0", "0.0")):
         yield "it is soft and breaking it costs nothing"
         return
-    if constraint.penalty is not None and str(constraint.penalty.weight) in ("0", "0.0"):
-        yield "it is soft and breaking it costs nothing"
-        return
-    try:
-        node = parse(constraint.expression)
-    except GrammarError:
-        return
+    node = tree_of(constraint.expression)
     if isinstance(node, Call) and node.function == "either" and covers_all(node):
-        yield "one of its alternatives always holds"
+        yield _ALWAYS
     if isinstance(node, Call) and node.function == "implies":
         free = unset_switches(variables, private, node)
         if free:
@@ -121,55 +122,72 @@ def _by_form(constraint: ConstraintDef, variables: set[str], private: set[str]) 
 # --- what bounds show -----------------------------------------------------------------------------
 
 
+class _Side(NamedTuple):
+    """One comparison as ``value op 0``."""
+
+    op: str
+    value: Value
+    floor: float
+
+
+def _alternatives(bench: Bench, rule: Rule) -> list[list[_Side]]:
+    """Return alternatives of which one has to hold; those that cannot be judged are left out."""
+    try:
+        node = parse(rule.expression)
+        frame = bench.evaluator.frame(rule.forall, rule.where)
+    except (EngiagentError, KeyError):
+        return []
+    parts = [rule.expression]
+    if isinstance(node, Call):
+        written = {"either": node.args, "implies": node.args[1:]}.get(node.function, ())
+        parts = [rule.expression[slice(*part.span)] for part in written]
+    found = []
+    for part in parts:
+        with suppress(EngiagentError, KeyError):
+            chain = bench.evaluator.compared(part, frame)
+            values = [(op, arithmetic.add(left, right, -1.0)) for op, left, right in chain]
+            found.append([_Side(op, value, floor_of(value.unit)) for op, value in values])
+    return found
+
+
 class _Box:
     """The bounds of all variables as columns, and what single constraints fix.
 
-    ``fixed_by`` is the number of the rule that fixes a column, -1 where none does, at ``fixed_at``.
+    ``plain`` and ``held`` are ends of all columns, shape (2, columns): by the bounds alone, and by
+    the constraints that fix single elements too. Behind the variables stand the nonlinear terms.
+    ``fixed_by`` is the number of the rule that fixes a column, -1 where none does.
     """
 
     def __init__(self, bench: Bench, core: Core, private: set[str]) -> None:
-        self.bench = bench
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
         for name in boxes:
             bench.evaluator.environment.symbol(name)
-        sizes = {name: value.data.size for name, value in bench.variables.items()}
-        places = np.cumsum([0, *sizes.values()]).tolist()
-        orders = (value.order for value in bench.variables.values())
-        points = [value.data for value in bench.variables.values()]
-        self.columns = Columns(dict(zip(orders, places, strict=False)), points)
-        ends: list[Floats] = [np.zeros((2, 0))]
-        for name, size in sizes.items():
-            known = boxes.get(name)
-            open_ = np.repeat([[-np.inf], [np.inf]], size, axis=1)
-            ends.append(open_ if known is None else np.stack([known.lower, known.upper]))
-        self.lower, self.upper = np.concatenate(ends, axis=1)
-        flags = np.array([name in private for name in sizes], dtype=bool)
-        self.private = np.repeat(flags, list(sizes.values()))
         rules = [rule for rule in rules_of_core(core) if rule.hard]
-        self.forms = {rule.id: self._forms(rule) for rule in rules}
         self.numbers = {rule.id: number for number, rule in enumerate(rules)}
+        self.rules = {rule.id: _alternatives(bench, rule) for rule in rules}
+        known = [rule for rule in rules if self.rules[rule.id]]
+        self.calls = {rule.id for rule in known if isinstance(parse(rule.expression), Call)}
+        sides = [s for found in self.rules.values() for part in found for s in part]
+        atoms = atoms_of([s.value for s in sides if s.value.degree > 1])
+        every = [*bench.variables.values(), *atoms]
+        places = np.cumsum([0, *(value.data.size for value in every)]).tolist()
+        starts = {value.order: place for value, place in zip(every, places, strict=False)}
+        self.columns = Columns(starts, [value.data for value in every])
+        self.plain = np.repeat([[-np.inf], [np.inf]], places[-1], axis=1)
+        self.private = np.zeros(places[-1], dtype=bool)
+        for name, value in bench.variables.items():
+            span = slice(starts[value.order], starts[value.order] + value.data.size)
+            self.private[span] = name in private
+            if name in boxes:
+                self.plain[:, span] = boxes[name].lower, boxes[name].upper
         self.fixed_by = np.full(places[-1], -1)
-        self.fixed_at = np.zeros(places[-1])
-        for identifier, forms in self.forms.items():
-            for op, form, _ in forms or ():
-                if op == "==":
-                    self._fix(self.numbers[identifier], form)
-
-    def _forms(self, rule: Rule) -> list[tuple[str, Form, float]] | None:
-        """Return the comparisons of a rule as ``form op 0``; None where one is not affine."""
-        try:
-            frame = self.bench.evaluator.frame(rule.forall, rule.where)
-            if isinstance(parse(rule.expression), Call):
-                return None
-            found = []
-            for op, left, right in self.bench.evaluator.compared(rule.expression, frame):
-                value = arithmetic.add(left, right, -1.0)
-                if value.degree > 1:
-                    return None
-                found.append((op, self.columns.form(value), floor_of(value.unit)))
-        except (EngiagentError, KeyError):
-            return None
-        return found
+        self.held = self.plain.copy()
+        for identifier, found in self.rules.items():
+            for op, value, _ in found[0] if found and identifier not in self.calls else ():
+                if op == "==" and value.degree < 2:
+                    self._fix(self.numbers[identifier], self.columns.form(value))
+        for limits in (self.plain, self.held):
+            bounded_atoms(self.columns, atoms, limits)
 
     def _fix(self, number: int, form: Form) -> None:
         """Note the columns that rows with a single entry fix, and at what; the first row counts."""
@@ -179,43 +197,59 @@ class _Box:
         fresh = (factors != 0) & (self.fixed_by[columns] < 0)
         rows, columns, factors = rows[fresh], columns[fresh], factors[fresh]
         self.fixed_by[columns] = number
-        self.fixed_at[columns] = -form.constant[rows] / factors
+        self.held[:, columns] = -form.constant[rows] / factors
 
     def idle(self, rule: Rule) -> str | None:
         """Return why a rule asks for nothing, None when it may ask for something."""
-        forms = self.forms.get(rule.id)
-        if forms is None:
+        found = self.rules.get(rule.id)
+        if not found:
             return None
-        if all(form.size == 0 for _, form, _ in forms):
+        if not any(side.value.data.size for part in found for side in part):
             return "its filter or its sets leave no rows"
-        reasons = [self._idle(rule, op, form, floor) for op, form, floor in forms]
-        return None if None in reasons else reasons[0]
+        number = self.numbers[rule.id]
+        reasons = [[self._idle(number, side) for side in part] for part in found]
+        always = [part[0] for part in reasons if None not in part]
+        if rule.id in self.calls:
+            return _ALWAYS if always or self._cover(found) else None
+        return always[0] if always else None
 
-    def _idle(self, rule: Rule, op: str, form: Form, floor: float) -> str | None:
+    def _idle(self, number: int, side: _Side) -> str | None:
+        form = self.columns.form(side.value)
         matrix = form.matrix
         if not matrix.data.any():
             return "no variable has any effect in it"
-        held = (self.fixed_by >= 0) & (self.fixed_by != self.numbers[rule.id])
-        lower, upper = self.lower, self.upper
-        if held[matrix.indices].any():
-            lower, upper = (np.where(held, self.fixed_at, ends) for ends in (lower, upper))
         # What occurs nowhere else takes whatever value suits this row.
         own = self.private[matrix.indices]
         if own.any() and not own.all():
-            return self._by_private(op, form)
-        if op == "==":
+            return self._by_private(side.op, form)
+        if side.op == "==":
             return None
-        low, high = form.interval(lower, upper)
-        room = -high if op == "<=" else low
-        if (room > floor).all():
+        affine = side.value.degree < 2
+        held = (self.fixed_by >= 0) & (self.fixed_by != number)
+        room = _room(side.op, form, np.where(held, self.held, self.plain) if affine else self.held)
+        if (room > side.floor).all():
             return "it holds with room to spare for every value within the bounds"
-        if (room >= -floor).all() and held[matrix.indices].all():
-            return "other constraints already fix all that it compares"
-        return None
+        if not (room >= -side.floor).all():
+            return None
+        fixed = held[matrix.indices].all()
+        if not affine:  # an extreme needs only one of its elements to be held
+            fixed = not (_room(side.op, form, self.plain) >= -side.floor).all()
+        return "other constraints already fix all that it compares" if fixed else None
+
+    def _cover(self, found: list[list[_Side]]) -> bool:
+        """Whether two alternatives leave nothing between them: their excesses add up to nothing."""
+        single = [part[0] for part in found if len(part) == 1 and part[0].op != "=="]
+        for one, two in combinations(single, 2):
+            first, second = self.columns.form(one.value), self.columns.form(two.value)
+            if first.size == second.size:
+                total = first.plus(second, 1.0 if one.op == two.op else -1.0)
+                if (_room(one.op, total, self.held) >= -max(one.floor, two.floor)).all():
+                    return True
+        return False
 
     def _by_private(self, op: str, form: Form) -> str | None:
         """Return that variables which occur nowhere else can always meet a comparison."""
-        open_below, open_above = self.lower == -np.inf, self.upper == np.inf
+        open_below, open_above = self.plain[0] == -np.inf, self.plain[1] == np.inf
         matrix = form.matrix.multiply(self.private[None, :]).tocsr()
         positive, negative = (matrix > 0).astype(float), (matrix < 0).astype(float)
         falls = np.asarray(positive @ open_below + negative @ open_above) > 0
@@ -224,3 +258,9 @@ class _Box:
         if met.all():
             return "a variable that occurs nowhere else and costs nothing can always meet it"
         return None
+
+
+def _room(op: str, form: Form, limits: Floats) -> Floats:
+    """Return by how much every row of ``form op 0`` is kept at least, within the limits."""
+    low, high = form.interval(*limits)
+    return -high if op == "<=" else low

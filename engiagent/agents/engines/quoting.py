@@ -23,7 +23,7 @@ _ALIKE: Final = (
     "μµ",
 )
 _NUMBER: Final = re.compile(r"[-+−–]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
-_BETWEEN: Final = re.compile(r"(?:[\s,;:=&|\[\]({]|\\\\|\band\b|[€$£¥])+")
+_BETWEEN: Final = re.compile(r"(?:[\s,;:=&|\[\]({`]|\\\\|\band\b|(?:\bnp\.)?\barray\(|[€$£¥])+")
 _BLANK: Final = re.compile(r"\s")
 _MARKED: Final = re.compile(r"^(.*?)\[([^\[\]]+)\](.*)$", re.DOTALL)
 

@@ -58,6 +58,11 @@ class Difference:
     unit: str | None = None
     worth: float | None = None
 
+    @property
+    def question(self) -> str:
+        """What is asked about it, which neither other words nor another amount make another."""
+        return f"{self.kind}: {self.first.formula} or {self.second.formula}"
+
     def text(self) -> str:
         """Return the difference as one sentence."""
         if self.kind == "goals":
