@@ -111,6 +111,7 @@ class Algebra:
         self.dialect = dialect
         self.names = names or Names(set(RESERVED))
         self.of_block = of_block or {b: self.names.fresh(b.name) for b in program.columns}
+        self.starts = np.array([block.start for block in program.columns])
         self.lines: list[str] = []
 
     def rows(self, start: int, stop: int) -> str:
@@ -146,11 +147,11 @@ class Algebra:
 
     def _linear(self, rows: Ints, columns: Ints, values: Floats, size: int) -> list[str]:
         parts = []
-        for block in self.program.columns:
-            inside = (columns >= block.start) & (columns < block.stop)
-            if inside.any():
-                local = columns[inside] - block.start
-                parts.append(self._term(block, rows[inside], local, values[inside], size))
+        owners = np.searchsorted(self.starts, columns, side="right") - 1
+        for owner in np.unique(owners):
+            block, inside = self.program.columns[owner], owners == owner
+            local = columns[inside] - block.start
+            parts.append(self._term(block, rows[inside], local, values[inside], size))
         return parts
 
     def _term(
