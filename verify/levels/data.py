@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -156,9 +157,11 @@ def _ones(core: Core, text: str) -> list[str]:
         return []
     if any(isinstance(n, Binary) and n.op in ("*", "/", "**") for n in walk(tree)):
         return []
-    ends = [n.value for n in tree.operands if isinstance(n, Number) and n.unit is None]
-    compared = [v for v in core.decision_variables if v.name in names_in(tree)]
-    return [_in_unit(1.0, v) for v in compared[:1] if 1.0 in ends]
+    if not any(isinstance(n, Number) and n.unit is None and n.value == 1 for n in tree.operands):
+        return []
+    names = names_in(tree)
+    compared = (v for v in core.decision_variables if v.name in names)
+    return [_in_unit(1.0, variable) for variable in islice(compared, 1)]
 
 
 def _in_unit(bound: Any, variable: VariableDef) -> str:
