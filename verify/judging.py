@@ -71,7 +71,7 @@ def _of_the_blueprint(
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
     asked = bool(case.schedule.duals) or not plain or not core.constraints
     if not asked:
-        findings.append("the schedule brings no multipliers")
+        findings.append("the schedule comes without shadow prices, which a bound is proven by")
     whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
     size = sum(bench.grid(v.index).size for v in core.decision_variables)
     searched = whole and size <= FEW_COLUMNS and not broken

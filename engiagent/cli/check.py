@@ -240,10 +240,24 @@ def tell(result: CheckResult) -> None:
         say_error(f"{result.path}: {result.error}")
         return
     say_verdict(result, result.problem or Path(result.path).name)
+    if result.distance is not None:
+        say(f"  best       {distance_line(result.distance, result.objective or {})}")
     if result.disturbance is not None:
         tell_disturbance(result.disturbance)
     if result.differences is not None:
         tell_differences(result)
+
+
+def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
+    """Return in words how far a schedule is from the best plan that a solver finds."""
+    amount = number(found["value"], goal.get("unit"))
+    worse, share = found["worse_by"], found["share"]
+    side = "below" if goal.get("sense") == "maximize" else "above"
+    shown = number(worse, goal.get("unit")) if share is None else f"{share:.1%}"
+    close = abs(worse) <= 1e-6 * max(abs(found["value"]), 1e-9)
+    said = "this schedule reaches it" if close else f"this schedule is {shown} {side} it"
+    doubt = "" if found["proven"] else ", the best that was found"
+    return f"{amount}{doubt}; {said}"
 
 
 def tell_disturbance(found: Mapping[str, Any]) -> None:

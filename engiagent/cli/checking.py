@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -64,6 +64,26 @@ from engiagent.verify.requirements import Requirements, load_requirements
 from engiagent.verify.verdicts import USABLE
 from engiagent.verify.wording import verdict_line
 
+BEST_WITHIN: Final = 60.0
+"""How long the best is looked for beside somebody's schedule, where no limit is given. [s]"""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best plan that a solver finds for what somebody's schedule was made for.
+
+    ``proven`` says whether the solver claims that there is none better.
+    """
+
+    value: float
+    proven: bool
+
+    def beside(self, goal: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how far an objective is from it, as a share of the best where that is not 0."""
+        worse = (goal["value"] - self.value) * (-1.0 if goal["sense"] == "maximize" else 1.0)
+        share = worse / abs(self.value) if self.value else None
+        return {"value": self.value, "proven": self.proven, "worse_by": worse, "share": share}
+
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
@@ -84,6 +104,8 @@ class CheckResult:
         How long the check took.
     source, schedule
         What was checked, and somebody's schedule for it.
+    best
+        What a solver finds for the same problem beside that schedule.
     """
 
     path: str
@@ -99,6 +121,14 @@ class CheckResult:
     seconds: float = 0.0
     source: Path | None = None
     schedule: Path | None = None
+    best: Best | None = None
+
+    @property
+    def distance(self) -> Mapping[str, Any] | None:
+        """How far somebody's schedule is from the best; None where that is not known."""
+        goal = self.objective or {}
+        known = self.best is not None and goal.get("value") is not None
+        return self.best.beside(goal) if self.best is not None and known else None
 
     @property
     def violations(self) -> list[Any]:
@@ -175,6 +205,8 @@ class CheckResult:
         """Return the object that ``--json`` prints for one path."""
         run = self.path if is_run_folder(Path(self.path)) else None
         found = summary(self, run=run, error=self.error, schema="engiagent-check/1")
+        if self.distance is not None:
+            found["best"] = dict(self.distance)
         if self.differences is not None:
             found["verified"] = self.verified
             found["differences"] = [difference.to_dict() for difference in self.differences]
@@ -252,6 +284,8 @@ class Examiner:
     requirements, text, overrides
         Of a run that is checked again: what an engine took from its text, what a new meeting of its
         two readings shows, and the values that the user had set.
+    compares
+        Whether a schedule is also told how far it is from the best that a solver finds.
     seen
         The ids of the corpus problems looked at so far, and where each was.
     """
@@ -266,6 +300,7 @@ class Examiner:
     requirements: Requirements | None = None
     text: TextReading | None = None
     overrides: Mapping[str, str] | None = None
+    compares: bool = True
     seen: dict[str, str] = field(default_factory=dict, compare=False)
 
     def schedule(
@@ -288,7 +323,24 @@ class Examiner:
             exact, solver = self.proofs.exact, self.proofs.second_solver
             kept = KeptSchedule(self.solution, self.reading, not_understood, exact, solver, said)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
-        return of_certificate(path, certificate)
+        data = folder if problem is None else problem.folder
+        return replace(of_certificate(path, certificate), best=self._best(blueprint, data))
+
+    def _best(self, blueprint: Blueprint | None, folder: Path) -> Best | None:
+        """Return the best plan of a blueprint; None where a solver finds none in time."""
+        if not self.compares or blueprint is None or blueprint.kind == "definitions":
+            return None
+        options = self.options
+        if options.time_limit is None:
+            options = replace(options, time_limit=BEST_WITHIN)
+        try:
+            solution, account = solve_program(compile_blueprint(blueprint, folder), options)
+        except EngiagentError:
+            return None  # the verdict is about the schedule, whatever a solver can do
+        if account.status == "interrupted":
+            raise KeyboardInterrupt
+        value = solution.attrs.get("objective")
+        return None if value is None else Best(float(value), account.status == "optimal")
 
     def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
@@ -617,7 +669,7 @@ def stored(
     blueprint = expert / BLUEPRINT
     given = Blueprint.load(blueprint) if blueprint.is_file() else None
     for file in files:
-        again = replace(examiner, solution=file, reading=reading, out=None)
+        again = replace(examiner, solution=file, reading=reading, out=None, compares=False)
         found = again.schedule(path, problem, given)
         yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
 

@@ -22,6 +22,16 @@ _WORD: Final = re.compile(
 _SIGN: Final = re.compile(r"(?<![A-Za-z])(?:" + "|".join(map(re.escape, SYMBOLS)) + ")")
 _CODE: Final = re.compile(rf"(?<![A-Za-z])(?:k|M|ct_)?({'|'.join(CURRENCIES)})(?![A-Za-z])")
 _CENTS: Final = re.compile(r"(?<![\w_])(?:ct|cts|cents?|¢)(?![\w_])|(?<=\d)¢|¢(?=\d)")
+_NAMES: Final = "|".join(
+    [*map(re.escape, [*CURRENCIES, *SYMBOLS]), *(word.removesuffix("s") for word in WORDS)]
+)
+_OWN_CENTS: Final = re.compile(
+    rf"(?<![A-Za-z])(?:({_NAMES})[\s-]*(?:cts?|cents?)|c({'|'.join(map(re.escape, SYMBOLS))}))"
+    r"(?![A-Za-z])",
+    re.IGNORECASE,
+)
+"""Cents with their currency: ``€-ct``, ``euro cents``, ``c€``."""
+_PENCE: Final = re.compile(r"\b(?:pence|penny)\b|(?<=\d)\s?p(?![A-Za-z])")
 _BARE_DOLLAR: Final = re.compile(r"(?<![A-Za-z])\$(?!\s*\\)|\bdollars?\b", re.IGNORECASE)
 
 
@@ -39,6 +49,8 @@ def named_currencies(text: str) -> frozenset[str]:
     found = {match[1] for match in _CODE.finditer(text)}
     found |= {SYMBOLS[match[0]] for match in _SIGN.finditer(text)}
     found |= {_of_word(match[0]) for match in _WORD.finditer(text)}
+    if "pence" in text:
+        found.add("GBP")
     if not found & _DOLLARS and _BARE_DOLLAR.search(_SIGN.sub("", text)):
         found.add("USD")
     if "¥" in text and not found & {"CNY", "JPY"}:
@@ -71,12 +83,15 @@ def with_codes(words: str, text: str) -> str:
     >>> with_codes("$0.12/kWh and 5 cents", "Prices are in CAD: $0.12/kWh and 5 cents")
     'CAD 0.12/kWh and 5 ct_CAD'
     """
+    words = _OWN_CENTS.sub(lambda match: f" ct_{_code(match[1] or match[2])}", words)
     words = _WORD.sub(lambda match: _of_word(match[0]), words)
     words = _SIGN.sub(lambda match: SYMBOLS[match[0]] + _gap(words, match.end()), words)
     words = re.sub(r"\$(?=\s*\d)", f"{dollar_of(text)} ", words)
     words = re.sub(r"(?<![A-Za-z])\$(?=/)|\bdollars?\b", dollar_of(text), words)
     words = re.sub(r"¥(?=\s*\d)", f"{yen_or_yuan(text)} ", words).replace("¥", yen_or_yuan(text))
     currency = only_currency(text)
+    if currency == "GBP":
+        words = _PENCE.sub(" ct_GBP", words)
     return words if currency is None else _CENTS.sub(f" ct_{currency}", words).replace("  ", " ")
 
 
@@ -94,6 +109,11 @@ def unit_of_column(text: str, wanted: Unit) -> Unit:
     'ct_EUR/kWh'
     """
     return parse_unit(with_codes(text, str(wanted)).strip())
+
+
+def _code(name: str) -> str:
+    """Return the code of a currency by its code, its sign or a word for it."""
+    return name.upper() if name.upper() in CURRENCIES else SYMBOLS.get(name) or _of_word(name)
 
 
 def _of_word(word: str) -> str:

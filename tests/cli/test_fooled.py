@@ -119,6 +119,30 @@ def test_of_two_schedules_both_are_checked(depot: Path) -> None:
     assert not Path("kept").exists()
 
 
+@pytest.mark.parametrize(("charge", "share"), [(20, 0.0), (10, None)])
+def test_a_schedule_is_told_how_far_it_is_from_the_best(
+    depot: Path, charge: float, share: float | None
+) -> None:
+    """The best stores what the battery holds and the hall takes; each kWh moved saves 0.2 EUR."""
+    best = 24 * 20 * 0.3 - 8 * 20 * 0.2 - 100 * 0.2
+    hours = {f"battery.{way}": [0.0] * 24 for way in ("charge", "discharge")}
+    full, rest = divmod(100 if share == 0 else 10, 20)
+    for k in range(full + bool(rest)):
+        power = 20.0 if k < full else float(rest)
+        hours["battery.charge"][k] = hours["battery.discharge"][8 + k] = power
+    rows = [f"2025-07-01 {h:02}:00,{','.join(str(v[h]) for v in hours.values())}" for h in HOURS]
+    plan = depot / "mine.csv"
+    plan.write_text("\n".join([",".join(["time", *hours]), *rows]), "utf-8")
+    found = run("check", depot, "--solution", plan, "--json")
+    told = json.loads(found.stdout)["best"]
+    worse = 0 if share == 0 else 90 * 0.2
+    assert told["value"] == pytest.approx(best)
+    assert (told["proven"], told["worse_by"]) == (True, pytest.approx(worse, abs=1e-6))
+    assert told["share"] == pytest.approx(worse / best, abs=1e-9)
+    words = "reaches it" if share == 0 else f"{worse / best:.1%} above it"
+    assert words in found.stderr
+
+
 def test_a_violation_is_shown_at_the_words_and_at_the_row(depot: Path) -> None:
     schedule(depot / "schedule.csv", charge=70, at=5)
     result = run("check", "sites", "--github", "--sarif", "s.sarif")

@@ -319,6 +319,23 @@ def test_zero_is_not_read_from_other_words(tmp_path: Path, text: str, unit: str)
 
 
 @pytest.mark.parametrize(
+    ("price", "unit"),
+    [
+        ("21 €-ct/kWh", "EUR/kWh"),
+        ("21 Euro-Cent per kWh", "EUR/kWh"),
+        ("21 c€/kWh", "EUR/kWh"),
+        ("21 USD cents/kWh", "USD/kWh"),
+        ("21p per kWh (£)", "GBP/kWh"),
+        ("21 pence per kWh", "GBP/kWh"),
+    ],
+)
+def test_cents_that_name_their_currency(tmp_path: Path, price: str, unit: str) -> None:
+    text = f"Energy costs {price} at all hours.\n"
+    assert traced(tmp_path, text, [number("p", 0.21, unit, price)]) == FINE
+    assert traced(tmp_path, text, [number("p", 21, unit, price)]).wrong
+
+
+@pytest.mark.parametrize(
     ("text", "value", "right", "wrong"),
     [
         ("The oven is worth 35 points per hour.\n", 35, "1/h", "1/min"),
