@@ -1,5 +1,6 @@
 """``engiagent run`` and ``engiagent solve``."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,23 @@ def solve(
     return finish(outcome, as_json, explain=explain)
 
 
+def saving_lines(case: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the plan saves beside the baseline, and what its investment earns."""
+    unit = case["unit"]
+    if case.get("saving") is not None:
+        share = case.get("saving_share")
+        percent = "" if share is None else f" ({share:.1%})"
+        yield f"saving     {number(case['saving'], unit)}{percent} against the {case['case']}"
+    if case.get("investment") is not None:
+        back, rate = case.get("payback_years"), case.get("internal_rate")
+        worth = case.get("net_present_value")
+        said = [f"{number(case['investment'], unit)}"]
+        said += [] if back is None else [f"paid back in {back:.1f} years"]
+        said += [] if worth is None else [f"net present value {number(worth, unit)}"]
+        said += [] if rate is None else [f"internal rate {rate:.1%}"]
+        yield f"invested   {', '.join(said)}"
+
+
 def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     """Print how a run ended and return its exit code."""
     if explain and outcome.choice is not None:
@@ -168,6 +186,8 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     for case in outcome.cases:
         goal = number(case["objective"], case["unit"]) if case["objective"] is not None else ""
         say(f"  case       {case['case']}: {case['status']}  {goal or case['reason']}")
+        for line in saving_lines(case):
+            say(f"  {line}")
     say_items("note", outcome.notes)
     report = outcome.folder / "report.html"
     say(

@@ -23,7 +23,16 @@ from engiagent.text.frontmatter import Node, read_nodes
 from engiagent.units.unit import convert, parse_unit
 from engiagent.units.words import Conventions, conventions_of
 
-KEYS: Final = ("title", "currency", "horizon", "components", "requirements", "goal", "cases")
+KEYS: Final = (
+    "title",
+    "currency",
+    "horizon",
+    "components",
+    "requirements",
+    "goal",
+    "baseline",
+    "cases",
+)
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -53,13 +62,7 @@ class _Plant:
 
     def __init__(self, source: Source, root: Node) -> None:
         self.source, self.root = source, root
-        stated = root.value if isinstance(root.value, dict) else {}
-        known = (*KEYS, "baseline") if "baseline" in stated else KEYS
-        self.top = source.entries(root, "the plant block", known)
-        for key in self.top:
-            if key == "baseline":
-                case = "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}"
-                source.fault(key.node, "a baseline cannot be solved yet", case)
+        self.top = source.entries(root, "the plant block", KEYS)
         self.currency = self._currency()
         self.conventions = Conventions(currency=self.currency)
         self.parts: dict[str, Part] = {}
@@ -103,6 +106,7 @@ class _Plant:
                 self._requirement(statement, key, node)
         with source.recording(self.top.get("goal", self.root)):
             self._goal(statement)
+        statement.without = self._without(statement)
         for key, node in self._listed("cases").items():
             self._case(filler, key, node)
         if source.errors:
@@ -299,6 +303,27 @@ class _Plant:
                 statement.weight = statement.add_parameter(name, "1", source, value=number)
             case _:
                 raise FormError("no weight", 0, "how many such horizons make a year, as 365")
+
+    def _without(self, statement: Statement) -> list[str]:
+        """Return the components that the baseline does without."""
+        source, top = self.source, self.top.get("baseline")
+        if top is None:
+            return []
+        node = source.entries(top, "the baseline", ("without",)).get("without")
+        listed = node.value if node is not None and isinstance(node.value, list) else [node]
+        names = [child.value.strip() for child in listed if child is not None and child.is_text]
+        if not names or len(names) < len(listed):
+            source.fault(node or top, "the baseline leaves out nothing", "without: [battery]")
+        for child in listed if names else ():
+            if child is not None and child.is_text and child.value.strip() not in self.parts:
+                known = nearest(child.value.strip(), self.parts)
+                source.fault(child, f"there is no component {child.value.strip()!r}", known)
+        if source.in_text:
+            whole = source.reference(top)
+            place = {"span": whole["span"], "quote": whole["quote"]}
+            reason = {"reason": "the baseline, solved beside the plan"}
+            statement.unused.append(place | reason)
+        return names
 
     def _case(self, filler: Filler, key: Any, node: Node) -> None:
         source, statement = self.source, filler.statement

@@ -46,6 +46,10 @@ def plant() -> Json:
                 "title": TEXT,
                 "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
                 "requirements": {**by_name({"anyOf": [TEXT, requirement]}), "propertyNames": NAMES},
+                "baseline": said(
+                    record({"without": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}, {}),
+                    "the same site without some components, which the saving is counted against",
+                ),
                 "cases": said(by_name(by_name(SCALAR)), "other values of slots, solved beside it"),
             },
         ),

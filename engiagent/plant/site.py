@@ -252,6 +252,17 @@ class Site:
         self._statement.also = [f"({also})"] if also else []
         self.minimise(COST)
 
+    def baseline(self, *without: str) -> None:
+        """Compare the plan with the same site without some components.
+
+        It is the case ``baseline`` of the report, which ``engiagent run`` solves beside the plan.
+        """
+        known = [c["name"] for c in self._statement.components]
+        for name in without:
+            if name not in known:
+                raise InputError(f"there is no component {name}", expected=", ".join(known))
+        self._statement.without = without
+
     def blueprint(self, folder: str | Path | None = None) -> Blueprint:
         """Return the study as a blueprint, its components not yet written out.
 

@@ -1,7 +1,8 @@
 """Declared components on the way to a blueprint, whoever declares them: a plant file or Python."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engiagent.blueprint.document import Blueprint
@@ -11,6 +12,8 @@ from engiagent.formulations.expansion import expand
 Json = dict[str, Any]
 PROFIT = "profit"
 COST = "cost"
+BASELINE = "baseline"
+"""The case that a plan's saving is counted against."""
 BUS = "electricity"
 """The bus of components that name none."""
 
@@ -18,6 +21,8 @@ BUS = "electricity"
 @dataclass
 class Statement:
     """The parts of a blueprint, in its JSON form, as they are declared one after the other.
+
+    ``without`` names the components that the baseline leaves out.
 
     The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
     components declare, at least one where it ``needs_cost``; ``also`` are further costs beside
@@ -38,6 +43,7 @@ class Statement:
     constraints: list[Json] = field(default_factory=list)
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
+    without: Sequence[str] = ()
     also: Sequence[str] = ()
     rules: list[Json] = field(default_factory=list)
     yearly: list[str] = field(default_factory=list)
@@ -96,8 +102,35 @@ class Statement:
         found = [e for e in core.expressions if e.name.endswith("_cost") and e.quantity]
         return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]
 
+    def _baseline(self) -> Json:
+        """Return the case of the same site without some components, and without what names them."""
+        without = self.without
+        gone = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, without))})_\w+")
+        left = replace(
+            self,
+            components=[c for c in self.components if c["name"] not in without],
+            constraints=[c for c in self.constraints if not gone.search(str(c))],
+            decisions=[d for d in self.decisions if not gone.fullmatch(d["name"])],
+            expressions=[e for e in self.expressions if not gone.fullmatch(e["name"])],
+            rules=[r for r in self.rules if not gone.fullmatch(r["constraint_id"])],
+            yearly=[name for name in self.yearly if not gone.fullmatch(name)],
+            without=(),
+        )
+        left.goal = self.goal
+        core = left._document(left._goal())["core_model_elements"]
+        parts = ("components", "constraints", "decision_variables", "expressions")
+        patch = [_put(f"/core_model_elements/{part}", core[part]) for part in parts]
+        goal = core["objective_function"]["expression"]
+        patch.append(_put("/core_model_elements/objective_function/expression", goal))
+        patch.append(_put("/core_model_elements/report", {}))
+        return {"name": BASELINE, "patch": patch}
+
     def blueprint(self) -> Blueprint:
         """Return the blueprint, its components not yet written out."""
+        return Blueprint.from_dict(self._document(self._goal()))
+
+    def _goal(self) -> Json:
+        """Return the objective with all costs that components declare in the place of ``cost``."""
         goal = self.goal
         if goal["expression"] in (COST, PROFIT):
             terms = [*self.also, *self.costs()]
@@ -108,7 +141,7 @@ class Statement:
                 )
             total = self._of_a_year(" + ".join(terms) or "0")
             goal = goal | {"expression": f"-({total})" if goal["expression"] == PROFIT else total}
-        return Blueprint.from_dict(self._document(goal))
+        return goal
 
     def _of_a_year(self, total: str) -> str:
         """Return the cost of the horizon, or that of a year where sizes cost by the year."""
@@ -135,8 +168,15 @@ class Statement:
                 "constraints": [*self.rules, *self.constraints],
             },
         }
-        if self.cases:
-            document["core_model_elements"]["report"] = {"cases": self.cases}
+        names = [entry["name"] for entry in self.expressions]
+        cases = [*self.cases, *([self._baseline()] if self.without else [])]
+        if cases or names:
+            asked = {"cases": cases, "expressions": names}
+            document["core_model_elements"]["report"] = asked
         if self.unused:
             document["extended_analysis_and_robustness"] = {"unused": self.unused}
         return document
+
+
+def _put(path: str, value: Any) -> Json:
+    return {"op": "add", "path": path, "value": value}

@@ -58,6 +58,8 @@ def to_yaml(statement: Statement) -> str:
     requirements = {e["constraint_id"]: _requirement(e, filled) for e in statement.constraints}
     if requirements:
         document["requirements"] = requirements
+    if statement.without:
+        document["baseline"] = {"without": list(statement.without)}
     out = StringIO()
     YAML(pure=True).dump(document | {"goal": aim}, out)
     return out.getvalue()

@@ -1,16 +1,22 @@
 """Sizes that are to be chosen, from a plant file and from Python."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from ruamel.yaml import YAML
+from scipy.optimize import brentq
 
 from engiagent import Site, Size
 from engiagent.blueprint import Blueprint
+from engiagent.cli.app import app
+from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.plant import to_yaml
+from engiagent.plant import read_plant, to_yaml
 from engiagent.plant.schema import plant
 from engiagent.run.certify import certify
 from engiagent.solvers.solution import to_dataset
@@ -176,10 +182,74 @@ def test_panels_by_a_profile_and_costs_by_the_year(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_size_is_shown_at_its_line(
     tmp_path: Path, old: str, new: str, line: int, words: str
 ) -> None:
-    from engiagent.plant import read_plant
-
     assert old in PLANT
     with pytest.raises(Exception, match=words) as found:
         read_plant(problem(tmp_path, PLANT.replace(old, new, 1), site_csv=SITE))
     if line:
         assert f"plant.yaml:{line}:" in str(found.value)
+
+
+# --- the baseline ---------------------------------------------------------------------------------
+
+
+def answer_of(tmp_path: Path, text: str) -> dict[str, Any]:
+    """Return what ``engiagent run --json`` says of a plant file, by case."""
+    problem(tmp_path, text, site_csv=SITE)
+    asked = ["run", str(tmp_path / "plant.yaml"), "--out", str(tmp_path / "run"), "--json"]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0, found.stderr
+    return {case["case"]: case for case in json.loads(found.stdout)["cases"]}
+
+
+def test_a_plan_saves_and_its_investment_earns(tmp_path: Path) -> None:
+    cases = answer_of(tmp_path, PLANT + "baseline: {without: [battery]}\n")
+    plan, without = cases["base"]["objective"], cases["baseline"]
+    drawn = DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True))
+    capital = cases["base"]["values"]["battery_energy_capacity_investment"]
+    assert without["objective"] == pytest.approx(drawn)
+    assert without["saving"] == pytest.approx(drawn - plan)
+    assert without["saving_share"] == pytest.approx((drawn - plan) / drawn)
+    assert without["investment"] == pytest.approx(capital)
+    yearly = drawn - plan + annuity(RATE, LIFE) * capital
+    assert without["yearly_saving"] == pytest.approx(yearly)
+    assert without["payback_years"] == pytest.approx(capital / yearly)
+    value = -capital + sum(yearly * (1 + RATE) ** -k for k in range(1, LIFE + 1))
+    assert without["net_present_value"] == pytest.approx(value)
+    rate = brentq(
+        lambda i: -capital + sum(yearly * (1 + i) ** -k for k in range(1, LIFE + 1)), 1e-6, 10
+    )
+    assert without["internal_rate"] == pytest.approx(rate)
+
+
+def test_what_names_an_absent_component_is_left_out_with_it(tmp_path: Path) -> None:
+    text = PLANT.replace(
+        "goal:", "requirements:\n  end: battery.state_of_charge[end] >= 1 kWh\ngoal:"
+    )
+    cases = answer_of(tmp_path, text + "baseline: {without: battery}\n")
+    drawn = DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True))
+    assert cases["baseline"]["objective"] == pytest.approx(drawn)
+
+
+def test_a_baseline_from_python_is_that_of_the_file(tmp_path: Path) -> None:
+    site = in_python()
+    site.baseline("battery")
+    text = to_yaml(site._statement)
+    assert YAML(typ="safe").load(text)["baseline"] == {"without": ["battery"]}
+    report = site.blueprint().core.report
+    assert report is not None
+    assert [case.name for case in report.cases] == ["baseline"]
+    with pytest.raises(InputError, match="there is no component tank; expected "):
+        site.baseline("tank")
+
+
+@pytest.mark.parametrize(
+    ("stated_", "words"),
+    [
+        ("{without: [batery]}", "no component 'batery'.*'battery'"),
+        ("{without: []}", "leaves out nothing"),
+        ("{wihout: [battery]}", "unknown key in the baseline.*'without'"),
+    ],
+)
+def test_what_is_wrong_with_a_baseline(tmp_path: Path, stated_: str, words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        read_plant(problem(tmp_path, PLANT + f"baseline: {stated_}\n", site_csv=SITE))

@@ -1,0 +1,84 @@
+r"""What a plan saves beside its baseline, and what the sizes that it chose earn.
+
+With the investment :math:`I`, the yearly saving :math:`S` before capital is paid back, the life
+:math:`n` and the rate :math:`i`: payback :math:`I/S`, net present value
+:math:`-I + S\,(1 - (1 + i)^{-n})/i`, and the internal rate of return, at which that is zero.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engiagent.blueprint.document import Core, ParameterDef
+from engiagent.errors import EngiagentError
+from engiagent.plant.statement import BASELINE
+from engiagent.study.economics.cashflow import annuity_factor, net_present_value
+from engiagent.study.economics.rates import internal_rates
+from engiagent.units.unit import convert, parse_unit
+
+_SPENT = "_investment"
+
+
+def with_saving(cases: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
+    """Return solved cases with what the plan saves beside the baseline, where there is one.
+
+    Parameters
+    ----------
+    cases
+        The plan first, then the cases: name, status, objective, values.
+    core
+        Of the plan's blueprint, with the life and the rate of each size.
+    """
+    plan = cases[0] if cases else {}
+    sense = core.objective_function.sense if core.objective_function is not None else "minimize"
+    found = []
+    for case in cases:
+        if case["case"] == BASELINE and None not in (case["objective"], plan["objective"]):
+            saved = (case["objective"] - plan["objective"]) * (-1 if sense == "maximize" else 1)
+            share = saved / abs(case["objective"]) if case["objective"] else None
+            earned = _returns(saved, plan.get("values") or {}, core)
+            case = {**case, "saving": saved, "saving_share": share, **earned}
+        found.append(case)
+    return tuple(found)
+
+
+def _returns(saved: float, values: Mapping[str, Any], core: Core) -> dict[str, float | None]:
+    """Return what the sizes cost and earn; nothing where none costs anything once."""
+    spent = {k: float(v) for k, v in values.items() if k.endswith(_SPENT) and v is not None}
+    capital = sum(spent.values())
+    if capital <= 0:
+        return {}
+    terms = {_terms(name.removesuffix(_SPENT), core) for name, money in spent.items() if money > 0}
+    yearly = saved
+    for name, money in spent.items():
+        life, rate = _terms(name.removesuffix(_SPENT), core)
+        yearly += money / annuity_factor(rate, life)
+    found: dict[str, float | None] = {
+        "investment": capital,
+        "yearly_saving": yearly,
+        "payback_years": capital / yearly if yearly > 0 else None,
+    }
+    if len(terms) == 1:  # else every part has a life and a rate of its own
+        life, rate = terms.pop()
+        if life == int(life):
+            flows = [-capital, *[yearly] * int(life)]
+            found["net_present_value"] = net_present_value(rate, flows)
+            found["internal_rate"] = _only_rate(flows)
+    return found
+
+
+def _only_rate(flows: Sequence[float]) -> float | None:
+    try:
+        return internal_rates(flows).rate
+    except EngiagentError:
+        return None
+
+
+def _terms(about: str, core: Core) -> tuple[float, float]:
+    """Return life [a] and rate of a size that is to be chosen."""
+    given = {p.name: p for p in core.parameters}
+    life, rate = given[f"{about}_lifetime"], given.get(f"{about}_rate")
+    return _in(life, "a"), 0.0 if rate is None else _in(rate, "1")
+
+
+def _in(given: ParameterDef, unit: str) -> float:
+    return convert(float(str(given.value)), parse_unit(str(given.unit)), parse_unit(unit))
