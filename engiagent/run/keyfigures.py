@@ -59,7 +59,8 @@ class Figure:
         What it is: ``objective``, ``import``, ``export``, ``generation``, ``consumption``,
         ``charged``, ``discharged``, ``self_consumption``, ``self_sufficiency``, ``peak_import``,
         ``peak_export``, ``throughput``, ``full_cycles``, ``losses``, ``discomfort_below``,
-        ``discomfort_above`` or ``emissions``; another flow of a bus by its own word.
+        ``discomfort_above`` or ``emissions``; another flow of a bus by its own word, into the
+        bus.
     value, unit
         The number; None where its denominator is zero.
     component, bus
@@ -110,23 +111,13 @@ class KeyFigures:
         return tuple(figure for figure in self.all if figure.name == name)
 
     def __repr__(self) -> str:
-        rows = [
-            (
-                figure.name,
-                figure.component or "",
-                figure.bus or "",
-                "-" if figure.value is None else f"{figure.value:,.6g}",
-                "" if figure.unit == "1" else figure.unit,
-                figure.at or "",
-            )
-            for figure in self.all
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(f"{cell:>{w}}" if k == 3 else f"{cell:<{w}}" for k, (cell, w) in row)
-            for row in (enumerate(zip(cells, widths, strict=True)) for cells in rows)
-        )
-        return "\n".join(line.rstrip() for line in lines) or "no key figures"
+        lines = []
+        for figure in self.all:
+            value = "-" if figure.value is None else f"{figure.value:,.6g}"
+            unit = "" if figure.unit == "1" else figure.unit
+            where = "  ".join(filter(None, (figure.component, figure.bus, figure.at)))
+            lines.append(f"{figure.name:<18}{value:>12} {unit:<4} {where}".rstrip())
+        return "\n".join(lines) or "no key figures"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON has them, with the sense of the objective."""
@@ -188,12 +179,13 @@ class _Plan:
         """Energies [kWh] by bus, and there by name and component."""
         found: dict[str, dict[tuple[str, str], float]] = {}
         for term in bus_terms(self.elaboration, self.solution, self.series.values()):
-            name = FLOWS.get(term.word, term.word)
+            name, energy = FLOWS.get(term.word, term.word), term.energy
             if term.word in MADE_OR_USED:
                 name = "generation" if term.supplies else "consumption"
+            elif term.word not in FLOWS and not term.supplies:
+                energy = -energy  # what may go either way counts into the bus
             energies = found.setdefault(term.bus, {})
-            key = name, term.component
-            energies[key] = energies.get(key, 0.0) + term.energy
+            energies[name, term.component] = energies.get((name, term.component), 0.0) + energy
         return found
 
     def energies(self) -> Iterator[Figure]:
@@ -203,9 +195,18 @@ class _Plan:
                 yield _figure(name, energy, "kWh", owner, bus)
         seen = {key for found in self.on_buses.values() for key in found}
         for (owner, word), series in self.series.items():
-            flow = series.within("kW") if word in FLOWS else None
+            flow = series.within("kW") if word in FLOWS and not self._is_behind(owner) else None
             if flow is not None and (FLOWS[word], owner) not in seen:
                 yield _figure(FLOWS[word], flow.integral(), "kWh", owner)
+
+    def _is_behind(self, owner: str) -> bool:
+        """Whether the import of another component feeds a bus of this one, as a feeder's source."""
+        return any(
+            owner in {other for _, other in found}
+            and ("import", owner) not in found
+            and any(name == "import" for name, _ in found)
+            for found in self.on_buses.values()
+        )
 
     def shares(self) -> Iterator[Figure]:
         """Yield self-consumption and self-sufficiency of each bus with a grid and generation."""
@@ -224,7 +225,8 @@ class _Plan:
     def peaks(self) -> Iterator[Figure]:
         """Yield the largest import and export [kW] of each connection, with its period."""
         for (owner, word), series in self.series.items():
-            flow = series.within("kW") if word in ("import", "export") else None
+            crossing = word in ("import", "export") and not self._is_behind(owner)
+            flow = series.within("kW") if crossing else None
             if flow is not None and flow.values.size:
                 power = flow.summed
                 top = int(np.argmax(power))
@@ -282,7 +284,9 @@ class _Plan:
             and (declared := self._declared(owner)) is not None
             and declared.group == "Buildings"
         }
-        for limit in find_demands(self.elaboration, zones) if zones else ():
+        demands = find_demands(self.elaboration, zones) if zones else []
+        order = list(zones)
+        for limit in sorted(demands, key=lambda item: (order.index(item.variable), item.side)):
             series, below = zones[limit.variable], limit.side == "lower"
             band = np.moveaxis(limit.values, series.along, -1)
             outside = band - series.values if below else series.values - band

@@ -261,6 +261,61 @@ def test_a_capacity_that_the_plan_chooses_counts_in_cycles() -> None:
     assert one(found, "losses") == pytest.approx(0.0)
 
 
+def test_flows_of_a_feeder_close_the_balances_of_its_buses() -> None:
+    site = Site("2025-07-01T00:00", ["1 h", "15 min", "2 h"], 3)
+    site.add("grid", "grid", bus="sub", import_power_max=500, export_power_max=500)
+    line = {"resistance": 0.01, "reactance": 0.01, "ampacity": 400}
+    lines = {
+        "one": {"from": "sub", "to": "mid", **line},
+        "two": {"from": "mid", "to": "end", **line},
+    }
+    buses = dict.fromkeys(("sub", "mid", "end"), 0.4)
+    joined = {"source": "sub", "buses": buses, "lines": lines}
+    site.add("net", "feeder", options={"scheme": "linear"}, connections=joined)
+    site.add("load", "load", bus="mid", power=[3.0, 8.0, 9.0])
+    site.add("roof", "generator_profile", bus="end", available_power=[0.0, 20.0, 3.0])
+    site.minimise_cost({"grid": 0.3}, {"grid": 0.1})
+    found = site.solve(progress=False).figures
+    into = {"import": 1.0, "generation": 1.0, "export": -1.0, "consumption": -1.0, "flow": 1.0}
+    for bus in buses:
+        here = [figure for figure in found.physical if figure.bus == bus]
+        assert {"flow"} <= {figure.name for figure in here}
+        total = sum(into[figure.name] * (figure.value or 0.0) for figure in here)
+        assert total == pytest.approx(0.0, abs=1e-6)
+    assert [figure.component for figure in found.named("import")] == ["grid"]
+    assert not found.named("self_sufficiency")  # what the feeder brings cannot be told apart
+
+
+def test_units_over_labels_are_summed_and_scenarios_have_no_energy() -> None:
+    plain: dict[str, Any] = {"connections": {"bus": "x"}, "index": "T", "parameters": {}}
+    parts = [
+        {"name": "grid", "model": "grid", **plain},
+        {"name": "load", "model": "load", **plain, "parameters": {"power": 4}},
+        {
+            "name": "set",
+            "model": "generator_profile",
+            **plain,
+            "parameters": {"available_power": 2},
+            "index": ["k in K", "t in T"],
+        },
+    ]
+    sets = [
+        {"name": "T", "kind": "time", "start": "00:00", "step": "30 min", "periods": 2},
+        {"name": "K", "kind": "labels", "elements": ["a", "b"]},
+        {"name": "S", "kind": "scenario", "elements": ["u", "v"]},
+    ]
+    core = document(sets=sets, components=parts)
+    flows = {"grid.import": [2.0, 1.0], "grid.export": [0.0, 0.0], "load.power": [4.0, 4.0]}
+    found = planned(Blueprint.from_dict(core), **flows, **{"set.power": [[1.0, 1.0], [1.0, 2.0]]})
+    assert one(found, "generation") == pytest.approx(2.5)
+
+    for part in parts[:2]:
+        part["index"] = ["s in S", "t in T"]
+    both = {name: [values, values] for name, values in flows.items()}
+    found = planned(Blueprint.from_dict(core), **both, **{"set.power": [[1.0, 1.0], [1.0, 2.0]]})
+    assert not found.physical
+
+
 def test_quantities_of_the_vocabulary_count_without_components(tmp_path: Path) -> None:
     path = blueprints.write(
         tmp_path / "plan.json",
