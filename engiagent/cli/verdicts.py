@@ -65,7 +65,7 @@ def figures_line(found: "KeyFigures") -> str:
         value = figures[0].value if len(figures) == 1 else None
         if not value:
             continue
-        shown = f"{value:.0%}" if name.startswith("self") else f"{value:,.4g}"
+        shown = f"{100 * value:.3g} %" if name.startswith("self") else f"{value:,.4g}"
         unit = "" if figures[0].unit == "1" else f" {figures[0].unit}"
         parts.append(f"{name.replace('self_', 'self-').replace('_', ' ')} {shown}{unit}")
     return ", ".join(parts)
