@@ -34,7 +34,8 @@ from engiagent.cli.options import (
     solve_options,
 )
 from engiagent.cli.output import number, print_json, say, say_error, say_items, summary
-from engiagent.cli.verdicts import observers, say_verdict
+from engiagent.cli.verdicts import figures_line, observers, say_verdict
+from engiagent.report.artefacts import load_run
 from engiagent.run.folder import read_record
 from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import Proofs
@@ -171,7 +172,7 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     if explain and outcome.choice is not None:
         for line in outcome.choice.splitlines():
             say(f"  {line}")
-    code = exit_codes.of_outcome(outcome)
+    code, figures = exit_codes.of_outcome(outcome), load_run(outcome.folder).figures
     failed = outcome.error is not None or code in (
         exit_codes.ExitCode.LIMIT,
         exit_codes.ExitCode.INTERRUPTED,
@@ -179,7 +180,7 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     if outcome.error is not None:
         say_error(f"engiagent: {outcome.error}")
     else:
-        say_verdict(outcome)
+        say_verdict(outcome, figures=figures_line(figures))
     layers = ((outcome.certificate or {}).get("versions") or {}).get("sandbox")
     if layers is not None:
         say(f"  sandbox    {layers}")
@@ -202,7 +203,11 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
                 run=str(outcome.folder),
                 error=error,
                 cases=outcome.cases,
-                further={"reason": outcome.reason, "why_missing": outcome.why_missing},
+                further={
+                    "reason": outcome.reason,
+                    "why_missing": outcome.why_missing,
+                    "figures": figures.to_dict()["figures"],
+                },
             )
         )
     return int(code)

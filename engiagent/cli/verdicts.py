@@ -16,10 +16,13 @@ from engiagent.verify.wording import overrides_line, plan_line, reading_line
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult
+    from engiagent.run.keyfigures import KeyFigures
     from engiagent.run.outcome import RunOutcome
 
 
-def say_verdict(judged: "RunOutcome | CheckResult", title: str | None = None) -> None:
+def say_verdict(
+    judged: "RunOutcome | CheckResult", title: str | None = None, *, figures: str = ""
+) -> None:
     """Print a verdict and what belongs to it, under the problem's id where there is no title."""
     found, verdict = judged.certificate or {}, judged.verdict
     known = VERDICTS.get(verdict or "")
@@ -30,6 +33,8 @@ def say_verdict(judged: "RunOutcome | CheckResult", title: str | None = None) ->
     if goal.get("value") is not None:
         line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
         say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
+    if figures:
+        say(f"  figures    {figures}")
     stated = found.get("objective")
     if isinstance(stated, Mapping) and (over := scenario_line(stated)):
         say(f"  scenarios  {over}")
@@ -47,6 +52,23 @@ def say_verdict(judged: "RunOutcome | CheckResult", title: str | None = None) ->
     say_items("tightest", tightest(found))
     say_items("executed", certify.executed(found))
     say_items("proof", proof_lines(found))
+
+
+def figures_line(found: "KeyFigures") -> str:
+    """Return what tells most of the key figures of a plan; empty where there are none.
+
+    A figure that several components have is left out, and so is an energy of nothing.
+    """
+    parts = []
+    for name in ("import", "export", "peak_import", "self_sufficiency", "full_cycles"):
+        figures = found.named(name)
+        value = figures[0].value if len(figures) == 1 else None
+        if not value:
+            continue
+        shown = f"{100 * value:.3g} %" if name.startswith("self") else f"{value:,.4g}"
+        unit = "" if figures[0].unit == "1" else f" {figures[0].unit}"
+        parts.append(f"{name.replace('self_', 'self-').replace('_', ' ')} {shown}{unit}")
+    return ", ".join(parts)
 
 
 def scenario_line(objective: Mapping[str, Any]) -> str:

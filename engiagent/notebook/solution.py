@@ -20,6 +20,7 @@ from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis,
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
+from engiagent.run.keyfigures import KeyFigures, key_figures
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import save_solution
 from engiagent.verify.certificate import Certificate
@@ -90,6 +91,11 @@ class Solution:
         known = [str(a.attrs.get("quantity") or k) for k, a in self.dataset.data_vars.items()]
         close = get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
         raise InputError(f"there is no series {name!r}", expected=", ".join(close) or "a plan")
+
+    @cached_property
+    def figures(self) -> KeyFigures:
+        """The key figures of the plan: cost, energies, peaks, stores, comfort, emissions."""
+        return key_figures(self.drawn.elaboration, self.dataset)
 
     # -- keeping --------------------------------------------------------------------------------
 

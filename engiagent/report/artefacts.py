@@ -7,6 +7,7 @@ one that is damaged is named in :attr:`Run.trouble` and the others are still sho
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, RECORD, SOLUTION
+from engiagent.run.keyfigures import KeyFigures, key_figures
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.solution import load_arrays
 
@@ -48,6 +50,16 @@ class Run:
         for key in keys:
             found = mapping(found.get(key))
         return found
+
+    @cached_property
+    def figures(self) -> KeyFigures:
+        """The key figures of the plan; none without one, or where it is of another blueprint."""
+        if self.elaboration is None or self.solution is None:
+            return KeyFigures()
+        try:
+            return key_figures(self.elaboration, self.solution)
+        except EngiagentError:
+            return KeyFigures()
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts import document, plan_panels
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
+from engiagent.report.keyfigures import key_facts
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.verify.wording import overrides_line, plan_line, reading_line
@@ -45,6 +46,7 @@ def _context(run: Run) -> dict[str, Any]:
     todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
     story, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
     claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
+    numbers, further = key_facts(run)
     verdict = run.certificate.get("verdict", run.record.get("verdict"))
     notes = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
     return {
@@ -52,6 +54,8 @@ def _context(run: Run) -> dict[str, Any]:
         "verdict": words.verdict(verdict, run.record.get("state")),
         "changed": overrides_line(run.certificate),
         "claims": [claim for claim in claims if claim[1]],
+        "key_figures": numbers,
+        "figures_left_out": further,
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "todo": todo,
         "reason": _reason(run) if has_reason or why is None else why.summary,

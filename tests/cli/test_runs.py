@@ -40,7 +40,7 @@ def test_a_certified_run_prints_one_object_and_leaves_every_artefact(tmp_path: P
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.stderr
     found = answer(result)
-    assert list(found) == [*OUTCOME, "reason", "why_missing"]
+    assert list(found) == [*OUTCOME, "reason", "why_missing", "figures"]
     assert found["problem"] == "rooftop_pv"
     assert found["verdict"] == "certified"
     assert found["objective"] == {"value": 16200.0, "unit": "EUR", "sense": "minimize"}

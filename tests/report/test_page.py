@@ -109,6 +109,7 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
     assert page.headings == [
         "A <b>shop</b> & its battery",
         "✔ Certified",
+        "Key figures",
         "What to do",
         "What it costs",
         "Is it safe?",

@@ -7,13 +7,11 @@ Its additive terms are evaluated at the plan, and a sum over units is drawn unit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,
@@ -27,12 +25,12 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.grid import Grid, bind_set
-from engiagent.blueprint.indexing import Value
 from engiagent.errors import EngiagentError
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.series import Dimension, Plan, set_dimension
 from engiagent.report.charts.timeline import Floats
+from engiagent.run.planvalues import PlanEvaluator
 from engiagent.solvers.arrays import AnySolution
 from engiagent.units.unit import Unit, parse_unit
 
@@ -56,38 +54,6 @@ class _Term:
     up: bool
     label: str
     fixed: tuple[tuple[Binder, int], ...] = ()
-
-
-class PlanEvaluator(Evaluator):
-    """Evaluates expressions at a plan: a variable is worth what the schedule says."""
-
-    def __init__(self, elaboration: Elaboration, solution: AnySolution) -> None:
-        super().__init__(elaboration.index_set, elaboration.table, elaboration.named)
-        self._solution = solution
-        self._sets = {
-            variable.name: tuple(
-                elaboration.index_set(b.set) for b in elaboration.binders(variable.index)
-            )
-            for variable in elaboration.core.decision_variables
-        }
-
-    def is_variable(self, name: str) -> bool:
-        """Whether a name is a decision variable."""
-        return name in self._sets
-
-    def sets_of(self, name: str) -> tuple[Any, ...]:
-        """Return the sets by which a name is indexed."""
-        return self._sets[name] if name in self._sets else super().sets_of(name)
-
-    def variable(self, ref: Ref, grid: Grid) -> Value:
-        """Return what the plan says at the elements that a reference names."""
-        sets = self._sets[ref.name]
-        place = self.place(ref, sets, grid)
-        self.refuse_outside(ref, place, grid)
-        values = np.asarray(self._solution.variables[ref.name].values, dtype=np.float64)
-        if values.shape != tuple(index_set.size for index_set in sets):
-            raise EngiagentError(f"{ref.name} of the schedule is not indexed as the blueprint says")
-        return values.reshape(-1)[place.flat]
 
 
 def balance_panels(plan: Plan) -> list[Panel]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
-from engiagent.report.charts.limits import Limit
 from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.series import Plan, solution_dimensions
 from engiagent.report.charts.timeline import Axis, Floats
+from engiagent.run.limits import Limit
 from engiagent.solvers.solution import stored_arrays
 from engiagent.units.unit import UnitError, parse_unit
 

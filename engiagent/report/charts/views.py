@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.report.charts.balances import balance_panels
-from engiagent.report.charts.limits import Limit, find_limits
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Band, Curve, Panel
 from engiagent.report.charts.profiles import profile_panels
@@ -19,6 +18,7 @@ from engiagent.report.charts.series import (
     split,
 )
 from engiagent.report.charts.timeline import Floats
+from engiagent.run.limits import Limit, find_limits
 from engiagent.units.unit import UnitError, parse_unit
 
 _MOST_RUNS = 1500
@@ -36,7 +36,7 @@ def plan_panels(plan: Plan) -> tuple[Panel, ...]:
     if not series and not scalars:
         return ()
     given = given_series(plan)
-    allowed = find_limits(plan)
+    allowed = [] if plan.elaboration is None else find_limits(plan.elaboration)
     limits, bands = _allowed(plan, allowed, series)
     balances = [_with_price(panel, given) for panel in balance_panels(plan)]
     panels = [*_grouped(series, limits, bands), *_given_panels(given)]

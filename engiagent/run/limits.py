@@ -1,6 +1,6 @@
 """Limits that a blueprint puts on a variable: bounds, and constraints such as ``x[t] <= P``."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,11 +8,9 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Binder, Compare, Node, Ref, parse, walk
-from engiagent.blueprint.timeaxis import Ints
+from engiagent.blueprint.grammar import Binary, Binder, Compare, Node, Ref, parse, walk
+from engiagent.blueprint.timeaxis import Floats, Ints
 from engiagent.errors import EngiagentError
-from engiagent.report.charts.series import Plan
-from engiagent.report.charts.timeline import Floats
 
 Side = Literal["lower", "upper"]
 
@@ -26,12 +24,33 @@ class Limit:
     values: Floats
 
 
-def find_limits(plan: Plan) -> list[Limit]:
+def find_limits(elaboration: Elaboration) -> list[Limit]:
     """Return the limits of every variable that can be read off without solving anything."""
-    if plan.blueprint is None or plan.elaboration is None:
-        return []
+    return _tightest(_all(elaboration))
+
+
+def find_demands(elaboration: Elaboration, names: Collection[str]) -> list[Limit]:
+    """Return what constraints, hard or soft, demand of some variables or named expressions.
+
+    The bounds of variables are left out, which may follow from physics alone. A slack by which a
+    limit may be left, as ``x[t] >= low - short[t]``, does not count: the limit is ``low``.
+    """
+    rows = (c for c in elaboration.core.constraints if _speaks_of(c, names))
+    return [
+        limit
+        for limit in _tightest(_of_rows(elaboration, rows, soft=True))
+        if limit.variable in names
+    ]
+
+
+def _speaks_of(constraint: ConstraintDef, names: Collection[str]) -> bool:
+    nodes = walk(parse(constraint.expression))
+    return any(isinstance(node, Ref) and node.name in names for node in nodes)
+
+
+def _tightest(limits: Iterable[tuple[str, Side, Floats]]) -> list[Limit]:
     found: dict[tuple[str, Side], Floats] = {}
-    for name, side, values in _all(plan.elaboration):
+    for name, side, values in limits:
         tighter = np.fmin if side == "upper" else np.fmax
         known = found.get((name, side))
         found[name, side] = values if known is None else tighter(known, values)
@@ -46,9 +65,15 @@ def _all(elaboration: Elaboration) -> Iterator[tuple[str, Side, Floats]]:
             yield from _bounds(elaboration, variable)
         except EngiagentError:
             continue
-    for constraint in elaboration.core.constraints:
+    yield from _of_rows(elaboration, elaboration.core.constraints)
+
+
+def _of_rows(
+    elaboration: Elaboration, constraints: Iterable[ConstraintDef], *, soft: bool = False
+) -> Iterator[tuple[str, Side, Floats]]:
+    for constraint in constraints:
         try:
-            yield from _simple(elaboration, constraint)
+            yield from _simple(elaboration, constraint, soft=soft)
         except EngiagentError:
             continue
 
@@ -69,7 +94,7 @@ def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[s
 
 
 def _simple(
-    elaboration: Elaboration, constraint: ConstraintDef
+    elaboration: Elaboration, constraint: ConstraintDef, *, soft: bool
 ) -> Iterator[tuple[str, Side, Floats]]:
     tree = parse(constraint.expression)
     if not isinstance(tree, Compare):
@@ -79,6 +104,8 @@ def _simple(
         for subject, bound, upper in ((left, right, op == "<="), (right, left, op == ">=")):
             if op not in ("<=", ">=") or not _is_variable(elaboration, subject):
                 continue
+            if soft:
+                bound = _without_slack(elaboration, bound, "+" if upper else "-")
             if any(_varies(elaboration, node) for node in walk(bound)):
                 continue
             assert isinstance(subject, Ref)
@@ -89,6 +116,15 @@ def _simple(
             flat = elaboration.evaluator.place(subject, sets, grid).flat
             side: Side = "upper" if upper else "lower"
             yield name, side, _on_grid(elaboration, name, np.asarray(flat), values)
+
+
+def _without_slack(elaboration: Elaboration, bound: Node, loosens: str) -> Node:
+    """Return a bound without variables from 0 that are added to, or taken from, it last."""
+    if not isinstance(bound, Binary) or bound.op != loosens or not isinstance(bound.right, Ref):
+        return bound
+    variables = elaboration.core.decision_variables
+    starts = next((v.lower for v in variables if v.name == bound.right.name), None)
+    return _without_slack(elaboration, bound.left, loosens) if starts == 0 else bound
 
 
 def _evaluate(

@@ -1,0 +1,314 @@
+"""The key figures of a plan: what it costs, moves, stores and leaves uncomfortable.
+
+Every figure follows from series of the plan and from what its components declare. One that cannot
+be told is left out: nothing here is guessed from names, but for ``import``, ``export``, ``charge``
+and ``discharge``, which mean one thing wherever a quantity ends in them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import parse
+from engiagent.blueprint.grid import EMPTY_GRID
+from engiagent.blueprint.placement import placement_of
+from engiagent.errors import EngiagentError
+from engiagent.run.limits import find_demands
+from engiagent.run.planvalues import PlanEvaluator, bus_terms, plan_series
+from engiagent.slots import COMPONENTS
+from engiagent.slots.catalogue import Component
+from engiagent.solvers.arrays import AnySolution
+from engiagent.units.unit import parse_unit
+
+FLOWS: Final = {
+    "import": "import",
+    "export": "export",
+    "charge": "charged",
+    "discharge": "discharged",
+}
+"""By the last word of a quantity the energy that it is, wherever it stands."""
+MADE_OR_USED: Final = (
+    "power",
+    "electric_power",
+    "heat",
+    "heating",
+    "cooling",
+    "fuel",
+    "source_heat",
+    "heat_rejected",
+)
+"""Words of powers that are a generation where they feed a bus, else a consumption."""
+STORE: Final = ("charge", "discharge")
+CONTENTS: Final = ("state_of_charge", "energy")
+TEMPERATURES: Final = ("temperature", "mean_temperature")
+_DIGITS: Final = 9
+"""Decimals of a figure; what lies beyond them is rounding."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A key figure.
+
+    Attributes
+    ----------
+    name
+        What it is: ``objective``, ``import``, ``export``, ``generation``, ``consumption``,
+        ``charged``, ``discharged``, ``self_consumption``, ``self_sufficiency``, ``peak_import``,
+        ``peak_export``, ``throughput``, ``full_cycles``, ``losses``, ``discomfort_below``,
+        ``discomfort_above`` or ``emissions``; another flow of a bus by its own word, into the
+        bus.
+    value, unit
+        The number; None where its denominator is zero.
+    component, bus
+        Of which component, and on which bus, if of one.
+    at
+        When it occurs, as the start of the period.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    component: str | None = None
+    bus: str | None = None
+    at: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure as JSON has it: ``bus`` and ``at`` only where there are any."""
+        found: dict[str, Any] = {"name": self.name, "component": self.component}
+        found |= {"value": self.value, "unit": self.unit}
+        return found | {key: v for key in ("bus", "at") if (v := getattr(self, key)) is not None}
+
+
+@dataclass(frozen=True, repr=False)
+class KeyFigures:
+    """The key figures of a plan, in a fixed order.
+
+    Attributes
+    ----------
+    cost
+        The objective in its own unit; None without one.
+    sense
+        ``minimize`` or ``maximize``, as the objective is meant.
+    physical
+        All others: energies by bus, shares, peaks, stores, comfort, emissions.
+    """
+
+    cost: Figure | None = None
+    sense: str | None = None
+    physical: tuple[Figure, ...] = ()
+
+    @property
+    def all(self) -> tuple[Figure, ...]:
+        """The objective, then all others."""
+        return self.physical if self.cost is None else (self.cost, *self.physical)
+
+    def named(self, name: str) -> tuple[Figure, ...]:
+        """Return the figures of a name, as ``import``: one for each component that has it."""
+        return tuple(figure for figure in self.all if figure.name == name)
+
+    def __repr__(self) -> str:
+        lines = []
+        for figure in self.all:
+            value = "-" if figure.value is None else f"{figure.value:,.6g}"
+            unit = "" if figure.unit == "1" else figure.unit
+            where = "  ".join(filter(None, (figure.component, figure.bus, figure.at)))
+            lines.append(f"{figure.name:<18}{value:>12} {unit:<4} {where}".rstrip())
+        return "\n".join(lines) or "no key figures"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON has them, with the sense of the objective."""
+        return {"sense": self.sense, "figures": [figure.to_dict() for figure in self.all]}
+
+
+def key_figures(elaboration: Elaboration, solution: AnySolution) -> KeyFigures:
+    r"""Return the key figures of a plan.
+
+    Energies are powers times the lengths of their periods. On a bus with a grid, generation
+    :math:`G`, consumption :math:`C`, import :math:`I` and export :math:`E` [kWh],
+
+    .. math:: \text{self-consumption} = 1 - \min(E, G)/G, \qquad
+        \text{self-sufficiency} = 1 - \min(I, C)/C
+
+    so that what a store takes counts neither as consumption nor as generation. The throughput of a
+    store is what is charged and discharged at its terminals together, its full cycles are what is
+    discharged over its capacity, its losses what is charged and neither discharged nor left in it.
+    Discomfort is the time integral of how far a temperature is outside its band: the trapezoidal
+    rule between instants, the step times the excess for means over periods.
+
+    Parameters
+    ----------
+    elaboration
+        The blueprint with components written out, and its data.
+    solution
+        The plan: series by the names of the blueprint's variables and expressions.
+
+    Returns
+    -------
+    The figures that can be told; the objective alone where there are neither components nor
+    quantities that say what they are. A plan over scenarios has no single energy: those series are
+    left out.
+    """
+    value, attrs = solution.attrs.get("objective"), solution.attrs
+    unit = str(attrs.get("objective_unit") or "1")
+    cost = None if value is None else Figure("objective", float(value), unit)
+    plan = _Plan(elaboration, solution)
+    parts = (plan.energies, plan.shares, plan.peaks, plan.stores, plan.comfort, plan.emissions)
+    found = tuple(figure for part in parts for figure in part())
+    return KeyFigures(cost, attrs.get("sense") if cost else None, found)
+
+
+class _Plan:
+    """A plan with what its components declare."""
+
+    def __init__(self, elaboration: Elaboration, solution: AnySolution) -> None:
+        self.elaboration, self.solution = elaboration, solution
+        self.components = {part.name: part for part in elaboration.core.components}
+        self.series = {s.key: s for s in plan_series(elaboration, solution)}
+
+    def _declared(self, component: str) -> Component | None:
+        """Return what the model of a component declares; None where there is no component."""
+        part = self.components.get(component)
+        return None if part is None else COMPONENTS.get(part.model)
+
+    @cached_property
+    def on_buses(self) -> dict[str, dict[tuple[str, str], float]]:
+        """Energies [kWh] by bus, and there by name and component."""
+        found: dict[str, dict[tuple[str, str], float]] = {}
+        for term in bus_terms(self.elaboration, self.solution, self.series.values()):
+            name, energy = FLOWS.get(term.word, term.word), term.energy
+            if term.word in MADE_OR_USED:
+                name = "generation" if term.supplies else "consumption"
+            elif term.word not in FLOWS and not term.supplies:
+                energy = -energy  # what may go either way counts into the bus
+            energies = found.setdefault(term.bus, {})
+            energies[name, term.component] = energies.get((name, term.component), 0.0) + energy
+        return found
+
+    def energies(self) -> Iterator[Figure]:
+        """Yield energies [kWh] bus by bus, then flows of what is on no bus."""
+        for bus, found in self.on_buses.items():
+            for (name, owner), energy in found.items():
+                yield _figure(name, energy, "kWh", owner, bus)
+        seen = {key for found in self.on_buses.values() for key in found}
+        for (owner, word), series in self.series.items():
+            flow = series.within("kW") if word in FLOWS and not self._is_behind(owner) else None
+            if flow is not None and (FLOWS[word], owner) not in seen:
+                yield _figure(FLOWS[word], flow.integral(), "kWh", owner)
+
+    def _is_behind(self, owner: str) -> bool:
+        """Whether the import of another component feeds a bus of this one, as a feeder's source."""
+        return any(
+            owner in {other for _, other in found}
+            and ("import", owner) not in found
+            and any(name == "import" for name, _ in found)
+            for found in self.on_buses.values()
+        )
+
+    def shares(self) -> Iterator[Figure]:
+        """Yield self-consumption and self-sufficiency of each bus with a grid and generation."""
+        known = {*FLOWS.values(), "generation", "consumption"}
+        for bus, found in self.on_buses.items():
+            sums = dict.fromkeys(known, 0.0)
+            for (name, _), energy in found.items():
+                sums[name] = sums.get(name, 0.0) + energy
+            present = {name for name, _ in found}
+            if set(sums) > known or not {"import", "generation"} <= present:
+                continue  # what another flow is, as a feeder's, cannot be told
+            own, needed = sums["generation"], sums["consumption"]
+            yield Figure("self_consumption", _share(sums["export"], own), "1", None, bus)
+            yield Figure("self_sufficiency", _share(sums["import"], needed), "1", None, bus)
+
+    def peaks(self) -> Iterator[Figure]:
+        """Yield the largest import and export [kW] of each connection, with its period."""
+        for (owner, word), series in self.series.items():
+            crossing = word in ("import", "export") and not self._is_behind(owner)
+            flow = series.within("kW") if crossing else None
+            if flow is not None and flow.values.size:
+                power = flow.summed
+                top = int(np.argmax(power))
+                at = str(flow.time.root.labels[top]) if power[top] > 0.0 else None
+                yield _figure(f"peak_{word}", float(power[top]), "kW", owner, None, at)
+
+    def stores(self) -> Iterator[Figure]:
+        """Yield throughput, full cycles and losses of every store that charges and discharges."""
+        for owner in dict.fromkeys(owner for owner, word in self.series if word in STORE):
+            given = [self.series.get((owner, word)) for word in STORE]
+            flows = [flow for s in given if s is not None and (flow := s.within("kW")) is not None]
+            if len(flows) < len(STORE):
+                continue
+            charged, discharged = (flow.integral() for flow in flows)
+            yield _figure("throughput", charged + discharged, "kWh", owner)
+            capacity, rise = self._capacity(owner), self._rise(owner)
+            if capacity:
+                yield _figure("full_cycles", discharged / capacity, "1", owner)
+            if rise is not None:
+                yield _figure("losses", charged - discharged - rise, "kWh", owner)
+
+    def _capacity(self, owner: str) -> float | None:
+        """Return the energy capacity [kWh] of a store, given or chosen by the plan."""
+        part, elaboration = self.components.get(owner), self.elaboration
+        given = None if part is None else part.parameters.get("energy_capacity")
+        if part is None or given is None or placement_of(part, elaboration.core).over:
+            return None
+        if not isinstance(given, str):
+            return float(given)
+        try:
+            typed = elaboration.checker().number(parse(given), {}, parse_unit("kWh"))
+            value = PlanEvaluator(elaboration, self.solution).number(typed.node, EMPTY_GRID)
+            return float(np.asarray(value).item())
+        except EngiagentError:  # a series, or a decision that the plan does not hold
+            return None
+
+    def _rise(self, owner: str) -> float | None:
+        """Return by how much [kWh] a content rises, of a store that nothing else empties."""
+        declared = self._declared(owner)
+        if declared is None or "draw" in declared.quantities or "arrival" in declared.slots:
+            return None
+        for word in CONTENTS:
+            series = self.series.get((owner, word))
+            content = None if series is None else series.within("kWh")
+            if content is not None and content.time.kind == "instants":
+                return float(content.summed[-1] - content.summed[0])
+        return None
+
+    def comfort(self) -> Iterator[Figure]:
+        """Yield how far [K h] zones are outside the bands that constraints state."""
+        zones = {
+            series.variable: series
+            for (owner, word), series in self.series.items()
+            if word in TEMPERATURES
+            and (declared := self._declared(owner)) is not None
+            and declared.group == "Buildings"
+        }
+        demands = find_demands(self.elaboration, zones) if zones else []
+        order = list(zones)
+        for limit in sorted(demands, key=lambda item: (order.index(item.variable), item.side)):
+            series, below = zones[limit.variable], limit.side == "lower"
+            band = np.moveaxis(limit.values, series.along, -1)
+            outside = band - series.values if below else series.values - band
+            excess = replace(series, values=np.nan_to_num(np.maximum(outside, 0.0)))
+            name = f"discomfort_{'below' if below else 'above'}"
+            yield _figure(name, excess.integral(), "K h", series.component)
+
+    def emissions(self) -> Iterator[Figure]:
+        """Yield what components emit [kg]."""
+        for (owner, word), series in self.series.items():
+            mass = series.within("kg/h") if word == "emissions" else None
+            if mass is not None:
+                yield _figure("emissions", mass.integral(), "kg", owner)
+
+
+def _figure(
+    name: str, value: float, unit: str, owner: str, bus: str | None = None, at: str | None = None
+) -> Figure:
+    return Figure(name, round(value, _DIGITS) + 0.0, unit, owner, bus, at)
+
+
+def _share(crossing: float, whole: float) -> float | None:
+    """Return which share of an energy does not cross the connection; None of no energy."""
+    whole = round(whole, _DIGITS)
+    return round(1.0 - min(crossing, whole) / whole, _DIGITS) if whole > 0.0 else None
