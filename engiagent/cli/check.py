@@ -12,7 +12,7 @@ from engiagent.cli import exit_codes, options
 from engiagent.cli.checking import CheckResult, Examiner, disturbances_in, tally
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
-from engiagent.cli.output import WORST, clean, number, print_json, say, say_error
+from engiagent.cli.output import WORST, clean, number, percent, print_json, say, say_error
 from engiagent.cli.sarif import checks_to_sarif
 from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
@@ -263,7 +263,7 @@ def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
     amount = number(found["value"], goal.get("unit"))
     worse, share = found["worse_by"], found["share"]
     side = "below" if goal.get("sense") == "maximize" else "above"
-    shown = number(worse, goal.get("unit")) if share is None else f"{share:.1%}"
+    shown = number(worse, goal.get("unit")) if share is None else percent(share)
     close = abs(worse) <= 1e-6 * max(abs(found["value"]), 1e-9)
     said = "this schedule reaches it" if close else f"this schedule is {shown} {side} it"
     doubt = "" if found["proven"] else ", the best that was found"

@@ -123,6 +123,15 @@ def moving_line() -> Iterator[Callable[[str], None] | None]:
         click.echo("\r", err=True, nl=False)
 
 
+def percent(share: float) -> str:
+    """Return a share as people read it.
+
+    >>> percent(0.05268)
+    '5.27 %'
+    """
+    return f"{100 * share:.3g} %"
+
+
 def number(value: object, unit: object = None) -> str:
     """Return a number for people, with its unit.
 

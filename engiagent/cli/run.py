@@ -33,7 +33,7 @@ from engiagent.cli.options import (
     parse_settings,
     solve_options,
 )
-from engiagent.cli.output import number, print_json, say, say_error, say_items, summary
+from engiagent.cli.output import number, percent, print_json, say, say_error, say_items, summary
 from engiagent.cli.verdicts import figures_line, observers, say_verdict
 from engiagent.report.artefacts import load_run
 from engiagent.run.folder import read_record
@@ -155,7 +155,7 @@ def saving_lines(case: Mapping[str, Any]) -> Iterator[str]:
     unit = case["unit"]
     if case.get("saving") is not None:
         share = case.get("saving_share")
-        percent = "" if share is None else f" ({share:.1%})"
+        percent = "" if share is None else f" ({percent(share)})"
         yield f"saving     {number(case['saving'], unit)}{percent} against the {case['case']}"
     if case.get("investment") is not None:
         back, rate = case.get("payback_years"), case.get("internal_rate")
@@ -163,7 +163,7 @@ def saving_lines(case: Mapping[str, Any]) -> Iterator[str]:
         said = [f"{number(case['investment'], unit)}"]
         said += [] if back is None else [f"paid back in {back:.1f} years"]
         said += [] if worth is None else [f"net present value {number(worth, unit)}"]
-        said += [] if rate is None else [f"internal rate {rate:.1%}"]
+        said += [] if rate is None else [f"internal rate {percent(rate)}"]
         yield f"invested   {', '.join(said)}"
 
 

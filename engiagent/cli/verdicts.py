@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from engiagent.cli.output import loudness, moving_line, number, say, say_items
+from engiagent.cli.output import loudness, moving_line, number, percent, say, say_items
 from engiagent.run import certify
 from engiagent.run.certify import not_shown
 from engiagent.run.folder import StageEvent
@@ -65,7 +65,7 @@ def figures_line(found: "KeyFigures") -> str:
         value = figures[0].value if len(figures) == 1 else None
         if not value:
             continue
-        shown = f"{100 * value:.3g} %" if name.startswith("self") else f"{value:,.4g}"
+        shown = percent(value) if name.startswith("self") else f"{value:,.4g}"
         unit = "" if figures[0].unit == "1" else f" {figures[0].unit}"
         parts.append(f"{name.replace('self_', 'self-').replace('_', ' ')} {shown}{unit}")
     return ", ".join(parts)

@@ -139,7 +139,7 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
     assert told["value"] == pytest.approx(best)
     assert (told["proven"], told["worse_by"]) == (True, pytest.approx(worse, abs=1e-6))
     assert told["share"] == pytest.approx(worse / best, abs=1e-9)
-    words = "reaches it" if share == 0 else f"{worse / best:.1%} above it"
+    words = "reaches it" if share == 0 else f"{100 * worse / best:.3g} % above it"
     assert words in found.stderr
 
 
