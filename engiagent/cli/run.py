@@ -155,8 +155,8 @@ def saving_lines(case: Mapping[str, Any]) -> Iterator[str]:
     unit = case["unit"]
     if case.get("saving") is not None:
         share = case.get("saving_share")
-        percent = "" if share is None else f" ({percent(share)})"
-        yield f"saving     {number(case['saving'], unit)}{percent} against the {case['case']}"
+        part = "" if share is None else f" ({percent(share)})"
+        yield f"saving     {number(case['saving'], unit)}{part} against the {case['case']}"
     if case.get("investment") is not None:
         back, rate = case.get("payback_years"), case.get("internal_rate")
         worth = case.get("net_present_value")
