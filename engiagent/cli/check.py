@@ -18,7 +18,6 @@ from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.report.artefacts import load_run
 from engiagent.run.folder import SOLUTION
 from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
@@ -225,8 +224,11 @@ def write_results(
 def as_object(result: CheckResult) -> dict[str, object]:
     """Return one result as JSON has it, with the key figures of the plan that a run holds."""
     folder = Path(result.path)
-    own = result.error is None and result.schedule is None and (folder / SOLUTION).is_file()
-    figures = load_run(folder).figures.to_dict()["figures"] if own else []
+    if result.error is not None or result.schedule is not None or not (folder / SOLUTION).is_file():
+        return result.to_json()
+    from engiagent.report.artefacts import load_run  # reports take a tenth of a second to load
+
+    figures = load_run(folder).figures.to_dict()["figures"]
     return {**result.to_json(), **({"figures": figures} if figures else {})}
 
 
