@@ -161,8 +161,8 @@ class _Reader:
         total: Node | None = None
         for position, term in enumerate(definition.terms):
             path = f"{self.path}.terms[{position}].expression"
-            tree = parse(term.expression)
             with located(path, term.name):
+                tree = parse(term.expression)
                 if term.weight is not None:
                     weight = parse(str(term.weight))
                     tree = Binary(tree.span, "*", weight, tree)

@@ -39,6 +39,20 @@ def test_a_compilation_that_stops_early_names_later_errors_too() -> None:
     assert len(set(shown.splitlines())) == len(shown.splitlines())
 
 
+def test_a_term_that_cannot_be_read_is_an_error_at_its_place_among_others() -> None:
+    terms = [
+        {"name": "wear", "expression": "sum(x[t] for t in"},
+        {"name": "peak", "expression": "x"},
+    ]
+    shown = raised(
+        constraints=[rule("second", "x[t] <= 3[kWh]")],
+        objective_function={"sense": "minimize", "unit": "kW", "terms": terms},
+    )
+    assert "objective_function.terms[0].expression" in shown
+    assert "never closed" in shown
+    assert "kWh" in shown
+
+
 def test_units_of_parameters_and_variables_are_refused_together() -> None:
     shown = raised(
         parameters=[{"name": "a", "value": 1, "unit": "kkW"}],
