@@ -31,6 +31,8 @@ from engiagent.verify.vocabulary import is_state
 
 REPETITIONS: Final = 500
 """How often nonlinear balances are computed again at most: a year's steps settle long before."""
+PATIENCE: Final = 20
+"""How many repetitions may pass without more elements at rest, or less movement of the others."""
 AT_REST: Final = 1e-12
 """Share of a state's largest value below which a further repetition moves nothing."""
 
@@ -162,8 +164,9 @@ def _settled(bench: Bench, system: _System, change: Floats, known: Bools) -> tup
         [np.full(s.own.data.size, largest(s.own.data)) for s in system.states.values()]
     )
     still = np.zeros(known.size, dtype=np.bool_)
+    least, idle = (known.size + 1, float("inf")), 0
     for _ in range(REPETITIONS):
-        if not np.isfinite(change).all():
+        if not np.isfinite(change).all() or idle == PATIENCE:
             break
         moved = Bench(
             bench.declarations, {**bench.series, **_moved(system, change)}, bench.recomputed
@@ -173,6 +176,8 @@ def _settled(bench: Bench, system: _System, change: Floats, known: Bools) -> tup
         still = np.abs(step) <= AT_REST * reach
         if still.all():
             break
+        left = int(np.count_nonzero(~still)), float(np.abs(step[~still]).max())
+        least, idle = (left, 0) if left < least else (least, idle + 1)
     return change, known & still
 
 
