@@ -5,10 +5,11 @@ that its duals have one sign convention, ∂objective/∂right-hand side, before
 into the objective's own sense.
 """
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -169,6 +170,9 @@ def silent_class() -> Any:
             self.setOptionValue("log_to_console", False)
             super().enableCallbacks()  # type: ignore[no-untyped-call]
 
+    if hasattr(os, "register_at_fork"):
+        # A child has none of its parent's threads, and from 1.16 on waits for them for ever.
+        os.register_at_fork(after_in_child=partial(highspy.Highs.resetGlobalScheduler, False))
     return Silent
 
 

@@ -233,6 +233,38 @@ def test_ctrl_c_in_a_script_returns_the_best_schedule(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
+FORKED = """
+import os, time
+from engiagent.solvers.solving import solve
+from programs import knapsack
+assert solve(knapsack(10, 1), isolate=False).status == "optimal"
+child = os.fork()
+if child == 0:
+    os._exit(solve(knapsack(10, 2), isolate=False).status != "optimal")
+for _ in range(100):
+    done, code = os.waitpid(child, os.WNOHANG)
+    if done:
+        print("ended", code)
+        break
+    time.sleep(0.1)
+else:
+    os.kill(child, 9)
+    print("hangs")
+"""
+
+
+@linux
+def test_a_forked_process_solves_as_its_parent_did() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": BESIDE},
+    )
+    assert done.stdout == "ended 0\n"
+
+
 @linux
 def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
     with run_script(tmp_path) as process:
