@@ -122,7 +122,8 @@ class Statement:
         patch = [_put(f"/core_model_elements/{part}", core[part]) for part in parts]
         goal = core["objective_function"]["expression"]
         patch.append(_put("/core_model_elements/objective_function/expression", goal))
-        patch.append(_put("/core_model_elements/report", {}))
+        asked = {"expressions": [entry["name"] for entry in core["expressions"]]}
+        patch.append(_put("/core_model_elements/report", asked))
         return {"name": BASELINE, "patch": patch}
 
     def blueprint(self) -> Blueprint:

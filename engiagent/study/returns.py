@@ -15,7 +15,7 @@ from engiagent.study.economics.cashflow import annuity_factor, net_present_value
 from engiagent.study.economics.rates import internal_rates
 from engiagent.units.unit import convert, parse_unit
 
-_SPENT = "_investment"
+_INVESTMENT = "_investment"
 
 
 def with_saving(cases: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
@@ -35,22 +35,33 @@ def with_saving(cases: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping
         if case["case"] == BASELINE and None not in (case["objective"], plan["objective"]):
             saved = (case["objective"] - plan["objective"]) * (-1 if sense == "maximize" else 1)
             share = saved / abs(case["objective"]) if case["objective"] else None
-            earned = _returns(saved, plan.get("values") or {}, core)
+            earned = _returns(saved, _spent(plan), _spent(case), core)
             case = {**case, "saving": saved, "saving_share": share, **earned}
         found.append(case)
     return tuple(found)
 
 
-def _returns(saved: float, values: Mapping[str, Any], core: Core) -> dict[str, float | None]:
-    """Return what the sizes cost and earn; nothing where none costs anything once."""
-    spent = {k: float(v) for k, v in values.items() if k.endswith(_SPENT) and v is not None}
+def _spent(case: Mapping[str, Any]) -> dict[str, float]:
+    """Return what each size of a case costs once."""
+    values: Mapping[str, Any] = case.get("values") or {}
+    return {k: float(v) for k, v in values.items() if k.endswith(_INVESTMENT) and v is not None}
+
+
+def _returns(
+    saved: float, plan: Mapping[str, float], without: Mapping[str, float], core: Core
+) -> dict[str, float | None]:
+    """Return what the sizes cost and earn beyond those that the baseline has too.
+
+    Nothing where the plan costs no more at once than the baseline.
+    """
+    spent = {name: money - without.get(name, 0.0) for name, money in plan.items()}
     capital = sum(spent.values())
     if capital <= 0:
         return {}
-    terms = {_terms(name.removesuffix(_SPENT), core) for name, money in spent.items() if money > 0}
+    terms = {_terms(name.removesuffix(_INVESTMENT), core) for name, money in spent.items() if money}
     yearly = saved
     for name, money in spent.items():
-        life, rate = _terms(name.removesuffix(_SPENT), core)
+        life, rate = _terms(name.removesuffix(_INVESTMENT), core)
         yearly += money / annuity_factor(rate, life)
     found: dict[str, float | None] = {
         "investment": capital,

@@ -192,9 +192,10 @@ def test_what_is_wrong_with_a_size_is_shown_at_its_line(
 # --- the baseline ---------------------------------------------------------------------------------
 
 
-def answer_of(tmp_path: Path, text: str) -> dict[str, Any]:
+def answer_of(tmp_path: Path, text: str, data: str = SITE) -> dict[str, Any]:
     """Return what ``engiagent run --json`` says of a plant file, by case."""
-    problem(tmp_path, text, site_csv=SITE)
+    tmp_path.mkdir(exist_ok=True)
+    problem(tmp_path, text, site_csv=data)
     asked = ["run", str(tmp_path / "plant.yaml"), "--out", str(tmp_path / "run"), "--json"]
     found = CliRunner().invoke(app, asked)
     assert found.exit_code == 0, found.stderr
@@ -219,6 +220,21 @@ def test_a_plan_saves_and_its_investment_earns(tmp_path: Path) -> None:
         lambda i: -capital + sum(yearly * (1 + i) ** -k for k in range(1, LIFE + 1)), 1e-6, 10
     )
     assert without["internal_rate"] == pytest.approx(rate)
+
+
+def test_an_investment_that_the_baseline_makes_too_is_none_of_the_saving(tmp_path: Path) -> None:
+    """Panels that both have count in neither the investment nor what it earns."""
+    roof = (
+        "  roof: {model: generator_profile, available_power: "
+        "{between: [10 kW, 10 kW], profile: site.csv#sun, costs: 900 EUR/kW, lifetime: 25 a}}\n"
+    )
+    text = PLANT.replace("  battery:\n", f"{roof}  battery:\n")
+    rows = [f"{row},0" for row in ROWS]
+    sun = "\n".join(["price [EUR/kWh],load [kW],sun", *rows])
+    alone = answer_of(tmp_path / "a", PLANT + "baseline: {without: [battery]}\n")["baseline"]
+    both = answer_of(tmp_path / "b", text + "baseline: {without: [battery]}\n", sun)["baseline"]
+    for name in ("saving", "investment", "yearly_saving", "payback_years", "net_present_value"):
+        assert both[name] == pytest.approx(alone[name]), name
 
 
 def test_what_names_an_absent_component_is_left_out_with_it(tmp_path: Path) -> None:
