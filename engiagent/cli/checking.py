@@ -23,6 +23,7 @@ from engiagent.cli.targets import Target, targets_below, targets_of
 from engiagent.errors import EngiagentError, InputError, SolverMissingError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
@@ -52,7 +53,8 @@ from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.run.reverify import Difference, compare
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
-from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.arrays import SolutionArrays
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import Certificate, read_certificate
@@ -334,11 +336,9 @@ class Examiner:
         if options.time_limit is None:
             options = replace(options, time_limit=BEST_WITHIN)
         try:
-            solution, account = solve_program(compile_blueprint(blueprint, folder), options)
+            _, solution, account = _solution(blueprint, folder, options)
         except EngiagentError:
             return None  # the verdict is about the schedule, whatever a solver can do
-        if account.status == "interrupted":
-            raise KeyboardInterrupt
         value = solution.attrs.get("objective")
         return None if value is None else Best(float(value), account.status == "optimal")
 
@@ -354,11 +354,8 @@ class Examiner:
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
-        program = compile_blueprint(blueprint, folder)
-        solution, account = solve_program(program, self.options)
+        program, solution, account = _solution(blueprint, folder, self.options)
         solution = self.proofs.claimed(solution, program)
-        if account.status == "interrupted":
-            raise KeyboardInterrupt
         certificate = self._certified(problem, solution, blueprint, beside, name)[0]
         code = exit_codes.of_verdict(certificate.verdict, account.status)
         reason = None if account.status == "optimal" else account.reason
@@ -548,6 +545,17 @@ class Examiner:
             nothing = without_schedule(problem, blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
         return self.schedule(path, problem, blueprint, found.unclear)
+
+
+def _solution(
+    blueprint: Blueprint, folder: Path, options: SolveOptions
+) -> tuple[Program, SolutionArrays, SolverResult]:
+    """Return the program of a blueprint, its plan and the solver's account; Ctrl-C goes on."""
+    program = compile_blueprint(blueprint, folder)
+    solution, account = solve_program(program, options)
+    if account.status == "interrupted":
+        raise KeyboardInterrupt
+    return program, solution, account
 
 
 def _nothing(path: Path) -> NoReturn:

@@ -10,13 +10,12 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli.checking import CheckResult, tally
+from engiagent.cli.checking import CheckResult, against, tally
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import write_atomic
-from engiagent.plant import read_plant
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT, REQUIREMENTS, stored_problem
 from engiagent.text import Problem
@@ -163,10 +162,8 @@ def _documents(base: Path, problem: Problem) -> Iterator[list[tuple[str, Any]]]:
             for name, quote, at in places
             if at >= 0
         ]
-    folders = [base, *(() if problem.expert is None else (problem.expert,))]
-    files = [folder / BLUEPRINT for folder in folders if (folder / BLUEPRINT).is_file()]
-    plant = None if files else read_plant(problem)
-    given = Blueprint.load(files[0]) if files else plant.blueprint if plant else None
+    own = base / BLUEPRINT
+    given = Blueprint.load(own) if own.is_file() else against(problem)[0]
     if given is not None:
         core = expand(given).core
         yield [(c.constraint_id, c.source_reference) for c in core.constraints]
