@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT
-from engiagent.text.corpus import MAX_DEPTH, SKIPPED, is_problem_text
+from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
 from engiagent.text.problem import PLANT_FILE
 
 SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet")
@@ -51,16 +51,13 @@ def _walk(folder: Path, depth: int) -> Iterator[Target]:
         return
     own = targets_of(folder)
     yield from own if own is not None else _loose(folder)
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "_")) or entry.is_symlink():
-            continue
-        if entry.is_dir() and entry.name not in SKIPPED and depth < MAX_DEPTH:
-            yield from _walk(entry, depth + 1)
+    for inner in folders_in(folder) if depth < MAX_DEPTH else ():
+        yield from _walk(inner, depth + 1)
 
 
 def _loose(folder: Path) -> Iterator[Target]:
     """Yield texts that stand alone, and a blueprint with the schedules beside it."""
-    texts = [f for f in sorted(folder.iterdir()) if f.is_file() and is_problem_text(f)]
+    texts = texts_in(folder)
     posed = [text for text in texts if _poses(text)]
     yield from (Target(text, "problem" if text in posed else "page") for text in texts)
     schedules, blueprint = _schedules(folder), folder / BLUEPRINT

@@ -11,8 +11,7 @@ from engiagent.errors import InputError
 TEXT_SUFFIXES: Final = (".md", ".txt")
 MAX_DEPTH: Final = 12
 _NO_PROBLEMS: Final = ("readme", "changelog", "license", "licence", "contributing", "authors")
-SKIPPED: Final = ("expert", "__pycache__", "node_modules")
-"""Folders in which no problem is looked for."""
+_SKIPPED: Final = ("expert", "__pycache__", "node_modules")
 
 
 def corpus_root() -> Path:
@@ -64,15 +63,25 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     if (folder / "problem.md").is_file():
         yield folder
         return
-    for entry in folder.iterdir():
-        if entry.name.startswith((".", "_")) or entry.is_symlink():
-            continue
-        if entry.is_dir() and entry.name not in SKIPPED and depth < MAX_DEPTH:
-            yield from _walk(entry, depth + 1)
-        elif entry.is_file() and is_problem_text(entry):
-            yield entry
+    for inner in folders_in(folder) if depth < MAX_DEPTH else ():
+        yield from _walk(inner, depth + 1)
+    yield from texts_in(folder)
 
 
-def is_problem_text(path: Path) -> bool:
-    """Whether a file can be a problem's text by its name."""
+def folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder that are looked into, sorted; no hidden ones, no links."""
+    return [p for p in _entries(folder) if p.is_dir() and p.name not in _SKIPPED]
+
+
+def texts_in(folder: Path) -> list[Path]:
+    """Return the texts in a folder that can be a problem by their names, sorted."""
+    return [p for p in _entries(folder) if p.is_file() and _is_problem(p)]
+
+
+def _entries(folder: Path) -> list[Path]:
+    found = sorted(folder.iterdir())
+    return [p for p in found if not (p.name.startswith((".", "_")) or p.is_symlink())]
+
+
+def _is_problem(path: Path) -> bool:
     return path.suffix.lower() in TEXT_SUFFIXES and not path.stem.lower().startswith(_NO_PROBLEMS)
