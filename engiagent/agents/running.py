@@ -18,6 +18,7 @@ from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
+from engiagent.report.artefacts import load_run
 from engiagent.run.certify import certify, not_shown, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -33,6 +34,7 @@ from engiagent.run.folder import (
     State,
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
+from engiagent.run.keyfigures import KeyFigures
 from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.run.sandbox.answer import RESULT
@@ -70,6 +72,7 @@ class Run:
     status: str | None = None
     choice: str | None = None
     cases: tuple[Mapping[str, Any], ...] = ()
+    figures: KeyFigures = field(default_factory=KeyFigures)
     state: State = "done"
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
@@ -318,7 +321,12 @@ class Run:
             names = ("state", "verdict", "reason")
             self.folder.record |= {name: getattr(outcome, name) for name in names}
             self.folder.save()
-            self._aside(lambda: write_report(self.folder.path))
+            self._aside(self._write_report)
+
+    def _write_report(self) -> None:
+        run = load_run(self.folder.path)
+        write_report(run)
+        self.figures = run.figures
 
     def _aside(self, work: Callable[[], object]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""
@@ -361,6 +369,7 @@ class Run:
             error=self.error,
             notes=tuple(self.folder.notes),
             cases=self.cases,
+            figures=self.figures,
         )
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from engiagent.errors import EngiagentError, InternalError, SandboxError
-from engiagent.run.outcome import RunOutcome
 from engiagent.verify.verdicts import VERDICTS
+
+if TYPE_CHECKING:  # every command starts here; figures of a run bring numpy
+    from engiagent.run.outcome import RunOutcome
 
 
 class ExitCode(IntEnum):
@@ -83,7 +86,7 @@ def of_error(error: Exception) -> ExitCode:
     return ExitCode.USAGE
 
 
-def of_outcome(outcome: RunOutcome) -> ExitCode:
+def of_outcome(outcome: "RunOutcome") -> ExitCode:
     """Return the exit code of a run."""
     if outcome.state == "interrupted":
         return ExitCode.INTERRUPTED

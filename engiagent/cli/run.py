@@ -35,7 +35,6 @@ from engiagent.cli.options import (
 )
 from engiagent.cli.output import number, percent, print_json, say, say_error, say_items, summary
 from engiagent.cli.verdicts import figures_line, observers, say_verdict
-from engiagent.report.artefacts import load_run
 from engiagent.run.folder import read_record
 from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import Proofs
@@ -172,7 +171,7 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     if explain and outcome.choice is not None:
         for line in outcome.choice.splitlines():
             say(f"  {line}")
-    code, figures = exit_codes.of_outcome(outcome), load_run(outcome.folder).figures
+    code, figures = exit_codes.of_outcome(outcome), outcome.figures
     failed = outcome.error is not None or code in (
         exit_codes.ExitCode.LIMIT,
         exit_codes.ExitCode.INTERRUPTED,

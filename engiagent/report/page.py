@@ -23,17 +23,19 @@ _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
 
-def render_report(run_folder: str | Path) -> str:
+def render_report(run_folder: str | Path | Run) -> str:
     """Return the report of a run folder as HTML.
 
     What the run did not come to write is left out, and the page says so.
     """
-    return render_page("report.html.j2", _context(load_run(Path(run_folder))))
+    run = run_folder if isinstance(run_folder, Run) else load_run(Path(run_folder))
+    return render_page("report.html.j2", _context(run))
 
 
-def write_report(run_folder: str | Path) -> Path:
+def write_report(run_folder: str | Path | Run) -> Path:
     """Write ``report.html`` into a run folder and return its path; the file is whole or absent."""
-    target = Path(run_folder) / REPORT
+    folder = run_folder.folder if isinstance(run_folder, Run) else Path(run_folder)
+    target = folder / REPORT
     text = render_report(run_folder)
     write_atomic(target, text)
     return target

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engiagent.run.folder import State
+from engiagent.run.keyfigures import KeyFigures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,8 @@ class RunOutcome:
         understood, broken requirements.
     cases
         The base and the cases of the blueprint's report as solved: case, status, objective.
+    figures
+        The key figures of the plan; none without one.
     why_missing
         Why each of ``missing`` is needed, by name.
     error
@@ -55,3 +58,4 @@ class RunOutcome:
     error: Exception | None = None
     notes: tuple[str, ...] = ()
     cases: tuple[Mapping[str, Any], ...] = ()
+    figures: KeyFigures = field(default_factory=KeyFigures)
