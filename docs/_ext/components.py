@@ -95,7 +95,7 @@ def _section(name: str, component: Component) -> Iterator[str]:
     given = dict(component.connections)
     given |= {name: f"{text}, *checker*" for name, text in extra.items()}
     where = ", ".join(f"`{c}` ({text})" for c, text in given.items()) or "none"
-    chosen = ", ".join(f"`{o}`" for o in component.options) or "none"
+    chosen = ", ".join(_option(*option) for option in component.options.items()) or "none"
     yield f"Connections: {where}. Options: {chosen}.\n"
     own = component.checker.get("slots", {})
     if component.slots or own:
@@ -111,6 +111,12 @@ def _section(name: str, component: Component) -> Iterator[str]:
     more = component.checker.get("quantities", {})
     shown = ", ".join(_quantity(*pair) for pair in {**component.quantities, **more}.items())
     yield f"Quantities: {shown}.\n"
+
+
+
+def _option(name: str, words: tuple[str, ...]) -> str:
+    """Return an option with the words that it may be."""
+    return f"`{name}`" + (f" ({', '.join(f'`{word}`' for word in words)})" if words else "")
 
 
 def _quantity(series: str, quantity: Quantity) -> str:

@@ -68,7 +68,11 @@ def _component(name: str, model: Component) -> Json:
         if entry.unit == "1":
             value = {"anyOf": [value, {"type": "boolean"}]}
         slots[slot] = said(value, f"{entry.meaning} {unit}{default}")
-    given: dict[str, Any] = {option: {} for option in model.options if option not in slots}
+    given: dict[str, Any] = {
+        option: {"enum": list(words)} if words else {}
+        for option, words in model.options.items()
+        if option not in slots
+    }
     ports = {c: {"anyOf": [TEXT, OBJECT]} for c in model.connections}
     required = {s: slots[s] for s, entry in model.slots.items() if entry.required}
     kind = {"model": said({"const": name}, model.summary), **required}

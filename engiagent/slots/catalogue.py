@@ -162,7 +162,8 @@ class Component:
         The modules of ``formulations/components`` and ``verify/plants`` that have it, by default of
         its own name; ``none`` where there is none.
     connections, options, slots, quantities
-        What a component takes, by name with the meaning, and gives.
+        What a component takes, by name with the meaning, and gives; an option with the words that
+        it may be, its default first, where it is one of several.
     checker
         What the checker takes and gives beyond that: ``connections``, ``slots``, ``quantities``;
         ``optional`` are slots that it can do without, because the plan has them or has no limit.
@@ -178,7 +179,7 @@ class Component:
     algebra: str = ""
     execution: str = ""
     connections: Mapping[str, str] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     slots: Mapping[str, Slot] = field(default_factory=dict)
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     checker: Mapping[str, Any] = field(default_factory=dict)
@@ -257,8 +258,14 @@ def _typed(name: str, tree: Mapping[str, Any]) -> dict[str, Any]:
             word: Quantity(*str(text).split()) for word, text in made["quantities"].items()
         }
     if "options" in made:
-        made["options"] = tuple(made["options"])
+        made["options"] = _options(made["options"])
     return made
+
+
+def _options(written: Any) -> dict[str, tuple[str, ...]]:
+    """Return options as a list of names, or each with the words that it may be."""
+    words = written if isinstance(written, Mapping) else dict.fromkeys(written)
+    return {name: tuple(said or ()) for name, said in words.items()}
 
 
 def _slots(name: str, written: Mapping[str, Any]) -> Iterator[tuple[str, Slot]]:

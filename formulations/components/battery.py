@@ -63,7 +63,7 @@ def _dynamics(reader: Reader, state: str, loss: str) -> None:
     if loss:
         out = f"{out} - {loss}"
     keep, hold = "", "dt(t)"
-    scheme = reader.scheme(("exact", "euler"))
+    scheme = reader.scheme()
     if reader.component.parameters.get("self_discharge", 0) != 0:
         rate = reader.text("self_discharge")
         if scheme == "exact":

@@ -82,7 +82,7 @@ class Layout:
 
 def declare(reader: Reader) -> None:
     """Add the algebra of a feeder."""
-    lossy = reader.scheme(("socp", "linear")) == "socp"
+    lossy = reader.scheme() == "socp"
     layout = _layout(reader)
     _variables(reader, layout, lossy)
     for branch in layout.branches:

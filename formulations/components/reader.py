@@ -75,7 +75,7 @@ class Reader:
         part, known = self.component, self.known
         groups: tuple[tuple[str, Mapping[str, Json] | None, tuple[str, ...]], ...] = (
             ("parameter", part.parameters, tuple(self.slots)),
-            ("option", part.options, known.options),
+            ("option", part.options, tuple(known.options)),
             ("connection", part.connections, tuple(known.connections)),
         )
         for what, given, names in groups:
@@ -283,8 +283,9 @@ class Reader:
             raise self.wrong("cannot read segments", repr(count), "a whole number from 1 to 200")
         return count
 
-    def scheme(self, known: tuple[str, ...]) -> str:
-        """Return the option ``scheme``; the first of the known ones by default."""
+    def scheme(self) -> str:
+        """Return the option ``scheme``; the first of those that the model has by default."""
+        known = self.known.options["scheme"]
         scheme = self.option("scheme", known[0])
         if scheme not in known:
             raise self.wrong("unknown scheme", repr(scheme), " or ".join(known))

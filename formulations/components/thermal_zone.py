@@ -30,7 +30,6 @@ from engiagent.formulations.components.thermal_bounds import bounds
 from engiagent.formulations.components.thermal_coupling import Room, exact_step
 from engiagent.slots import Slot
 
-SCHEMES = ("exact", "euler", "implicit")
 AIR = ("air_handler", "vav_box")
 """Models that cool a zone by air, and heat it where the cooling is negative."""
 
@@ -198,7 +197,7 @@ def _heat_limits(reader: Reader) -> tuple[str | None, str | None]:
 
 
 def _dynamics(reader: Reader, rooms: dict[str, Room]) -> None:
-    scheme = reader.scheme(SCHEMES)
+    scheme = reader.scheme()
     walls = dict(rooms[reader.name].walls)
     if scheme == "exact" and walls:
         parameters, text = exact_step(rooms, reader.name)
@@ -220,7 +219,7 @@ def _network(reader: Reader) -> dict[str, Room]:
         rooms[part.name] = Room(part, walls, heat(part))
         found = [reader.around.component(name) for name in walls if name not in rooms]
         waiting += [c for c in found if c is not None]
-        if part.scheme(SCHEMES) != reader.scheme(SCHEMES):
+        if part.scheme() != reader.scheme():
             raise reader.wrong(f"its scheme differs from that of {part.name}")
     return {c.name: rooms[c.name] for c in reader.around.core.components if c.name in rooms}
 

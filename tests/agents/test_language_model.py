@@ -85,7 +85,7 @@ def test_the_page_knows_every_function_and_model_and_is_short() -> None:
 
 def test_the_pages_example_is_a_blueprint_that_compiles(tmp_path: Path) -> None:
     request = Prompting().request(question("analyse", Problem.load(DAY)))
-    head, body = request.system[0].rsplit("## Example: ", 1)[1].split("\n", 1)
+    head, body = request.turns[0].text.rsplit("## Example: ", 1)[1].split("\n", 2)[:2]
     prices = "price [EUR/MWh]\n" + "\n".join(str(n) for n in (50, 20, 90, 10, 80, 40))
     problem = problem_of(tmp_path, head.strip('"') + "\n", p=prices)
     full = in_full(json.loads(body), problem)

@@ -85,18 +85,20 @@ def _fields(definition: Mapping[str, Any]) -> str:
 
 def _line(name: str, model: Component) -> str:
     """Return what a model is, in short."""
-    needed = [slot for slot, said in model.slots.items() if said.required]
-    taken = f" ({', '.join(needed)})" if needed else ""
-    return f"{name}{taken}: {model.summary.split(';')[0]}"
+    return f"{name}: {model.summary.split(';')[0]}"
 
 
-def details(text: str) -> list[str]:
-    """Return everything that the models take whose words a text has, the likeliest first."""
+def details(text: str, currency: str | None) -> list[str]:
+    """Return everything that the models take whose words a text has, the likeliest first.
+
+    Prices are in the text's currency, without one in money.
+    """
     said = {word[:6] for word in _WORD.findall(text.lower())}
     words = _distinctive()
     scores = {name: sum(w for word, w in words[name].items() if word in said) for name in MODELS}
     ranked = sorted(MODELS, key=lambda name: -scores[name])
-    return [_detail(n, MODELS[n]) for n in ranked[:MOST_DETAILS] if scores[n] > 0]
+    likely = (name for name in ranked[:MOST_DETAILS] if scores[name] > 0)
+    return [_detail(name, MODELS[name]).replace("EUR", currency or "money") for name in likely]
 
 
 @cache
@@ -124,10 +126,15 @@ def _detail(name: str, model: Component) -> str:
     parts = [
         ", ".join(slots),
         f"connections {', '.join(model.connections)}" if model.connections else "",
-        f"options {', '.join(model.options)}" if model.options else "",
+        f"options {', '.join(_options(model))}" if model.options else "",
         f"series {', '.join(_series(model))}",
     ]
     return f"{name}: {'; '.join(part for part in parts if part)}"
+
+
+def _options(model: Component) -> Iterator[str]:
+    for option, words in model.options.items():
+        yield " ".join([option, *(["|".join(words)] if words else [])])
 
 
 def _series(model: Component) -> Iterator[str]:

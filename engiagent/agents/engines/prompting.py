@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "analyse": ("syntax.j2", "document.j2"),
-    "repair": ("syntax.j2", "document.j2"),
-    "second": ("syntax.j2", "document.j2"),
+    "analyse": ("syntax.j2", "document.j2", "components.j2"),
+    "repair": ("syntax.j2", "document.j2", "components.j2"),
+    "second": ("syntax.j2", "document.j2", "example.j2"),
     "requirements": ("syntax.j2",),
 }
 """Which pages on the language a kind of question needs."""
-_DETAILED: Final = ("analyse", "second", "requirements")
+_DETAILED: Final = ("analyse", "requirements")
 """Kinds that are shown every slot of the likeliest models."""
 MOST_FAULTS: Final = 12
 MOST_LETTERS: Final = 600
@@ -88,11 +88,12 @@ class Prompting:
         certificate = question.values.get("certificate") or {}
         problem = board.problem
         text = "" if problem is None else problem.text[problem.body_start :].strip()
+        currency = None if problem is None else problem.conventions.currency
         return {
             "boundary": self.boundary,
             "text": self._bare(text),
             "files": [] if problem is None else [_file(f) for f in problem.data.values()],
-            "details": details(text) if question.kind in _DETAILED else [],
+            "details": details(text, currency) if question.kind in _DETAILED else [],
             "exemplars": [self._bare(text) for text in self.exemplars],
             "settings": [f"{name}={value}" for name, value in board.overrides.items()],
             "instruction": Instruction(instruction.strategy, faults, instruction.lessons),
