@@ -91,8 +91,10 @@ def _rows(blueprint: Blueprint, algebra: Algebra) -> list[str]:
     for block in algebra.program.rows:
         if not block.size:
             continue
-        for name in list(titles):
-            if block.constraint_id == name or block.name.startswith(f"{name}__"):
+        parts = block.name.split("__")
+        stems = ("__".join(parts[:n]) for n in range(1, len(parts)))
+        for name in (block.constraint_id, *stems):
+            if name in titles:
                 lines.append(f"# {titles.pop(name)}")
         lines.append(_row(algebra, block))
     return lines

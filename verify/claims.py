@@ -6,11 +6,12 @@ besides the author of the blueprint has read it. The verdict follows from the tw
 :func:`verdict_of` and from nothing else; a blueprint is no evidence for itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Final, Literal
 
-from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, VariableDef
+from engiagent.blueprint.document import Blueprint
 
 Claim = Literal["plan", "no plan", "answer", "nothing"]
 Evidence = Literal["recomputed", "agreed", "reported", "open", "contradicted", "no goal"]
@@ -206,10 +207,10 @@ class Override:
     Attributes
     ----------
     name
-        Of the parameter, slot or bound, as ``battery.energy_capacity``.
+        Of the parameter, slot, bound or constraint, as ``battery.energy_capacity``.
     before
-        What the problem states: a number, or where it stands, as ``prices.csv#price``; None where
-        it states nothing.
+        What the problem states: a number, a formula, or where it stands, as ``prices.csv#price``;
+        None where it states nothing.
     after
         What the user gave.
     unit
@@ -238,9 +239,14 @@ def overrides_of(blueprint: Blueprint | None) -> tuple[Override, ...]:
         return ()
     found: dict[str, Override] = {}
     core = blueprint.core
-    owners: list[ParameterDef | ComponentDef | VariableDef] = [*core.parameters, *core.components]
-    owners += core.decision_variables
-    for owner in owners:
+    owners: list[Iterable[Any]] = [
+        core.parameters,
+        core.components,
+        core.decision_variables,
+        core.constraints,
+    ]
+    goals = [] if core.objective_function is None else [core.objective_function]
+    for owner in chain(*owners, goals):
         for entry in _replaced(owner.source_reference):
             one = Override(
                 str(entry["name"]), entry.get("before"), entry["after"], entry.get("unit", "")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engiagent.units.currencies import with_codes
 from engiagent.units.unit import CURRENCIES, Dimension, Unit, UnitError, parse_unit
+from engiagent.units.words import tons_settled
 
 _SPACES = "\u00a0\u2009\u202f "
 _NUMBER = re.compile(
@@ -17,6 +18,7 @@ _HALF_DAY = re.compile(
     r"(?<![\d.:])(0?[1-9]|1[0-2])(?::([0-5]\d))?\s?([ap])(?:\.\s?m\.|m)(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
+_NAMED_CLOCK = re.compile(r"\b(noon|midday|midnight)\b", re.IGNORECASE)
 _WORDS = {
     "zero": 0.0,
     "empty": 0.0,
@@ -57,8 +59,8 @@ _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"} | {c: c for c in C
 _BEFORE = re.compile("(" + "|".join(re.escape(s) for s in _SIGNS) + r")\s*$")
 _EACH = re.compile(r"\s+(?:for|per|in)\s+(?:every|each)\s+|\s+(?:an?|each|every)\s+(?=[A-Za-z]+\b)")
 _TIMES = r"(hours?|days?|weeks?|years?|annum|h|d|yr)"
-_PER = re.compile(r"\s+per\s+([A-Za-z²³0-9]+)(?![A-Za-z0-9])")
-_AND_TIME = re.compile(rf"(/[A-Za-z²³0-9]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
+_PER = re.compile(r"\s+per\s+([A-Za-z²³0-9^]+)(?![A-Za-z0-9])")
+_AND_TIME = re.compile(rf"(/[A-Za-z²³0-9^]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
 _RATE = re.compile(rf"\b(?:every|each|per)\s+{_TIMES}\b|/{_TIMES}\b", re.IGNORECASE)
 _UNIT_RUN = re.compile(r"[A-Za-z%€$£¥°℃℉²³0-9/*·⋅^().\-_]+")
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
@@ -68,8 +70,11 @@ _TEX = (
     (re.compile(r"\\\\"), "\v"),
     (re.compile(r"_\{[^{}]*\}"), ""),
     (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3})"), ","),
-    (re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{([^{}]*)\}"), r" \1 "),
     (re.compile(r"\^\{?\\circ\}?\s*"), "°"),
+    (re.compile(r"(?<=°)\\(?:text|mathrm)\s*\{([^{}]*)\}"), r"\1 "),
+    (re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{([^{}]*)\}(?=\^\{?-?\d)"), r" \1"),
+    (re.compile(r"(?<=[A-Za-z])\^\{(-?\d)\}"), r"^\1"),
+    (re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{([^{}]*)\}"), r" \1 "),
     (re.compile(r"\\([%$])"), r"\1"),
     (re.compile(r"\\(?:begin|end)\{[a-zA-Z*]*\}(?:\{[clr|@ ]*\})?"), " "),
     (re.compile(r"\\(?:[,;:! ]|hline|q?quad|left|right|cdot)"), " "),
@@ -117,6 +122,9 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
             continue
         clocks.append(match.span())
         yield Figure(int(match[1]) + int(match[2]) / 60.0, parse_unit("h"))
+    for match in _NAMED_CLOCK.finditer(plain):
+        for hours in (0, 24) if match[1].lower() == "midnight" else (12,):
+            yield Figure(float(hours), parse_unit("h"))
     one: Unit | None = None
     for match in _NUMBER.finditer(plain):
         if any(start <= match.start(2) < stop for start, stop in clocks):
@@ -136,7 +144,9 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
 
 def _plain(text: str, whole: str | None = None) -> str:
     """Return a text on one line, its currencies by code and "per X and year" as "/X/year"."""
-    plain = _EACH.sub("/", " ".join(with_codes(without_tex(text), whole or text).split()))
+    whole = whole or text
+    settled = tons_settled(with_codes(without_tex(text), whole), whole)
+    plain = _EACH.sub("/", " ".join(settled.split()))
     plain = _PER.sub(lambda m: f"/{m[1]}" if _unit(m[1]) is not None else m[0], plain)
     return _AND_TIME.sub(r"\1/\2", plain)
 

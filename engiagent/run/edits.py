@@ -15,6 +15,8 @@ from engiagent.units.unit import UnitError, convert, parse_unit
 
 Json = dict[str, Any]
 BOUNDS: Final = ("lower", "upper")
+_VALUED: Final = ("parameters", "components", "decision_variables")
+_CHANGING: Final = (*_VALUED, "constraints", "objective_function")
 
 
 def set_value(
@@ -190,7 +192,7 @@ def by_user(note: str, change: Json, stated: Any = None) -> Json:
 
 
 def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
-    """Return a patched blueprint in which every number that the patch changed is the user's.
+    """Return a patched blueprint in which every number and formula that the patch changed is noted.
 
     A value whose source was changed as well was read anew: that is no value of the user.
 
@@ -199,13 +201,13 @@ def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
     before, after
         The blueprint without and with the patch; ``after`` is changed.
     excused
-        Whether the user takes the place of the source. Otherwise the source stays, so that the
-        value is held against it, and the change is noted beside it.
+        Whether the user takes the place of a value's source. Otherwise the source stays, so that
+        the value is held against it, and the change is noted beside it, as it is of a formula.
     """
-    for kind in ("parameters", "components", "decision_variables"):
-        known = {item["name"]: item for item in before["core_model_elements"].get(kind, [])}
-        for item in after["core_model_elements"].get(kind, []):
-            old = known.get(item["name"])
+    for kind in _CHANGING:
+        known = {_name_of(item): item for item in _items(before, kind)}
+        for item in _items(after, kind):
+            old = known.get(_name_of(item))
             stated = item.get("source_reference")
             if old is None or stated != old.get("source_reference"):
                 continue
@@ -215,15 +217,29 @@ def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
                     shown = unit if isinstance(unit, str) else ""
                     change = _change(name, then.get(name, (None,))[0], value, shown)
                     noted = by_user("changed by a patch", change, item.get("source_reference"))
-                    if not excused and isinstance(stated, dict):
-                        noted = {**stated, "replaces": noted["replaces"]}
+                    if stated and not (excused and kind in _VALUED):
+                        first, *others = stated if isinstance(stated, list) else [stated]
+                        noted = {**first, "replaces": noted["replaces"]}
+                        noted = [noted, *others] if others else noted
                     item["source_reference"] = noted
     return after
 
 
+def _items(document: Json, kind: str) -> list[Json]:
+    found = document["core_model_elements"].get(kind) or []
+    return [found] if isinstance(found, dict) else found
+
+
+def _name_of(item: Json) -> str:
+    return str(item.get("constraint_id", item.get("name", "objective")))
+
+
 def _values_of(kind: str, item: Json) -> dict[str, tuple[Any, Any]]:
     """Return what can be set of an item, by name, with its unit."""
-    name, unit = item["name"], item.get("unit") or ""
+    name, unit = _name_of(item), item.get("unit") or ""
+    if kind not in _VALUED:
+        where = f" if {item['where']}" if item.get("where") else ""
+        return {name: (f"{item.get('expression', 'terms')}{where}", "")}
     if kind == "components":
         return {f"{name}.{slot}": (v, "") for slot, v in (item.get("parameters") or {}).items()}
     if kind == "parameters":

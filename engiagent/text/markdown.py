@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from engiagent.errors import InputError
 from engiagent.text.parts import Cell, Span
+from engiagent.units.currencies import MATH
 
 BlockKind = Literal["paragraph", "item", "heading", "code", "table"]
 
@@ -27,8 +28,11 @@ _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _QUOTE: Final = re.compile(r" {0,3}(?:> ?)+")
 _DELIMITER_CELL: Final = re.compile(r":?-+:?")
 
-_MATH: Final = re.compile(r"\$\$?(?=[^$\n]*[\\=_^])(?![\d.,]+\s)([^$\n]{1,300})\$\$?")
 _MATH_MARKUP: Final = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\b|\\[,;:! ]|[{}]|\\(?=%)")
+_MATH_UNIT: Final = re.compile(
+    r"(\^\{?\\circ\}?\s?)?(?:\\(?:text|mathrm)\s?)?\{?([A-Za-z]{1,4})\}?(?(1)|\^\{?(-?\d)\}?)"
+)
+"""A degree, or a unit with an exponent behind its braces."""
 _INDEX: Final = re.compile(r"(?<=[A-Za-z}])_\{[^{}\n]{1,60}\}")
 _YES_OR_NO: Final = re.compile(r"\\?\{\s{0,3}0\s{0,3},\s{0,3}1\s{0,3}\\?\}")
 _EMPHASIS: Final = re.compile(
@@ -81,6 +85,11 @@ class _Mask:
                 self.clean[k] = self.clean[k] if visible else DROPPED
             self.spaced[k] = " "
 
+    def write(self, end: int, words: str) -> None:
+        """Put words in the place of what was dropped, so that they end there."""
+        for k, char in enumerate(words, end - len(words)):
+            self.clean[k] = self.spaced[k] = char
+
 
 def read_layout(text: str, body_start: int, file: str) -> Layout:
     """Take a text apart.
@@ -115,12 +124,15 @@ def _mask_inline(text: str, start: int, mask: _Mask) -> None:
     for pattern in (_INDEX, _YES_OR_NO):  # name a variable and say what it may be: no data
         for match in pattern.finditer(text, start):
             mask.drop(*match.span(), visible=True)
-    for match in _MATH.finditer(text, start):
+    for match in MATH.finditer(text, start):
         inner, after = match.start(1), match.end(1)
         mask.drop(match.start(), inner)
         mask.drop(after, match.end())
         for markup in _MATH_MARKUP.finditer(text, inner, after):
             mask.drop(*markup.span())
+        for unit in _MATH_UNIT.finditer(text, inner, after):
+            mask.drop(*unit.span())
+            mask.write(unit.end(), f"°{unit[2]}" if unit[1] else f"{unit[2]}^{unit[3]}")
     for match in _LINK.finditer(text, start):
         mask.drop(match.start(), match.start(1))
         mask.drop(match.end(1), match.end())

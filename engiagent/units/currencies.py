@@ -1,7 +1,8 @@
 """Money as people write it: symbols and names of currencies, and what a bare sign means in a text.
 
 A dollar is Canadian in a text whose only currency is the Canadian dollar, and ``¥`` is the yuan
-where a text speaks of that; cents are those of the one currency that a text names.
+where a text speaks of that; cents are those of the one currency that a text names, and euro cents
+(``¢`` US cents) where it names none. The dollars around mathematics are no currency.
 """
 
 import re
@@ -11,6 +12,11 @@ from typing import Final
 from engiagent.units.unit import CURRENCIES, Unit, parse_unit
 from engiagent.units.wordlists import spelt
 
+MATH: Final = re.compile(
+    r"\$\$?(?:(?=[^$\n]*\\[A-Za-z])|(?=[^$\n]*[\\=_^])(?![\d.,]+\s)|(?=[A-Za-z]{1,3}\$))"
+    r"([^$\n]{1,300})\$\$?"
+)
+"""Mathematics between dollars, in TeX or a plain name."""
 SYMBOLS: Final = spelt("units", "currency symbols")
 """Signs that mean one currency wherever they stand."""
 WORDS: Final = spelt("units", "currency words")
@@ -46,6 +52,7 @@ def named_currencies(text: str) -> frozenset[str]:
     >>> sorted(named_currencies("30 CAD a day, then $2 each")), sorted(named_currencies("$2, €3"))
     (['CAD'], ['EUR', 'USD'])
     """
+    text = MATH.sub(r" \1 ", text)
     found = {match[1] for match in _CODE.finditer(text)}
     found |= {SYMBOLS[match[0]] for match in _SIGN.finditer(text)}
     found |= {_of_word(match[0]) for match in _WORD.finditer(text)}
@@ -55,6 +62,8 @@ def named_currencies(text: str) -> frozenset[str]:
         found.add("USD")
     if "¥" in text and not found & {"CNY", "JPY"}:
         found.add("JPY")
+    if not found and _CENTS.search(text):
+        found.add("USD" if "¢" in text else "EUR")
     return frozenset(found)
 
 
@@ -83,6 +92,7 @@ def with_codes(words: str, text: str) -> str:
     >>> with_codes("$0.12/kWh and 5 cents", "Prices are in CAD: $0.12/kWh and 5 cents")
     'CAD 0.12/kWh and 5 ct_CAD'
     """
+    words = MATH.sub(r"\1", words)
     words = _OWN_CENTS.sub(lambda match: f" ct_{_code(match[1] or match[2])}", words)
     words = _WORD.sub(lambda match: _of_word(match[0]), words)
     words = _SIGN.sub(lambda match: SYMBOLS[match[0]] + _gap(words, match.end()), words)

@@ -17,6 +17,7 @@ _ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm
 _LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
 _INNER: Final = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
 _TAIL: Final = re.compile(r"(?:,\s{0,3}|\s/\s|\s(?:in|/)\s|\s)")
+_POWER_OR_ENERGY: Final = re.compile(r"[kMG]W(?:h|_?th|_?el)?")
 _TEMPERATURE: Final = re.compile(r"(?i)temp|outdoor|indoor|ambient|setpoint|dew|bulb")
 
 # Endings of column names such as load_kw, in small letters; single letters are too easily names.
@@ -83,7 +84,8 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
         if found is not None:
             return found
     found = _inner(header[:300], conventions) or _tail(header[:300], conventions)
-    return found or _suffix(header, conventions) or Header(header.strip())
+    found = found or _suffix(header, conventions) or _amid(header[:300], conventions)
+    return found or Header(header.strip())
 
 
 def _bracketed(
@@ -149,6 +151,26 @@ def _tail(header: str, conventions: Conventions | None) -> Header | None:
             name = header[: match.start()].strip().rstrip(",")
             return Header(name, written, unit, (start, start + len(written)))
     return None
+
+
+def _amid(header: str, conventions: Conventions | None) -> Header | None:
+    """Find the one unit among words, as in ``min MW (when on)`` or ``fuel, litres per hour on``."""
+    before, comma, tail = header.rpartition(",")
+    words = list(_WORD.finditer(tail))
+    for last in words[-2:-4:-1]:
+        written = tail[words[0].start() : last.end()]
+        unit = None if last is words[0] else resolve_unit(written, conventions)
+        if unit is not None:
+            start = len(before + comma) + words[0].start()
+            name = before.strip() or header.strip()
+            return Header(name, written, unit, (start, start + len(written)))
+    if _LONGER.search(header):
+        return None
+    found = [word for word in _WORD.finditer(header) if _POWER_OR_ENERGY.fullmatch(word[0])]
+    if len(found) != 1:
+        return None
+    word = found[0]
+    return Header(header.strip(), word[0], resolve_unit(word[0], conventions), word.span())
 
 
 def _suffix(header: str, conventions: Conventions | None) -> Header | None:

@@ -345,7 +345,15 @@ _ANGLES: Final = re.compile(
 
 _REFRIGERATION: Final = re.compile(
     r"(?i)\btons?\s+of\s+(?:refrigeration|cooling)\b|\brefrigeration\s+tons?\b|\bton-hours?\b"
+    r"|\bton\s*=\s*12[,.]?\d*\s*k?btu\b|\bkW\s*(?:/|per)\s*ton\b"
 )
+
+
+def tons_settled(words: str, text: str) -> str:
+    """Return some words of a text with its tons as TR, where those are tons of refrigeration."""
+    if not _REFRIGERATION.search(text):
+        return words
+    return re.sub(r"\btons?\b(?!\s+of\s+(?!refrigeration|cooling))", "TR", words)
 
 
 def conventions_of(text: str) -> Conventions:

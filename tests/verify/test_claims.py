@@ -1,6 +1,7 @@
 """The two claims of a certificate and the verdict that follows from them."""
 
 import json
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.run.certify import certify
-from engiagent.run.edits import set_value
+from engiagent.run.edits import set_value, with_changes
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.text import corpus_root
@@ -266,6 +267,18 @@ def test_a_changed_value_stands_in_the_line_of_the_verdict(tmp_path: Path) -> No
     assert answer(again)["overrides"] == [
         {"name": "capacity", "before": 250, "after": 400.0, "unit": "kWh"}
     ]
+
+
+def test_a_changed_number_within_a_formula_stands_in_the_line_of_the_verdict() -> None:
+    before = formal()
+    row = before["core_model_elements"]["constraints"][0]
+    row["source_reference"] = [{"kind": "user", "note": "one"}, {"kind": "user", "note": "two"}]
+    after = deepcopy(before)
+    after["core_model_elements"]["constraints"][0]["expression"] += " + 3"
+    changed = Blueprint.from_dict(with_changes(before, after))
+    (one,) = overrides_of(changed)
+    assert (one.name, one.after) == (row["constraint_id"], f"{row['expression']} + 3")
+    assert len(changed.core.constraints[0].source_reference) == 2
 
 
 def test_a_value_that_is_set_back_is_no_change() -> None:

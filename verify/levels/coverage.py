@@ -15,11 +15,28 @@ from engiagent.verify.requirements import squeezed
 DEMANDS: Final = re.compile(
     r"\b(must|shall|should not|has to|have to|had to|need(?:s)? to|may not|cannot|can not|can't|"
     r"mustn't|never|at least|at most|no more than|no less than|not more than|not less than|"
-    r"no later than|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
+    r"no later than|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
     r"between(?= \S*\d)(?! \d{1,2}(?::\d\d|\s?[ap]\.?m))|"  # of amounts, not of times or places
     r"must not|forbidden|required?|requires|minimum|maximum|not allowed|up to)\b",
     re.IGNORECASE,
 )
+_ONLY: Final = re.compile(
+    r"\b(?:may|can|could|will|would|be|is|are|was|were|runs?|allowed|possible|available)\s+only\b"
+    r"|\bonly\s+(?:when|if|while|after|before|during|between|from|at|in|on|by|with|as|to|up|be|once|"
+    r"one|an?|the|\d)|\b(?:at|on|in|during|by|from|with)\s+(?:\w+\s+){1,3}only\b",
+    re.IGNORECASE,
+)
+"""What restricts: "only at night", not "for context only"."""
+_NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
+    r"(?:\b(?:not|no|nor|without|never)|n['\u2019]t)\s+(?:an?\s+|any\s+|the\s+)?"
+    r"(?:(?:lower|upper|hard|real|further|other|such)\s+)?(?:limit|minimum|maximum)s?\b"
+    r"|\b(?:at least|at most|up to|to)\s+\w+\s+(?:decimals?|digits|(?:decimal|significant)\s+\w+)"
+    r"|\b(?:minimum|maximum|limits?)\b[^:;.]{0,40}:\s*(?:none|no|nil)\b"
+    r"|\bonly\s+for\s+(?:context|information|reference|comparison)\b",
+    re.IGNORECASE,
+)
+"""What says that something limits nothing, or how an answer is to be written."""
+_SUPPOSED: Final = re.compile(r"\W*(?:please\s+)?(?:we\s+)?(?:assum|suppos)(?:e|ed|ing)\b", re.I)
 _VERBS: Final = re.compile(
     r"\b(am|is|are|was|were|be|been|being|must\w*|shall|should|ha[sd]|have|may|can\w*|needs?|"
     r"never|only|not|exceed\w*|maintain\w*|keeps?|kept|forbid\w*|requires?|does|do|will|would)\b",
@@ -251,8 +268,16 @@ def _demanding(problem: ProblemLike) -> Iterator[Span]:
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
             continue
         for clause in _clauses(problem.text, (start, stop)):
-            if DEMANDS.search(problem.text[clause[0] : clause[1]]):
+            if _demands(problem.text[clause[0] : clause[1]]):
                 yield clause
+
+
+def _demands(words: str) -> bool:
+    """Whether some words ask for something; what is to be assumed does so by numbers alone."""
+    if _SUPPOSED.match(words) and not re.search(r"\d", words):
+        return False
+    words = _NO_DEMAND.sub(" ", words)
+    return bool(DEMANDS.search(words) or _ONLY.search(words))
 
 
 def _converts(problem: ProblemLike, quantity: Any) -> bool:

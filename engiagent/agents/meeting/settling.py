@@ -4,20 +4,27 @@ A number of the first reading is confirmed where the second uses the same SI val
 overlapping place of the text. What the second reading does not have stays open, by name.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.agents.meeting.nomenclature import entering
 from engiagent.agents.meeting.plans import Side
 from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterDef
-from engiagent.blueprint.grammar import Number, parse, walk
+from engiagent.blueprint.grammar import Number, names_in, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Dimension, UnitError, parse_unit
+from engiagent.verify.figures import figures
 from engiagent.verify.levels.coverage import uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 
 EQUAL: Final = 1e-9
+_ORDERS: Final = re.compile(
+    r"\b(?:must|shall|ha(?:s|ve) to|may not|can ?not|never|not allowed|forbidden|required?)\b"
+    r"|\b(?:ca|must)n['\u2019]t\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -84,25 +91,50 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
             uncovered(problem, replace(b, extended_analysis_and_robustness=None))[1]
             for b in (first.blueprint, second.blueprint)
         ]
-        excused = [words for words in bare[0] if words not in mine and words in bare[1]]
+        dropped = [words for words in bare[0] if words not in mine and words in bare[1]]
+        excused = [words for words in dropped if _obliges(words, text)]
     return Settled(
         tuple(name for name, holds in confirmed.items() if holds),
         tuple(name for name, holds in confirmed.items() if not holds),
         tuple(silent),
         tuple(left),
         tuple(_dynamics(second)),
-        unspoken(first, second),
+        unspoken(first, second, text, {name for name, holds in confirmed.items() if holds}),
         tuple(excused),
         tuple(taken),
     )
 
 
-def unspoken(first: Side, second: Side) -> tuple[str, ...]:
-    """Return the decisions of the first reading of which the second says nothing."""
+def _obliges(words: str, text: str) -> bool:
+    """Whether an excused requirement forbids or orders, or has an amount: "at most 8 MW"."""
+    units = (figure.unit for figure in figures(words, text))
+    return bool(_ORDERS.search(words)) or any(unit and unit.dimension for unit in units)
+
+
+def unspoken(
+    first: Side, second: Side, text: str = "", confirmed: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the decisions of the first reading of which the second says nothing.
+
+    It may speak of the same by another quantity, as of a store's charge and discharge for its flow:
+    then it uses the words and the numbers on which the decision rests.
+    """
     theirs = {v.quantity or v.name for v in second.core.decision_variables}
     theirs |= {e.quantity for e in second.core.expressions if e.quantity}
     mine = [v for v in first.core.decision_variables if v.role == "decision"]
-    return tuple(q for v in mine if (q := v.quantity or v.name) not in theirs)
+    silent = [v for v in mine if (v.quantity or v.name) not in theirs]
+    items = (*second.core.decision_variables, *second.core.constraints, *second.core.parameters)
+    used = [span for item in items for span in _spans(item.source_reference, text)]
+    return tuple(
+        v.quantity or v.name
+        for v in silent
+        if not (
+            (limits := names_in(v.lower) | names_in(v.upper))
+            and limits <= set(confirmed)
+            and (spans := list(_spans(v.source_reference, text)))
+            and all(any(a < d and c < b for c, d in used) for a, b in spans)
+        )
+    )
 
 
 def _same(one: _Figure, two: _Figure) -> bool:
