@@ -76,11 +76,7 @@ class Places:
         if target is None:
             raise EvaluationError(f"column {node.span[0] + 1}: an element of which set?")
         label: Label = node.value if isinstance(node, Text) else int(node.value)
-        place = target.position_of.get(label)
-        if place is None and isinstance(label, str) and is_timed(target):
-            # A time may be written without its offset from UTC when it is the only one of its kind.
-            close = [p for full, p in target.position_of.items() if str(full)[:16] == label]
-            place = close[0] if len(close) == 1 else None
+        place = target.find(label)
         if place is None:
             shown = ", ".join(map(str, target.labels[:4]))
             raise EvaluationError(f"{label!r} is not in {target.name}; it has {shown}, …")

@@ -14,6 +14,7 @@ from engiagent.blueprint.timeaxis import Ints, TimeAxis
 Label = str | int | tuple[str | int, ...]
 
 _OFFSET = re.compile(r"[+-]\d\d:\d\d$")
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d[T ]|\+\d+d$")
 ORDERED_IN_TIME = ("time", "instants", "periods", "range")
 
 
@@ -75,19 +76,23 @@ class IndexSet:
     def find(self, label: Label) -> int | None:
         """Return the position of a label, None when there is none of that name.
 
-        A time may be written without its offset from UTC when that names one element only.
+        A time may be written without its offset from UTC, or as a time of day alone, when that
+        names one element only.
         """
         position = self.position_of.get(label)
         if position is None and isinstance(label, str) and self.root.kind in ("time", "instants"):
-            return self._without_offset.get(label)
+            return self._in_short.get(label)
         return position
 
     @cached_property
-    def _without_offset(self) -> Mapping[str, int]:
-        """Positions by wall-clock time, without the hours that a clock shows twice."""
+    def _in_short(self) -> Mapping[str, int]:
+        """Positions by wall-clock time and by time of day, without what a clock shows twice."""
         texts = [_OFFSET.sub("", str(label)) for label in self.labels]
-        counts = Counter(texts)
-        return {text: k for k, text in enumerate(texts) if counts[text] == 1}
+        found = {}
+        for short in (texts, [_DATE.sub("", text) for text in texts]):
+            counts = Counter(short)
+            found |= {text: k for k, text in enumerate(short) if counts[text] == 1}
+        return found
 
     @property
     def root(self) -> "IndexSet":

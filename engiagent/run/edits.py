@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
+from engiagent.blueprint.grammar import tree_of
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.units.unit import UnitError, convert, parse_unit
@@ -211,6 +212,8 @@ def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
             stated = item.get("source_reference")
             if old is None or stated != old.get("source_reference"):
                 continue
+            if kind == "constraints" and tree_of(old["expression"]) is None:
+                continue  # what nobody can read is mended, not changed
             then = _values_of(kind, old)
             for name, (value, unit) in _values_of(kind, item).items():
                 if (value, unit) != then.get(name, (None, unit)):

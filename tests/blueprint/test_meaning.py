@@ -288,6 +288,7 @@ def test_night_shifts_wrap_at_midnight() -> None:
         False
     ]
     assert holds("t == '00:00+1d'", "t in T", core=core) == [False, False, True, False]
+    assert holds("t == '00:00'", "t in T", core=core) == [False, False, True, False]
 
 
 # --- units ---------------------------------------------------------------------------------------

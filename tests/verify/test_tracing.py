@@ -15,6 +15,8 @@ from engiagent.text import Problem
 from engiagent.units.headers import split_header
 from engiagent.units.unit import parse_unit
 from engiagent.verify.checking import check
+from engiagent.verify.levels.coverage import uncovered
+from tests.blueprints import blueprint
 
 
 class Outcome(NamedTuple):
@@ -639,3 +641,40 @@ def test_what_words_say_of_a_number(
 ) -> None:
     assert traced(tmp_path, text, [right]) == FINE
     assert traced(tmp_path, text, [wrong]) != FINE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Our transformer is 630 kVA, so that's not a limit.",
+        "State the cost with at least one decimal place.",
+        "Utility rate (energy only, we have no demand charge):",
+        "Minimum on and off times: none beyond the blocks themselves.",
+        "Assume that reserve is never called, so it moves no energy.",
+        "Last year it was 12, a figure for context only.",
+    ],
+)
+def test_what_limits_nothing_asks_for_nothing(words: str, tmp_path: Path) -> None:
+    assert not demands(words, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The transformer must not exceed its limit.",
+        "It may only charge at night.",
+        "Charging is possible on weekdays only.",
+        "There must be at least 8 kWh in it.",
+        "Assume that it is never above 40 kWh.",
+        "The engine runs only when the boiler rests.",
+        "No minimum, but at most 8 kW.",
+    ],
+)
+def test_what_limits_asks_for_it(words: str, tmp_path: Path) -> None:
+    assert demands(words, tmp_path)
+
+
+def demands(words: str, folder: Path) -> list[str]:
+    """Return what an empty blueprint leaves unanswered of a text."""
+    (folder / "problem.md").write_text(f"# A site\n\n{words}\n")
+    return uncovered(Problem.load(folder / "problem.md"), blueprint()).demands

@@ -33,6 +33,8 @@ UNIT: Final = "unit"
 EXPRESSIONS: Final = frozenset(["expression", "value", "where", "lower", "upper", "weight", "rate"])
 _INLINE: Final = re.compile(r"(?<=[\d.])\[([^\[\]]*)\]")
 """The unit behind a number in an expression."""
+_POWER: Final = re.compile(r"(?<=[A-Za-z])([23])(?![\w.])")
+"""An exponent without its sign, as in ``W/m2`` or ``ct/(K2*h)``."""
 _CORE: Final = "core_model_elements"
 _EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
@@ -185,8 +187,9 @@ class Placing:
         try:
             parse_unit(unit)
         except UnitError:
-            found = find_unit(unit, 0, self.problem.conventions)
-            if found is not None and found.end == len(unit) and found.unit is not None:
+            powered = _POWER.sub(r"^\1", unit.replace("**", "^"))
+            found = find_unit(powered, 0, self.problem.conventions)
+            if found is not None and found.end == len(powered) and found.unit is not None:
                 return str(found.unit)
         return unit
 
