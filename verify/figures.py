@@ -44,6 +44,20 @@ _WORDS = {
     "twice": 2.0,
     "double": 2.0,
 }
+_ORDINALS = [
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+_ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _STATES = {"yes": 1.0, "on": 1.0, "running": 1.0, "true": 1.0, "no": 0.0, "off": 0.0, "false": 0.0}
 """What a cell says of something that is on or off, where it is all that stands there."""
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
@@ -140,6 +154,8 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
             yield Figure(figure.value, parse_unit(f"%/{(rate[1] or rate[2]).lower()}"))
     for match in _WORD.finditer(plain):
         yield Figure(_WORDS[match[1].lower()], unit_after(plain[match.end() :]))
+    for match in _ORDINAL.finditer(plain):
+        yield Figure(2.0 + _ORDINALS.index(match[1].lower()), None)
 
 
 def _plain(text: str, whole: str | None = None) -> str:

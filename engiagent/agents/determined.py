@@ -22,6 +22,7 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.values import Part
 from engiagent.text import Problem
 from engiagent.verify.checking import check
+from engiagent.verify.levels.coverage import obliges
 
 IDLE: Final = "EB020"
 
@@ -34,6 +35,9 @@ def data_faults(board: Board) -> tuple[Fault, ...]:
         certificate = check(board.problem, None, expand(board.blueprint)).to_dict()
     except EngiagentError as error:
         return (Fault("formulation", str(error)),)
+    text = board.problem.text  # of other sentences agreement decides, or they stay open
+    silent = [words for words in certificate["not_understood"] if obliges(words, text)]
+    certificate["not_understood"] = silent
     return tuple(f for f in of_certificate(certificate) if f.kind.startswith("data-"))
 
 

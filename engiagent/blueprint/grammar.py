@@ -23,6 +23,8 @@ from engiagent.errors import EngiagentError
 
 MAX_LENGTH: Final = 4000
 MAX_DEPTH: Final = 150
+LONG_SUM: Final = 60
+"""Terms beyond which a sum is no chain of additions, one within the other."""
 
 # name -> (fewest arguments, most arguments)
 _OTHERS: Final[dict[str, tuple[int, int]]] = {
@@ -504,7 +506,31 @@ def _binary(reader: _Reader, item: ast.BinOp, span: Span) -> Node:
         place += len(reader.text[place:]) - len(reader.text[place:].lstrip(" )")) + 1
         hint = "write ** for a power" if isinstance(item.op, ast.BitXor) else reader._hint()
         raise GrammarError("this operator is not part of the language", place, hint)
+    terms = _terms(item)
+    if len(terms) > LONG_SUM:
+        return _folded([(sign, reader.node(term)) for sign, term in terms])
     return Binary(span, op, reader.node(item.left), reader.node(item.right))
+
+
+def _terms(item: ast.expr) -> list[tuple[str, ast.expr]]:
+    """Return the terms of a sum with their signs, in order."""
+    terms: list[tuple[str, ast.expr]] = []
+    while isinstance(item, ast.BinOp) and isinstance(item.op, ast.Add | ast.Sub):
+        terms.append((_BINARY[type(item.op)], item.right))
+        item = item.left
+    return [("+", item), *reversed(terms)]
+
+
+def _folded(terms: Sequence[tuple[str, Node]]) -> Node:
+    """Return the sum of terms as a tree that is as deep as their number has digits."""
+    if len(terms) == 1:
+        return terms[0][1]
+    half = len(terms) // 2
+    left, right, sign = terms[:half], terms[half:], terms[half][0]
+    if sign == "-":
+        right = [("-" if own == "+" else "+", node) for own, node in right]
+    span = terms[0][1].span[0], terms[-1][1].span[1]
+    return Binary(span, sign, _folded(left), _folded(right))
 
 
 def _compare(reader: _Reader, item: ast.Compare, span: Span) -> Node:

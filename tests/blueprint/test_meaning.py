@@ -355,3 +355,10 @@ def test_what_does_not_mix_is_refused(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         worth(text)
     assert caught.value.code == code
+
+
+def test_a_long_sum_is_no_deep_one() -> None:
+    signs = ["-" if k % 3 == 1 else "+" for k in range(400)]
+    text = "0" + "".join(f" {sign} {k}" for k, sign in enumerate(signs))
+    total = sum(-k if sign == "-" else k for k, sign in enumerate(signs))
+    assert worth(text, "t in T")[0] == [total] * DAY["periods"]

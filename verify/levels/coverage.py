@@ -1,14 +1,16 @@
 """The other direction of level 1: whether every number and every demand of the text was used."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from engiagent.blueprint.document import Blueprint, ComponentDef, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import Number, names_in, tree_of, walk
 from engiagent.blueprint.timeaxis import parse_step
+from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
-from engiagent.verify.levels.restated import repeats_number, repeats_requirement
+from engiagent.verify.figures import figures
+from engiagent.verify.levels.restated import repeats_number, repeats_requirement, same_amount
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
@@ -36,6 +38,19 @@ _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     re.IGNORECASE,
 )
 """What says that something limits nothing, or how an answer is to be written."""
+_ORDERS: Final = re.compile(
+    r"\b(?:must|shall|ha(?:s|ve) to|may not|can ?not|never|not allowed|forbidden|required?)\b"
+    r"|\b(?:ca|must)n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_NUMBERED: Final = re.compile(
+    r"\b(?:table|tab\.|figure|fig\.|section|sec\.|chapter|exercise|equation|eq\.|appendix|annex|"
+    r"rev\.|revision|version)\W{0,4}$",
+    re.IGNORECASE,
+)
+"""Before a number that names a part of a text."""
+_RANGE: Final = re.compile(r"\\[lc]?dots|…|\.\.\.|\\sum|\\forall")
+_COUNTS: Final = frozenset(["person"])
 _SUPPOSED: Final = re.compile(r"\W*(?:please\s+)?(?:we\s+)?(?:assum|suppos)(?:e|ed|ing)\b", re.I)
 _VERBS: Final = re.compile(
     r"\b(am|is|are|was|were|be|been|being|must\w*|shall|should|ha[sd]|have|may|can\w*|needs?|"
@@ -178,6 +193,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
     spans, grid = used_spans(blueprint, problem), _grid_numbers(blueprint)
     strict = used_spans(blueprint, problem, idle=_without_figures(blueprint))
     numbers, repeated = [], []
+    formulas = [match.span() for match in MATH.finditer(problem.text)]
     used = [q for q in problem.quantities if _touched(_place(q), spans)]
     for quantity in problem.quantities:
         kind = getattr(quantity, "kind", "number")
@@ -187,6 +203,11 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         if kind == "word" and not quantity.unit_text:
             continue  # "one of the three": the words around it are held against the demands below
         if _is_grid(quantity, grid) or _only_in_heading(problem, quantity):
+            continue
+        if _NUMBERED.search(problem.text, max(0, start - 20), start):
+            continue
+        formula = next((f for f in formulas if f[0] < start < f[1]), None)
+        if formula is not None and _in_formula(problem, quantity, formula, grid, used):
             continue
         held = strict if _is_amount(quantity) else spans
         if _touched(_place(quantity), held) or _converts(problem, quantity):
@@ -280,6 +301,14 @@ def _demands(words: str) -> bool:
     return bool(DEMANDS.search(words) or _ONLY.search(words))
 
 
+def obliges(words: str, text: str) -> bool:
+    """Whether a requirement of a text orders or forbids, or has an amount, as "at most 8 MW"."""
+    amounts = (figure.unit for figure in figures(words, text))
+    return bool(_ORDERS.search(words)) or any(
+        unit is not None and not set(dict(unit.dimension)) <= _COUNTS for unit in amounts
+    )
+
+
 def _converts(problem: ProblemLike, quantity: Any) -> bool:
     """Whether a bare number in a formula only converts units, as the 3600 of ``E = P*t/3600``."""
     if quantity.unit_text or float(quantity.value) not in _CONVERSIONS:
@@ -291,6 +320,26 @@ def _converts(problem: ProblemLike, quantity: Any) -> bool:
     return bool(_FACTOR.search(problem.text[around[0] : start])) or bool(
         _FACTOR_OF.match(problem.text[stop : around[1]])
     )
+
+
+def _in_formula(
+    problem: ProblemLike,
+    quantity: Any,
+    formula: Span,
+    grid: set[tuple[str, float]],
+    used: Sequence[Any],
+) -> bool:
+    """Whether a number of a formula in TeX is no datum of its own.
+
+    It is the first or last of an index, the zero beside a limit, or an amount that the text gives.
+    """
+    value = float(quantity.value)
+    if not quantity.unit_text:
+        ends = {0.0, 1.0} | {n - k for kind, n in grid if kind == "count" for k in (0, 1)}
+        if value in ends and _RANGE.search(problem.text, *formula):
+            return True
+        return value == 0.0 and any(formula[0] < _place(q)[0] < formula[1] for q in used)
+    return any(same_amount(quantity, other) for other in used)
 
 
 def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:

@@ -49,6 +49,7 @@ from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
 _TIME: Final = parse_unit("s").dimension
+_ONE: Final = re.compile(r"\b1\s*[A-Za-z]+\s*(?:=|is|equals)\s*$")
 
 
 def check_data(
@@ -461,7 +462,7 @@ def _compare(
     found: list[Figure] = []
     for leaf in leaves:
         beside = unit_elsewhere(tracing.problem, leaf, unit)
-        for figure in figures(words_of(leaf, tracing.problem.text), tracing.problem.text):
+        for figure in figures(_with_one(leaf, tracing.problem.text), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
@@ -490,6 +491,13 @@ def _compare(
         return
     said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in found)
     tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
+
+
+def _with_one(leaf: Source, text: str) -> str:
+    """Return the words of a source, with those by which they are what one of a unit is worth."""
+    words = words_of(leaf, text)
+    one = None if leaf.span is None else _ONE.search(text, max(0, leaf.span[0] - 40), leaf.span[0])
+    return words if one is None else one[0] + words
 
 
 def _steps(declarations: Declarations) -> Iterator[float]:

@@ -72,7 +72,7 @@ def repeats_number(problem: ProblemLike, quantity: Any, accounted: Iterable[Any]
     """Return the accounted quantity that a number of the text repeats, None without one."""
     mine = None
     for other in accounted:
-        if not _same_amount(quantity, other):
+        if not same_amount(quantity, other):
             continue
         mine = mine or _around(problem, quantity)
         theirs = _around(problem, other)
@@ -101,7 +101,8 @@ def repeats_requirement(words: str, known: Iterable[str]) -> str | None:
     return next((o for o in known if (meaning_of(o), _numerals(o)) == mine), None)
 
 
-def _same_amount(one: Any, other: Any) -> bool:
+def same_amount(one: Any, other: Any) -> bool:
+    """Whether two numbers of a text are of one kind, one dimension and one size."""
     if one.kind != other.kind or bool(one.unit_text) != bool(other.unit_text):
         return False
     if one.unit is None or other.unit is None:

@@ -4,7 +4,6 @@ A number of the first reading is confirmed where the second uses the same SI val
 overlapping place of the text. What the second reading does not have stays open, by name.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -15,16 +14,10 @@ from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterD
 from engiagent.blueprint.grammar import Number, names_in, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Dimension, UnitError, parse_unit
-from engiagent.verify.figures import figures
-from engiagent.verify.levels.coverage import uncovered
+from engiagent.verify.levels.coverage import obliges, uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 
 EQUAL: Final = 1e-9
-_ORDERS: Final = re.compile(
-    r"\b(?:must|shall|ha(?:s|ve) to|may not|can ?not|never|not allowed|forbidden|required?)\b"
-    r"|\b(?:ca|must)n['\u2019]t\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -35,16 +28,16 @@ class Settled:
     ----------
     numbers, open_numbers
         Names of the first reading's parameters; a literal by the id of what it stands in.
-    sentences, open_sentences
-        Of those from which the first reading takes nothing, those from which the second takes
-        nothing either, and those from which it does.
+    sentences
+        From which the first reading takes nothing: nor does the second, and they order nothing, or
+        it does, and the plan keeps what that reading makes of them.
     dynamics
         Quantities whose change from one instant to the next the second reading states.
     unspoken
         Decisions of the first reading of which the second says nothing.
     excused
-        Requirements of the text that the first reading lists as unused or assumes away, and from
-        which the second takes nothing either: an order hidden in a text may be obeyed twice.
+        Orders and amounts of the text from which neither reading takes anything, whatever either
+        says of it: an order hidden in a text may be obeyed twice.
     taken
         Findings on numbers of the text for which only the second reading accounts, as where the
         text says an amount twice; the plan keeps what that reading makes of them.
@@ -53,7 +46,6 @@ class Settled:
     numbers: tuple[str, ...] = ()
     open_numbers: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
-    open_sentences: tuple[str, ...] = ()
     dynamics: tuple[str, ...] = ()
     unspoken: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
@@ -80,35 +72,27 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
     for figure in _figures(first.core, text):
         same = any(_same(figure, other) for other in theirs)
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
-    silent, left, excused, taken = [], [], [], []
+    silent, excused, taken = [], [], []
     if problem is not None:
         numbers, mine, _ = uncovered(problem, first.blueprint)
-        unused, also, _ = uncovered(problem, second.blueprint)
+        unused = uncovered(problem, second.blueprint).numbers
         taken = [finding for finding in numbers if finding not in unused]
-        silent = [words for words in mine if words in also]
-        left = [words for words in mine if words not in also]
         bare = [
             uncovered(problem, replace(b, extended_analysis_and_robustness=None))[1]
             for b in (first.blueprint, second.blueprint)
         ]
-        dropped = [words for words in bare[0] if words not in mine and words in bare[1]]
-        excused = [words for words in dropped if _obliges(words, text)]
+        dropped = [words for words in bare[0] if words in bare[1]]
+        excused = [words for words in dropped if obliges(words, text)]
+        silent = [words for words in mine if words not in excused]
     return Settled(
         tuple(name for name, holds in confirmed.items() if holds),
         tuple(name for name, holds in confirmed.items() if not holds),
         tuple(silent),
-        tuple(left),
         tuple(_dynamics(second)),
         unspoken(first, second, text, {name for name, holds in confirmed.items() if holds}),
         tuple(excused),
         tuple(taken),
     )
-
-
-def _obliges(words: str, text: str) -> bool:
-    """Whether an excused requirement forbids or orders, or has an amount: "at most 8 MW"."""
-    units = (figure.unit for figure in figures(words, text))
-    return bool(_ORDERS.search(words)) or any(unit and unit.dimension for unit in units)
 
 
 def unspoken(
