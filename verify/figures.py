@@ -44,19 +44,10 @@ _WORDS = {
     "twice": 2.0,
     "double": 2.0,
 }
-_ORDINALS = [
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+_ORDINALS = (
+    *("second", "third", "fourth", "fifth", "sixth", "seventh"),
+    *("eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
 _ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _STATES = {"yes": 1.0, "on": 1.0, "running": 1.0, "true": 1.0, "no": 0.0, "off": 0.0, "false": 0.0}
 """What a cell says of something that is on or off, where it is all that stands there."""
