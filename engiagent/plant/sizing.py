@@ -188,7 +188,8 @@ class _Sizing:
         return self._parameter(key, amount, unit) if isinstance(amount, Amount) else None
 
     def _variable(self, what: str, **content: Any) -> str:
-        entry = {"name": self._name(what), "role": "decision", "source_reference": self.source}
+        entry = {"name": self._name(what), "quantity": f"{self.owner}.{self.slot}_{what}"}
+        entry |= {"role": "decision", "source_reference": self.source}
         self.statement.decisions.append(entry | content)
         return self._name(what)
 
