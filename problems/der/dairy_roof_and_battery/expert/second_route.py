@@ -21,7 +21,9 @@ def solve() -> float:
     Hour by hour are unknown: from the grid, sold, charged, discharged; then panels and battery.
     What the panels could yield beyond that is not used.
     """
-    load, sun, price = (column("week.csv", name) for name in ("load_kW", "sun", "price_EUR_per_kWh"))
+    load, sun, price = (
+        column("week.csv", name) for name in ("load_kW", "sun", "price_EUR_per_kWh")
+    )
     count = load.size
     one, none = sp.identity(count), sp.csr_matrix((count, count))
     nothing = sp.csr_matrix((count, 1))
@@ -40,6 +42,8 @@ def solve() -> float:
     )
     sides = np.concatenate([load, -load, np.zeros(2 * count), [75_000.0]])
     once = [annuity(25) * 980.0, annuity(15) * 340.0]
-    costs = np.concatenate([WEEKS * price, np.full(count, -WEEKS * 0.06), np.zeros(2 * count), once])
+    costs = np.concatenate(
+        [WEEKS * price, np.full(count, -WEEKS * 0.06), np.zeros(2 * count), once]
+    )
     bounds = [(0, None)] * (2 * count) + [(0, 30)] * (2 * count) + [(0, 120), (0, 150)]
     return float(linprog(costs, rows, sides, bounds=bounds).fun)

@@ -26,10 +26,7 @@ def of_a_year(size: int) -> float:
     put = np.where(since >= 0, np.exp(-LOSS * np.maximum(since, 0)), 0.0)
     content = put * -math.expm1(-LOSS) / LOSS
     rows = np.vstack(
-        [
-            np.hstack([content, -np.ones((count, 1))]),
-            np.hstack([-content, np.zeros((count, 1))]),
-        ]
+        [np.hstack([content, -np.ones((count, 1))]), np.hstack([-content, np.zeros((count, 1))])]
     )
     blocked = np.isin(hours % 24, (11, 12, 17, 18))
     most = np.where(blocked, 0.0, float(size))
