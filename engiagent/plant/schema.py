@@ -20,7 +20,8 @@ NAMES: Json = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
 def plant() -> Json:
     """Return the schema of plant files."""
     rule = {"enum": list(RULES)}
-    horizon = {key: SCALAR for key in KEYS if key != "align"} | {"align": rule}
+    several = record({"column": TEXT, "weights": by_name(SCALAR)}, {})
+    horizon = dict.fromkeys(KEYS, SCALAR) | {"align": rule, "representative": several}
     requirement = record(
         {"must": said(TEXT, "a comparison, as grid.import[t] <= 80 kW")},
         {
