@@ -111,12 +111,22 @@ class _Plant:
                 self._requirement(statement, key, node)
         with source.recording(self.top.get("goal", self.root)):
             self._goal(statement)
-        statement.without = self._without(statement)
+        self._baseline(statement)
         for key, node in self._listed("cases").items():
             self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
-        return Reading(self._checked(statement), notes=tuple(source.notes))
+        blueprint = self._checked(statement)
+        if statement.rule is not None:
+            from engiagent.plant.rules import with_rule  # few plants need the checker's physics
+
+            try:
+                blueprint = with_rule(blueprint, statement.rule, source.problem.folder)
+            except InputError as error:
+                node = self.top["baseline"]
+                at = (error.message, source.file, node.line, node.column)
+                raise PlantError([InputError(*at, error.found, error.expected)]) from None
+        return Reading(blueprint, notes=tuple(source.notes))
 
     def _listed(self, key: str) -> Mapping[Any, Node]:
         """Return the entries under a key of the block."""
@@ -343,12 +353,27 @@ class _Plant:
             "weight_of_the_horizon", "1", places, index=["P"], value=numbers
         )
 
-    def _without(self, statement: Statement) -> list[str]:
-        """Return the components that the baseline does without."""
+    def _baseline(self, statement: Statement) -> None:
+        """Note the rule of the baseline, or the components that it does without."""
         source, top = self.source, self.top.get("baseline")
         if top is None:
-            return []
-        node = source.entries(top, "the baseline", ("without",)).get("without")
+            return
+        given = source.entries(top, "the baseline", ("without", "rule"))
+        if source.in_text:
+            whole = source.reference(top)
+            place = {"span": whole["span"], "quote": whole["quote"]}
+            reason = {"reason": "the baseline, solved beside the plan"}
+            statement.unused.append(place | reason)
+        if "rule" not in given:
+            statement.without = self._without(top, given.get("without"))
+        elif "without" in given:
+            source.fault(given["rule"], "a baseline has a rule or leaves out units", "one of both")
+        else:
+            statement.rule = source.text(given["rule"], "the rule")
+
+    def _without(self, top: Node, node: Node | None) -> list[str]:
+        """Return the components that the baseline does without."""
+        source = self.source
         listed = node.value if node is not None and isinstance(node.value, list) else [node]
         names = [child.value.strip() for child in listed if child is not None and child.is_text]
         if not names or len(names) < len(listed):
@@ -357,11 +382,6 @@ class _Plant:
             if child is not None and child.is_text and child.value.strip() not in self.parts:
                 known = nearest(child.value.strip(), self.parts)
                 source.fault(child, f"there is no component {child.value.strip()!r}", known)
-        if source.in_text:
-            whole = source.reference(top)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            reason = {"reason": "the baseline, solved beside the plan"}
-            statement.unused.append(place | reason)
         return names
 
     def _case(self, filler: Filler, key: Any, node: Node) -> None:

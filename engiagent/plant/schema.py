@@ -30,6 +30,7 @@ def plant() -> Json:
             "penalty": said(SCALAR, "what a unit of violation costs; hard without it"),
         },
     )
+    names = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
     goal: Json = record({}, dict.fromkeys(("minimize", "maximize", "unit"), TEXT))
     return {
         "$schema": DRAFT,
@@ -48,8 +49,8 @@ def plant() -> Json:
                 "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
                 "requirements": {**by_name({"anyOf": [TEXT, requirement]}), "propertyNames": NAMES},
                 "baseline": said(
-                    record({"without": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}, {}),
-                    "the same site without some components, which the saving is counted against",
+                    {"oneOf": [record({"without": names}, {}), record({"rule": TEXT}, {})]},
+                    "the site without some components, or under a rule: what is saved against it",
                 ),
                 "cases": said(by_name(by_name(SCALAR)), "other values of slots, solved beside it"),
             },

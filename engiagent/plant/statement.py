@@ -22,7 +22,8 @@ BUS = "electricity"
 class Statement:
     """The parts of a blueprint, in its JSON form, as they are declared one after the other.
 
-    ``without`` names the components that the baseline leaves out.
+    ``without`` names the components that the baseline leaves out, ``rule`` the control of one that
+    has all of them.
 
     The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
     components declare, at least one where it ``needs_cost``; ``also`` are further costs beside
@@ -46,6 +47,7 @@ class Statement:
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
     without: Sequence[str] = ()
+    rule: str | None = None
     also: Sequence[str] = ()
     rules: list[Json] = field(default_factory=list)
     yearly: list[str] = field(default_factory=list)

@@ -60,7 +60,9 @@ def by_hand() -> float:
     costs = np.zeros(width)
     costs[:2] = annuity(0.04, 25) * PANEL, annuity(0.04, 15) * CELL
     bounds: list[tuple[float, float | None]] = [(0, 90), (0, 500)]
-    equal, same, less, most = [], [], [], []
+    equal, less = [], []
+    same: list[float] = []
+    most: list[float] = []
     for k, day in enumerate(days):
         at = 2 + 17 * k
         bounds += [*[(0, 80)] * 3, (0, 45), *[(0, None)] * 4, *[(0, 50)] * 8, (0, 500)]

@@ -288,6 +288,7 @@ def test_the_bound_of_the_text_is_that_of_all_sizes() -> None:
     data = to_dataset(program, solve(program, isolate=False))
     found = check(Problem.load(folder), data, other)
     answer = json.loads((folder / "expert" / "answer.json").read_text("utf-8"))
+    assert found.bound is not None
     assert found.bound["value"] == pytest.approx(answer["bound"])
     assert data.attrs["objective"] > answer["bound"] + 500
 
