@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -29,6 +29,7 @@ from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
 from engiagent.readings import Reading as ProblemReading
+from engiagent.run.best import Best, find_best
 from engiagent.run.certify import certify, source_of, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -68,26 +69,6 @@ from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, load_requirements
 from engiagent.verify.verdicts import USABLE
 from engiagent.verify.wording import verdict_line
-
-BEST_WITHIN: Final = 60.0
-"""How long the best is looked for beside somebody's schedule, where no limit is given. [s]"""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best plan that a solver finds for what somebody's schedule was made for.
-
-    ``proven`` says whether the solver claims that there is none better.
-    """
-
-    value: float
-    proven: bool
-
-    def beside(self, goal: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how far an objective is from it, as a share of the best where that is not 0."""
-        worse = (goal["value"] - self.value) * (-1.0 if goal["sense"] == "maximize" else 1.0)
-        share = worse / abs(self.value) if self.value else None
-        return {"value": self.value, "proven": self.proven, "worse_by": worse, "share": share}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,18 +320,7 @@ class Examiner:
         return replace(found, figures=figures)
 
     def _best(self, blueprint: Blueprint | None, folder: Path) -> Best | None:
-        """Return the best plan of a blueprint; None where a solver finds none in time."""
-        if not self.compares or blueprint is None or blueprint.kind == "definitions":
-            return None
-        options = self.options
-        if options.time_limit is None:
-            options = replace(options, time_limit=BEST_WITHIN)
-        try:
-            _, solution, account = _solution(blueprint, folder, options)
-        except EngiagentError:
-            return None  # the verdict is about the schedule, whatever a solver can do
-        value = solution.attrs.get("objective")
-        return None if value is None else Best(float(value), account.status == "optimal")
+        return find_best(blueprint, folder, self.options) if self.compares else None
 
     def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
