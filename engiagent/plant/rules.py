@@ -35,7 +35,7 @@ GIVEN: Final = ("grid", "load", "generator_profile", "pv", "wind_turbine")
 
 
 @dataclass(frozen=True)
-class Site:
+class Control:
     """The plant that a rule controls."""
 
     blueprint: Blueprint
@@ -62,18 +62,18 @@ class Site:
                 raise InputError(said, expected=expected)
 
 
-Series = Iterator[tuple[str, str, Floats]]
+Settings = Iterator[tuple[str, str, Floats]]
 """Component, quantity and values of what a rule sets [kW]."""
 
 
-def self_consumption(site: Site) -> Series:
+def self_consumption(control: Control) -> Settings:
     """Yield what batteries do that are charged from surplus alone, and discharged to loads alone.
 
     Surplus is what generation on their bus gives beyond its loads; batteries follow one another in
     the order in which they are stated.
     """
-    site.refuse_others("self-consumption", "battery")
-    plant, found = site.plant, False
+    control.refuse_others("self-consumption", "battery")
+    plant, found = control.plant, False
     for bus, units in buses_of(plant).items():
         batteries = [unit for unit in units if unit.model == "battery"]
         sides = zip(sides_of(bus, units), (1.0, -1.0), strict=True)
@@ -117,35 +117,35 @@ def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
     return charge, discharge
 
 
-def thermostat(site: Site) -> Series:
+def thermostat(control: Control) -> Settings:
     """Yield what heaters draw between the limits of the temperature of their zones.
 
     A heater starts when its zone would fall below the lower limit, runs at full power until the
     upper one is reached, and then stands until the zone has cooled down again.
     """
-    site.refuse_others("thermostat", "thermal_zone", "heater")
-    heaters = site.units("heater")
-    for zone in site.units("thermal_zone"):
+    control.refuse_others("thermostat", "thermal_zone", "heater")
+    heaters = control.units("heater")
+    for zone in control.units("thermal_zone"):
         serving = [unit for unit in heaters if unit.connections.get("zone") == zone.name]
         if len(serving) != 1 or zone.connections.get("neighbours"):
             said = f"the rule thermostat does not know how to heat {zone.name}"
             raise InputError(said, expected="one heater in a zone without neighbours")
-        limits = _limits(site, zone.name)
-        of_zone, heater = site.plant.of(zone), site.plant.of(serving[0])
+        limits = _limits(control, zone.name)
+        of_zone, heater = control.plant.of(zone), control.plant.of(serving[0])
         cop, most = heater.series("cop"), heater.slot("electric_power_max")
         if most is None:
             said = f"the rule thermostat needs the power of {heater.name}"
             raise InputError(said, expected="electric_power_max")
         yield heater.name, "electric_power", _heated(of_zone, limits, most * cop) / cop
-    if not site.units("thermal_zone"):
+    if not control.units("thermal_zone"):
         said = "the rule thermostat has nothing to control"
         raise InputError(said, expected="a thermal_zone with a heater")
 
 
-def _limits(site: Site, zone: str) -> tuple[Floats, Floats]:
+def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
     """Return between which temperatures [degC] requirements keep a zone, at every instant."""
     name = f"{zone}_temperature"
-    elaboration = Elaboration(expand(site.blueprint).core, site.folder)
+    elaboration = Elaboration(expand(control.blueprint).core, control.folder)
     found = {limit.side: limit.values for limit in find_demands(elaboration, [name])}
     if set(found) != {"lower", "upper"}:
         said = f"the rule thermostat needs two limits of the temperature of {zone}"
@@ -183,7 +183,7 @@ def _scheme(zone: Unit) -> Any:
     return zone.scheme or "exact"
 
 
-RULES: Final[Mapping[str, Callable[[Site], Series]]] = {
+RULES: Final[Mapping[str, Callable[[Control], Settings]]] = {
     "self-consumption": self_consumption,
     "thermostat": thermostat,
 }
@@ -202,7 +202,7 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
     if rule not in RULES:
         raise InputError("there is no such rule", found=repr(rule), expected=" or ".join(RULES))
     try:
-        series = list(RULES[rule](Site(blueprint, folder)))
+        series = list(RULES[rule](Control(blueprint, folder)))
     except InputError:
         raise
     except EngiagentError as error:  # a size that is open, a slot that is not there
