@@ -1,8 +1,8 @@
 """Baselines by a rule: controls that go by a name, executed on the plant without a solver.
 
 What a rule sets in each period follows from the physics that the checker executes, and is written
-into the case ``baseline`` as equations. Nothing is then left to choose: the balance gives what the
-grid delivers, and the goal what it costs.
+into the case ``baseline`` as equations. The balance then gives what the grid delivers, and the goal
+what it costs; what no rule sets, as curtailment or the size of a connection, the goal decides.
 """
 
 import re
