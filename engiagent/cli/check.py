@@ -18,7 +18,6 @@ from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.run.folder import SOLUTION
 from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
@@ -195,7 +194,7 @@ def check(
     write_results(results, junit, sarif, summary, github=github)
     if as_json:
         only = len(results) == 1
-        print_json(as_object(results[0]) if only else overall(results, code))
+        print_json(results[0].to_json() if only else overall(results, code))
     return int(code)
 
 
@@ -221,17 +220,6 @@ def write_results(
         append_summary(results)
 
 
-def as_object(result: CheckResult) -> dict[str, object]:
-    """Return one result as JSON has it, with the key figures of the plan that a run holds."""
-    folder = Path(result.path)
-    if result.error is not None or result.schedule is not None or not (folder / SOLUTION).is_file():
-        return result.to_json()
-    from engiagent.report.artefacts import load_run  # reports take a tenth of a second to load
-
-    figures = load_run(folder).figures.to_dict()["figures"]
-    return {**result.to_json(), **({"figures": figures} if figures else {})}
-
-
 def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[str, object]:
     """Return the JSON object of several results; the verdict is that of the worst."""
     worst = next((result for result in results if result.code == code), None)
@@ -240,7 +228,7 @@ def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[s
         "verdict": worst.verdict if worst is not None else None,
         "exit_code": int(code),
         "results": [
-            {"path": result.path, **as_object(result), "exit_code": int(result.code)}
+            {"path": result.path, **result.to_json(), "exit_code": int(result.code)}
             for result in results
         ],
     }

@@ -1,10 +1,11 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -28,12 +29,14 @@ from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
 from engiagent.readings import Reading as ProblemReading
-from engiagent.run.certify import certify, with_gaps, without_schedule
+from engiagent.run.best import Best, find_best
+from engiagent.run.certify import certify, source_of, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
     CERTIFICATE,
     MEETING,
     PROBLEM,
+    SOLUTION,
     is_run_folder,
     read_record,
 )
@@ -49,6 +52,7 @@ from engiagent.run.inputs import (
     slots_of,
     stored_problem,
 )
+from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
 from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.run.reverify import Difference, compare
 from engiagent.run.stages import computed, solve_program, static_findings
@@ -65,26 +69,6 @@ from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, load_requirements
 from engiagent.verify.verdicts import USABLE
 from engiagent.verify.wording import verdict_line
-
-BEST_WITHIN: Final = 60.0
-"""How long the best is looked for beside somebody's schedule, where no limit is given. [s]"""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best plan that a solver finds for what somebody's schedule was made for.
-
-    ``proven`` says whether the solver claims that there is none better.
-    """
-
-    value: float
-    proven: bool
-
-    def beside(self, goal: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how far an objective is from it, as a share of the best where that is not 0."""
-        worse = (goal["value"] - self.value) * (-1.0 if goal["sense"] == "maximize" else 1.0)
-        share = worse / abs(self.value) if self.value else None
-        return {"value": self.value, "proven": self.proven, "worse_by": worse, "share": share}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +92,8 @@ class CheckResult:
         What was checked, and somebody's schedule for it.
     best
         What a solver finds for the same problem beside that schedule.
+    figures
+        How to find the key figures of the plan; None where there is none, or no blueprint.
     """
 
     path: str
@@ -124,6 +110,7 @@ class CheckResult:
     source: Path | None = None
     schedule: Path | None = None
     best: Best | None = None
+    figures: Callable[[], KeyFigures] | None = field(default=None, compare=False, repr=False)
 
     @property
     def distance(self) -> Mapping[str, Any] | None:
@@ -209,6 +196,8 @@ class CheckResult:
         found = summary(self, run=run, error=self.error, schema="engiagent-check/1")
         if self.distance is not None:
             found["best"] = dict(self.distance)
+        if self.figures is not None:
+            found["figures"] = self.figures().to_dict()["figures"]
         if self.differences is not None:
             found["verified"] = self.verified
             found["differences"] = [difference.to_dict() for difference in self.differences]
@@ -321,26 +310,17 @@ class Examiner:
         name = name or name_of(path)
         certificate, said = self._certified(problem, self.solution, blueprint, folder, name)
         certificate = with_gaps(certificate, not_understood)
+        figures = self._figures(problem, self.solution, blueprint, folder, certificate)
         if self.out is not None:
             exact, solver = self.proofs.exact, self.proofs.second_solver
             kept = KeptSchedule(self.solution, self.reading, not_understood, exact, solver, said)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         data = folder if problem is None else problem.folder
-        return replace(of_certificate(path, certificate), best=self._best(blueprint, data))
+        found = replace(of_certificate(path, certificate), best=self._best(blueprint, data))
+        return replace(found, figures=figures)
 
     def _best(self, blueprint: Blueprint | None, folder: Path) -> Best | None:
-        """Return the best plan of a blueprint; None where a solver finds none in time."""
-        if not self.compares or blueprint is None or blueprint.kind == "definitions":
-            return None
-        options = self.options
-        if options.time_limit is None:
-            options = replace(options, time_limit=BEST_WITHIN)
-        try:
-            _, solution, account = _solution(blueprint, folder, options)
-        except EngiagentError:
-            return None  # the verdict is about the schedule, whatever a solver can do
-        value = solution.attrs.get("objective")
-        return None if value is None else Best(float(value), account.status == "optimal")
+        return find_best(blueprint, folder, self.options) if self.compares else None
 
     def solved(self, path: Path, problem: Problem | None, blueprint: Blueprint) -> CheckResult:
         """Solve a blueprint, or compute what it defines, and have the plan judged."""
@@ -359,7 +339,33 @@ class Examiner:
         certificate = self._certified(problem, solution, blueprint, beside, name)[0]
         code = exit_codes.of_verdict(certificate.verdict, account.status)
         reason = None if account.status == "optimal" else account.reason
-        return replace(of_certificate(path, certificate), code=code, reason=reason)
+        figures = self._figures(problem, solution, blueprint, beside, certificate)
+        found = replace(of_certificate(path, certificate), code=code, reason=reason)
+        return replace(found, figures=figures)
+
+    def _figures(
+        self,
+        problem: Problem | None,
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        certificate: Certificate,
+    ) -> Callable[[], KeyFigures] | None:
+        """Return how to find the key figures of a schedule that the checker could read."""
+        goal = certificate.objective
+        if blueprint is None or blueprint.kind == "definitions" or goal is None:
+            return None
+        source, expanded = source_of(problem, blueprint, folder, certificate.problem)
+        assert expanded is not None
+        return partial(
+            figures_of_schedule,
+            source,
+            solution,
+            expanded,
+            folder=folder if problem is None else problem.folder,
+            mapping=self.reading,
+            goal=goal,
+        )
 
     def _certified(
         self,
@@ -494,7 +500,11 @@ class Examiner:
             disturb=self.disturb or disturbances_in(path / CERTIFICATE),
         )
         certificate, _ = again._certified(problem, kept.path, blueprint, folder, name)
-        return of_certificate(path, with_gaps(certificate, kept.not_understood))
+        figures = again._figures(problem, kept.path, blueprint, folder, certificate)
+        own, data = kept.path.name == SOLUTION, folder if problem is None else problem.folder
+        best = None if own else again._best(blueprint, data)
+        found = of_certificate(path, with_gaps(certificate, kept.not_understood))
+        return replace(found, figures=figures, best=best)
 
     def _without_schedule(
         self, path: Path, problem: Problem | None, blueprint: Blueprint | None, name: str

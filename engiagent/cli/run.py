@@ -155,7 +155,8 @@ def saving_lines(case: Mapping[str, Any]) -> Iterator[str]:
     if case.get("saving") is not None:
         share = case.get("saving_share")
         part = "" if share is None else f" ({percent(share)})"
-        yield f"saving     {number(case['saving'], unit)}{part} against the {case['case']}"
+        name = ", ".join(filter(None, (case["case"], case.get("description"))))
+        yield f"saving     {number(case['saving'], unit)}{part} against the {name}"
     if case.get("investment") is not None:
         back, rate = case.get("payback_years"), case.get("internal_rate")
         worth = case.get("net_present_value")

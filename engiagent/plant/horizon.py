@@ -1,8 +1,8 @@
 """The horizon of a plant, and data of another step aligned with it by a stated rule."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -17,7 +17,20 @@ from engiagent.text.frontmatter import DataOptions, Node, is_zone
 from engiagent.text.timestamps import Times, read_times
 
 Floats = npt.NDArray[np.float64]
-KEYS: Final = ("start", "step", "days", "end", "periods", "zone", "align", "weight")
+KEYS: Final = (
+    "start",
+    "step",
+    "days",
+    "end",
+    "periods",
+    "zone",
+    "align",
+    "weight",
+    "representative",
+)
+BY: Final = "by "
+"""Before the column that says to which representative horizon a row belongs, in a source."""
+REPRESENTATIVE: Final = ("column", "weights")
 RULES: Final = {
     "hold": "the value that holds when a period begins",
     "mean": "the mean over each period",
@@ -55,7 +68,9 @@ class Horizon:
     """The periods of a plant: the blueprint's time set, its edges, and the files on them.
 
     ``align`` is the rule for data of another step, None for the usual one of each slot, and
-    ``weight`` the node that says how many such horizons make a year.
+    ``weight`` the node that says how many such horizons make a year. Where the horizon is one of
+    several representative ones, ``weights`` are the nodes that say by name how many of each there
+    are, and ``column`` names the column of data files that says which row belongs to which.
     """
 
     entry: dict[str, Any]
@@ -63,6 +78,8 @@ class Horizon:
     align: str | None
     files: Files
     weight: Node | None = None
+    weights: Mapping[Any, Node] = field(default_factory=dict)
+    column: str = ""
 
 
 def read_rule(source: Source, node: Node | None) -> str | None:
@@ -91,7 +108,8 @@ class _Reader:
     def __init__(self, source: Source, node: Node | None, place: Node) -> None:
         self.source, self.node, self.place = source, node, place
         self.given = source.entries(node, "the horizon", KEYS)
-        stated = {str(k): v for k, v in self.given.items() if k not in ("align", "weight")}
+        others = ("align", "weight", "representative")
+        stated = {str(k): v for k, v in self.given.items() if k not in others}
         texts = {key: source.text(value, key) for key, value in stated.items()}
         self.texts = {key: text for key, text in texts.items() if text is not None}
         self.stamps: dict[str, Times] = {}
@@ -108,7 +126,8 @@ class _Reader:
         with _as_fault("a duration as '15 min' or '1 h'", given["step"]):
             length, _ = parse_step(texts["step"])
         files = Files(source, zone)
-        for name in dict.fromkeys([*used, *self._start_file()]):
+        column, weights = self._representative()
+        for name in () if weights else dict.fromkeys([*used, *self._start_file()]):
             with source.recording(self.place):
                 if (times := files.times(name)) is not None:
                     self.stamps[name] = times
@@ -122,7 +141,25 @@ class _Reader:
         entry |= {key: value for key, value in stated.items() if value is not None}
         if self.node is not None:
             entry["source_reference"] = source.reference(self.node)
-        return Horizon(entry, axis, align, files, given.get("weight"))
+        return Horizon(entry, axis, align, files, given.get("weight"), weights, column)
+
+    def _representative(self) -> tuple[str, Mapping[Any, Node]]:
+        """Return the column that names the representative horizon of a row, and their weights."""
+        node, source = self.given.get("representative"), self.source
+        if node is None:
+            return "", {}
+        known = source.entries(node, "the representative horizons", REPRESENTATIVE)
+        weights = source.entries(known.get("weights"), "the weights")
+        column, length = source.text(known.get("column"), "column"), "days or periods"
+        if not column or not weights:
+            shown = "representative: {column: season, weights: {winter: 26, summer: 26}}"
+            raise FormError("no representative horizons", 0, shown, node=node)
+        if not {"days", "periods"} & set(self.texts):
+            raise FormError("the horizon has no length", 0, length, node=node)
+        if "weight" in self.given:
+            said = "each of the representative horizons has its own weight"
+            raise FormError(said, 0, "no weight beside them", node=self.given["weight"])
+        return column, weights
 
     def _start_file(self) -> list[str]:
         """Return the file that the start is taken from, if one is named."""

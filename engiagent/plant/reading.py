@@ -1,18 +1,20 @@
 """From a plant block to a blueprint: what each key of it means, and every error at its place."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.grammar import references
+from engiagent.blueprint.placement import respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant.horizon import read_horizon, read_rule
+from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement
@@ -88,6 +90,9 @@ class _Plant:
         if horizon.weight is not None:
             with source.recording(horizon.weight, "weight"):
                 self._weight(statement, horizon.weight)
+        if horizon.weights:
+            with source.recording(self.top["horizon"], "weights"):
+                self._weights(statement, horizon)
         self._connect()
         for part in self.parts.values():
             for slot, node in part.slots.items():
@@ -106,12 +111,22 @@ class _Plant:
                 self._requirement(statement, key, node)
         with source.recording(self.top.get("goal", self.root)):
             self._goal(statement)
-        statement.without = self._without(statement)
+        self._baseline(statement)
         for key, node in self._listed("cases").items():
             self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
-        return Reading(self._checked(statement), notes=tuple(source.notes))
+        blueprint = self._checked(statement)
+        if statement.rule is not None:
+            from engiagent.plant.rules import with_rule  # few plants need the checker's physics
+
+            try:
+                blueprint = with_rule(blueprint, statement.rule, source.problem.folder)
+            except InputError as error:
+                node = self.top["baseline"]
+                at = (error.message, source.file, node.line, node.column)
+                raise PlantError([InputError(*at, error.found, error.expected)]) from None
+        return Reading(blueprint, notes=tuple(source.notes))
 
     def _listed(self, key: str) -> Mapping[Any, Node]:
         """Return the entries under a key of the block."""
@@ -248,15 +263,28 @@ class _Plant:
         if over is None and "[t]" in must:
             over = "t in T"
         self.places[str(key)] = given["must"]
+        forall = [over] if over else []
+        if statement.representative:
+            first = dict.fromkeys(self._in_each(statement), "p")
+            used = {ref.name for text in texts.values() if text for ref in references(text)}
+            forall = ["p in P", *forall] if used & first.keys() else forall
+            texts = {name: text and respelled(text, {}, first) for name, text in texts.items()}
+            must, weight = str(texts["must"]), texts.get("penalty")
         statement.add_requirement(
             str(key),
             must,
             self._whole(key.node, node),
             where=texts.get("where"),
-            forall=[over] if over else None,
+            forall=forall or None,
             hard=weight is None,
             penalty=weight and {"weight": weight, "form": "linear"},
         )
+
+    def _in_each(self, statement: Statement) -> Iterator[str]:
+        """Yield the names of what there is in each of the representative horizons."""
+        for part in self.parts.values():
+            yield from (f"{part.name}_{series}" for series in part.known.quantities)
+        yield from statement.of_each()
 
     def _term(self, node: Node, name: str) -> str | None:
         """Return an expression in the language; None after recording what is wrong with it."""
@@ -286,6 +314,9 @@ class _Plant:
         except EngiagentError as error:
             source.fault(given["unit"], str(error), "a unit such as kWh")
         if written not in (COST, PROFIT):
+            if statement.representative:
+                said = "the goal over representative horizons is that of a year"
+                raise FormError(said, 0, f"minimize: {COST}, or maximize: {PROFIT}", node=aim)
             expression = self._term(aim, "objective")
         elif (written == PROFIT) != (sense == "maximize"):
             right = "maximized" if written == PROFIT else "minimized"
@@ -304,12 +335,45 @@ class _Plant:
             case _:
                 raise FormError("no weight", 0, "how many such horizons make a year, as 365")
 
-    def _without(self, statement: Statement) -> list[str]:
-        """Return the components that the baseline does without."""
+    def _weights(self, statement: Statement, horizon: Horizon) -> None:
+        """Add the representative horizons, and how many of each make a year."""
+        numbers, places = {}, []
+        for name, node in horizon.weights.items():
+            found = pieces(node.value.strip(), self.conventions) if node.is_text else []
+            match found:
+                case [Quantity(number=number, unit=None)] if number > 0:
+                    numbers[str(name)] = number
+                    places.append(self.source.reference(node))
+                case _:
+                    raise FormError("no weight", 0, "how many of it make a year, as 26", node=node)
+        statement.representative = "P"
+        about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
+        statement.sets.append(about)
+        statement.weight = statement.add_parameter(
+            "weight_of_the_horizon", "1", places, index=["P"], value=numbers
+        )
+
+    def _baseline(self, statement: Statement) -> None:
+        """Note the rule of the baseline, or the components that it does without."""
         source, top = self.source, self.top.get("baseline")
         if top is None:
-            return []
-        node = source.entries(top, "the baseline", ("without",)).get("without")
+            return
+        given = source.entries(top, "the baseline", ("without", "rule"))
+        if source.in_text:
+            whole = source.reference(top)
+            place = {"span": whole["span"], "quote": whole["quote"]}
+            reason = {"reason": "the baseline, solved beside the plan"}
+            statement.unused.append(place | reason)
+        if "rule" not in given:
+            statement.without = self._without(top, given.get("without"))
+        elif "without" in given:
+            source.fault(given["rule"], "a baseline has a rule or leaves out units", "one of both")
+        else:
+            statement.rule = source.text(given["rule"], "the rule")
+
+    def _without(self, top: Node, node: Node | None) -> list[str]:
+        """Return the components that the baseline does without."""
+        source = self.source
         listed = node.value if node is not None and isinstance(node.value, list) else [node]
         names = [child.value.strip() for child in listed if child is not None and child.is_text]
         if not names or len(names) < len(listed):
@@ -318,11 +382,6 @@ class _Plant:
             if child is not None and child.is_text and child.value.strip() not in self.parts:
                 known = nearest(child.value.strip(), self.parts)
                 source.fault(child, f"there is no component {child.value.strip()!r}", known)
-        if source.in_text:
-            whole = source.reference(top)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            reason = {"reason": "the baseline, solved beside the plan"}
-            statement.unused.append(place | reason)
         return names
 
     def _case(self, filler: Filler, key: Any, node: Node) -> None:

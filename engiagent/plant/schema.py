@@ -20,7 +20,8 @@ NAMES: Json = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
 def plant() -> Json:
     """Return the schema of plant files."""
     rule = {"enum": list(RULES)}
-    horizon = {key: SCALAR for key in KEYS if key != "align"} | {"align": rule}
+    several = record({"column": TEXT, "weights": by_name(SCALAR)}, {})
+    horizon = dict.fromkeys(KEYS, SCALAR) | {"align": rule, "representative": several}
     requirement = record(
         {"must": said(TEXT, "a comparison, as grid.import[t] <= 80 kW")},
         {
@@ -29,6 +30,7 @@ def plant() -> Json:
             "penalty": said(SCALAR, "what a unit of violation costs; hard without it"),
         },
     )
+    names = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
     goal: Json = record({}, dict.fromkeys(("minimize", "maximize", "unit"), TEXT))
     return {
         "$schema": DRAFT,
@@ -47,8 +49,8 @@ def plant() -> Json:
                 "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
                 "requirements": {**by_name({"anyOf": [TEXT, requirement]}), "propertyNames": NAMES},
                 "baseline": said(
-                    record({"without": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}, {}),
-                    "the same site without some components, which the saving is counted against",
+                    {"oneOf": [record({"without": names}, {}), record({"rule": TEXT}, {})]},
+                    "the site without some components, or under a rule: what is saved against it",
                 ),
                 "cases": said(by_name(by_name(SCALAR)), "other values of slots, solved beside it"),
             },

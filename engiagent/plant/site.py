@@ -252,16 +252,20 @@ class Site:
         self._statement.also = [f"({also})"] if also else []
         self.minimise(COST)
 
-    def baseline(self, *without: str) -> None:
-        """Compare the plan with the same site without some components.
+    def baseline(self, *without: str, rule: str | None = None) -> None:
+        """Compare the plan with the same site without some components, or under a rule.
 
         It is the case ``baseline`` of the report, which ``engiagent run`` solves beside the plan.
+        Rules are ``self-consumption`` of batteries and the ``thermostat`` of heaters.
         """
+        if bool(without) == (rule is not None):
+            said = "a baseline leaves out components or has a rule"
+            raise InputError(said, expected="one of both")
         known = [c["name"] for c in self._statement.components]
         for name in without:
             if name not in known:
                 raise InputError(f"there is no component {name}", expected=", ".join(known))
-        self._statement.without = without
+        self._statement.without, self._statement.rule = without, rule
 
     def blueprint(self, folder: str | Path | None = None) -> Blueprint:
         """Return the study as a blueprint, its components not yet written out.
@@ -285,8 +289,13 @@ class Site:
                 part["connections"] = {**part.get("connections", {}), "bus": BUS}
         from engiagent.notebook.home import Home
 
-        home = Home(None if folder is None else Path(folder), name=self.title)
-        return self._statement.blueprint().at_home(home)
+        place, rule = None if folder is None else Path(folder), self._statement.rule
+        found = self._statement.blueprint()
+        if rule is not None:
+            from engiagent.plant.rules import with_rule  # few sites need the checker's physics
+
+            found = with_rule(found, rule, place)
+        return found.at_home(Home(place, name=self.title))
 
     def solve(
         self, folder: str | Path | None = None, *, progress: bool = True, **options: Any

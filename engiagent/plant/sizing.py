@@ -115,13 +115,22 @@ class _Sizing:
             raise FormError(f"no size lies between {low:g} and {high:g} {self.unit}", 0, SHOWN)
         least = self._parameter("least", ends[0], self.unit)
         most = self._parameter("most", ends[1], self.unit)
-        name = self._variable("size", lower=least, upper=most, unit=self.unit)
+        # What a representative horizon begins with is its own; what is built is built once.
+        own = self.statement.representative is not None and self.slot.startswith("initial_")
+        each: dict[str, Any] = {"index": ["p in P"]} if own else {}
+        name = self._variable("size", lower=least, upper=most, unit=self.unit, **each)
+        if own:
+            self.statement.sizes[f"{name}[p]"] = {"variable": name, "profile": None}
+            return f"{name}[p]"
         step = self._optional("step", self.unit)
         if step is not None:
             whole = self._variable("modules", type="integer", lower=0, upper=f"{most}/{step}")
             self._rule("in_modules", f"{name} == {step}*{whole}")
         self._costs(name, most)
-        filled = name if profile is None else f"{name}*{profile}[t]"
+        filled = name
+        if profile is not None:
+            at = "p, t" if profile in self.statement.of_each() else "t"
+            filled = f"{name}*{profile}[{at}]"
         self.statement.sizes[filled] = {"variable": name, "profile": profile}
         return filled
 
@@ -188,7 +197,8 @@ class _Sizing:
         return self._parameter(key, amount, unit) if isinstance(amount, Amount) else None
 
     def _variable(self, what: str, **content: Any) -> str:
-        entry = {"name": self._name(what), "role": "decision", "source_reference": self.source}
+        entry = {"name": self._name(what), "quantity": f"{self.owner}.{self.slot}_{what}"}
+        entry |= {"role": "decision", "source_reference": self.source}
         self.statement.decisions.append(entry | content)
         return self._name(what)
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
+
 from engiagent.errors import InputError
-from engiagent.plant.horizon import NEAR, RULES, Horizon, aligned
+from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned
 from engiagent.plant.sizing import KEYS as SIZE
 from engiagent.plant.sizing import Amount, add_size
 from engiagent.plant.source import FormError, Source
@@ -163,10 +165,11 @@ class _Value:
     def _expression(self, found: list[Piece]) -> str:
         """Add an expression over quantities and columns, in the blueprint's language."""
         written, around = [], ["", *found, ""]
+        over, at = self._over
         for k, piece in enumerate(found, 1):
             if isinstance(piece, Column):
                 column = self._column(piece, "column" if k == 1 else f"column{k}")
-                written.append(f"{column}[t]")
+                written.append(f"{column}[{at}]")
             elif isinstance(piece, Quantity):
                 beside = {around[k - 1], around[k + 1]} & {"*", "/"}
                 if piece.unit is None and not beside and parse_unit(self.known.unit).dimension:
@@ -181,8 +184,15 @@ class _Value:
                 raise FormError(said, 0, "+, -, * or /")
         text = "".join(written).strip()
         return self._add(
-            self.known.unit, {"value": text} | ({"index": ["t in T"]} if "[t]" in text else {})
+            self.known.unit, {"value": text} | ({"index": over} if f"[{at}]" in text else {})
         )
+
+    @property
+    def _over(self) -> tuple[list[str], str]:
+        """The binders of a series, and its indices."""
+        if self.filler.horizon.weights:
+            return ["p in P", "t in T"], "p, t"
+        return ["t in T"], "t"
 
     # -- sizes to be chosen -----------------------------------------------------------------------
 
@@ -248,6 +258,10 @@ class _Value:
         content: dict[str, Any] = {"index": ["T"], "data": reference}
         if found.unit is None and found.unit_text and unit.dimension:
             content["unit_override"] = {"unit": str(unit), "reason": "as the plant block says"}
+        if horizon.weights:
+            source["relation"] = f"{BY}{horizon.column}"
+            content = {"index": ["P", "T"], "value": self._of_each(file, found, column.at)}
+            return self._add(unit, content, source, within)
         done = self._aligned(file, found.numbers(), column.at)
         if done is not None:
             rule, numbers = done
@@ -258,6 +272,25 @@ class _Value:
             source["relation"] = rule
             content = {"index": ["T"], "value": [float(v) for v in numbers]}
         return self._add(unit, content, source, within)
+
+    def _of_each(self, file: DataFile, found: FileColumn, at: int) -> dict[str, list[float]]:
+        """Return the rows of each representative horizon, in their order."""
+        horizon, count = self.filler.horizon, self.filler.horizon.entry["periods"]
+        try:
+            names = np.array(file.column(horizon.column).source.texts())
+        except InputError as error:
+            raise FormError(str(error.message), at, f"a column {horizon.column}") from None
+        values = {}
+        if others := sorted({*names} - {*map(str, horizon.weights)}):
+            rest = f"rows of {file.name} with {horizon.column} {', '.join(others)} are not used"
+            self.filler.source.notes.append(f"{self.part.name}.{self.slot}: {rest}")
+        for name in map(str, horizon.weights):
+            rows = np.flatnonzero(names == name)
+            if rows.size != count:
+                said = f"{file.name} has {rows.size} rows with {horizon.column} {name}"
+                raise FormError(said, at, f"{count} rows, one for each period")
+            values[name] = [float(v) for v in found.numbers()[rows]]
+        return values
 
     def _column_unit(self, column: Column, found: FileColumn) -> Unit:
         """Return the unit of the header, or the one that stands behind the column's name."""

@@ -147,8 +147,12 @@ class Source:
         parts = [
             (at, min(at + _QUOTED, b), why) for a, b, why in spans for at in range(a, b, _QUOTED)
         ]
-        text = self.problem.text
-        return [{"span": [a, b], "quote": text[a:b], "reason": why} for a, b, why in parts]
+        text, found = self.problem.text, []
+        for begin, end, why in parts:
+            if quote := text[begin:end].strip():
+                at = text.index(quote, begin)
+                found.append({"span": [at, at + len(quote)], "quote": quote, "reason": why})
+        return found
 
 
 def find_source(problem: Problem) -> Source | None:

@@ -1,7 +1,7 @@
 """Declared components on the way to a blueprint, whoever declares them: a plant file or Python."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,14 +22,17 @@ BUS = "electricity"
 class Statement:
     """The parts of a blueprint, in its JSON form, as they are declared one after the other.
 
-    ``without`` names the components that the baseline leaves out.
+    ``without`` names the components that the baseline leaves out, ``rule`` the control of one that
+    has all of them.
 
     The expression of the goal may be ``cost`` or ``profit``, which stand for all costs that
     components declare, at least one where it ``needs_cost``; ``also`` are further costs beside
     ``cost``, as expressions. ``rules`` and ``yearly`` are the constraints and the yearly costs of
     sizes that are to be chosen, ``sizes`` says by what fills a slot how it was stated, and
-    ``weight`` is the parameter that says how many such horizons make a year. ``unused`` are places
-    of the text that state nothing, each with its reason.
+    ``weight`` is the parameter that says how many such horizons make a year. It is one number, or
+    one for each ``representative`` horizon, the set of which is then there: components stand in
+    each of them, sizes are the same in all. ``unused`` are places of the text that state nothing,
+    each with its reason.
     """
 
     title: str
@@ -44,10 +47,12 @@ class Statement:
     cases: list[Json] = field(default_factory=list)
     unused: list[Json] = field(default_factory=list)
     without: Sequence[str] = ()
+    rule: str | None = None
     also: Sequence[str] = ()
     rules: list[Json] = field(default_factory=list)
     yearly: list[str] = field(default_factory=list)
     weight: str | None = None
+    representative: str | None = None
     sizes: dict[str, Json] = field(default_factory=dict)
     needs_cost: bool = False
     goal: Json = field(init=False)
@@ -62,6 +67,12 @@ class Statement:
         self.parameters.append(entry | content)
         return name
 
+    def of_each(self) -> Iterator[str]:
+        """Yield parameters and decisions of which each representative horizon has its own."""
+        for entry in (*self.parameters, *self.decisions):
+            if entry.get("index", [""])[0] in ("P", "p in P"):
+                yield entry["name"]
+
     def points(self, name: str, count: int) -> str:
         """Add a set of points for tables, which those of one component share; return its name."""
         if all(known["name"] != name for known in self.sets):
@@ -70,7 +81,8 @@ class Statement:
 
     def add_component(self, name: str, model: str, source: Any, **content: Any) -> None:
         """Add a component; what is empty of ``connections`` and ``options`` is left out."""
-        entry = {"name": name, "model": model, "index": "T", "source_reference": source}
+        over: Any = ["p in P", "T"] if self.representative else "T"
+        entry = {"name": name, "model": model, "index": over, "source_reference": source}
         self.components.append(entry | {k: v for k, v in content.items() if v or k == "parameters"})
 
     def add_requirement(self, identity: str, expression: str, source: Any, **content: Any) -> None:
@@ -100,7 +112,13 @@ class Statement:
         nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
         core = expand(Blueprint.from_dict(self._document(nothing))).core
         found = [e for e in core.expressions if e.name.endswith("_cost") and e.quantity]
-        return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]
+        if self.representative is None:
+            return [f"sum({e.name}[t] for t in T)" if e.index else e.name for e in found]
+        timed = {e.name: " for t in T" if len(e.index) > 1 else "" for e in found}
+        return [
+            f"sum({self.weight}[p]*{name}[p{', t' if over else ''}] for p in P{over})"
+            for name, over in timed.items()
+        ]
 
     def _baseline(self) -> Json:
         """Return the case of the same site without some components, and without what names them."""
@@ -151,7 +169,8 @@ class Statement:
                 "sizes cost by the year, and the horizon does not say how many such make one",
                 expected="a weight of the horizon, as 365 for a day",
             )
-        weighted = total if self.weight is None else f"{self.weight}*({total})"
+        of_all = self.weight is None or self.representative is not None
+        weighted = total if of_all else f"{self.weight}*({total})"
         return " + ".join([weighted, *self.yearly])
 
     def _document(self, goal: Json) -> Json:

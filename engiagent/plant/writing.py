@@ -60,6 +60,8 @@ def to_yaml(statement: Statement) -> str:
         document["requirements"] = requirements
     if statement.without:
         document["baseline"] = {"without": list(statement.without)}
+    if statement.rule is not None:
+        document["baseline"] = {"rule": statement.rule}
     out = StringIO()
     YAML(pure=True).dump(document | {"goal": aim}, out)
     return out.getvalue()

@@ -15,6 +15,7 @@ from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run import certify
 from engiagent.run.folder import CASES
 from engiagent.solvers.solution import stored_arrays
+from engiagent.study.returns import compared_cases
 from engiagent.verify.certificate import LEVELS
 
 _STATUS = {
@@ -93,25 +94,41 @@ def case_table(run: Run) -> DataTable | None:
     if not path.is_file():
         return None
     try:
-        rows = tuple(map(_case, loads_strict(path.read_text("utf-8"), CASES)["rows"]))
+        stored = loads_strict(path.read_text("utf-8"), CASES)["rows"]
+        core = None if run.blueprint is None else run.blueprint.core
+        rows = () if core is None else tuple(map(_case, compared_cases(stored, core)))
     except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
         return None
     return DataTable(
         "The plan and the cases that are compared with it, each solved to its own optimum",
-        ("Case", "Result", "Objective"),
+        ("Case", "Result", "Objective", "The plan saves"),
         rows,
         note="The plan is certified; the other cases are as the solver reports them.",
     )
 
 
-def _case(point: Mapping[str, Any]) -> tuple[Cell, ...]:
-    goal = "–"
-    if point.get("objective") is not None:
-        goal = words.quantity(point["objective"], point["objective_unit"], 7)
+def _case(case: Mapping[str, Any]) -> tuple[Cell, ...]:
+    goal, saved, earned = "–", "", []
+    unit = case["unit"]
+    if case["objective"] is not None:
+        goal = words.quantity(case["objective"], unit, 7)
+    if case.get("saving") is not None:
+        share = words.percent(case["saving_share"])
+        saved = f"{words.quantity(case['saving'], unit, 7)}{share and f' ({share})'}"
+    if case.get("investment") is not None:
+        earned.append(f"for {words.quantity(case['investment'], unit, 7)}")
+        if case["payback_years"] is not None:
+            earned.append(f"paid back in {words.number(case['payback_years'], 3)} years")
+        if case.get("net_present_value") is not None:
+            worth = words.quantity(case["net_present_value"], unit, 7)
+            earned.append(f"net present value {worth}")
+        if case.get("internal_rate") is not None:
+            earned.append(f"internal rate {words.percent(case['internal_rate'])}")
     return (
-        Cell(str(point["at"]["case"])),
-        Cell(str(point["status"]), note=str(point.get("reason") or "")),
+        Cell(str(case["case"]), note=str(case.get("description", ""))),
+        Cell(str(case["status"]), note=str(case["reason"] or "")),
         Cell(goal, is_number=True),
+        Cell(saved, note=", ".join(earned), is_number=True),
     )
 
 

@@ -5,13 +5,16 @@ be told is left out: nothing here is guessed from names, but for ``import``, ``e
 and ``discharge``, which mean one thing wherever a quantity ends in them.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.grid import EMPTY_GRID
@@ -21,8 +24,11 @@ from engiagent.run.limits import find_demands
 from engiagent.run.planvalues import PlanEvaluator, bus_terms, plan_series
 from engiagent.slots import COMPONENTS
 from engiagent.slots.catalogue import Component
-from engiagent.solvers.arrays import AnySolution
+from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.units.unit import parse_unit
+from engiagent.verify.case import build_case
+from engiagent.verify.foreign import Reading
+from engiagent.verify.levels.sources import ProblemLike
 
 FLOWS: Final = {
     "import": "import",
@@ -312,3 +318,47 @@ def _share(crossing: float, whole: float) -> float | None:
     """Return which share of an energy does not cross the connection; None of no energy."""
     whole = round(whole, _DIGITS)
     return round(1.0 - min(crossing, whole) / whole, _DIGITS) if whole > 0.0 else None
+
+
+def figures_of_schedule(
+    source: ProblemLike,
+    schedule: Any,
+    expanded: Blueprint,
+    *,
+    folder: Path,
+    mapping: Reading | Mapping[str, str] | None = None,
+    goal: Mapping[str, Any] | None = None,
+) -> KeyFigures:
+    """Return the key figures of anybody's schedule, with what physics answers where it is silent.
+
+    Parameters
+    ----------
+    source, schedule, expanded, mapping
+        As the checker takes them: the problem, the schedule, the blueprint with components written
+        out, and how the schedule is to be read.
+    folder
+        Where the blueprint's data lie.
+    goal
+        What the checker found the objective to be: value, unit and sense.
+    """
+    case = build_case(source, schedule, expanded, None, mapping)
+    bench = case.bench(annotated=False)
+    assert bench is not None
+    core = expanded.core
+    arrays: dict[str, NamedArray] = {}
+    items: list[VariableDef | ExpressionDef] = [*core.decision_variables, *core.expressions]
+    for item in items:
+        try:
+            symbol = bench.evaluator.environment.symbol(item.name)
+        except EngiagentError:
+            continue  # what the schedule does not say
+        if symbol.value is not None:
+            shape = tuple(dim.size for dim in symbol.dims)
+            numbers = np.broadcast_to(symbol.value.shown, (math.prod(shape),)).reshape(shape)
+            dims = tuple(dim.name for dim in symbol.dims)
+            units = {"units": str(symbol.value.unit)}
+            arrays[item.name] = NamedArray(item.name, dims, numbers, units)
+    stated = goal or {}
+    attrs = {"objective": stated.get("value"), "objective_unit": stated.get("unit")}
+    solution = SolutionArrays(arrays, {}, attrs | {"sense": stated.get("sense")})
+    return key_figures(Elaboration(core, folder), solution)

@@ -18,16 +18,31 @@ from engiagent.units.unit import convert, parse_unit
 _INVESTMENT = "_investment"
 
 
-def with_saving(cases: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
+def compared_cases(rows: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
     """Return solved cases with what the plan saves beside the baseline, where there is one.
 
     Parameters
     ----------
-    cases
-        The plan first, then the cases: name, status, objective, values.
+    rows
+        The plan first, then the cases, as a study of cases has them.
     core
         Of the plan's blueprint, with the life and the rate of each size.
     """
+    asked = () if core.report is None else core.report.cases
+    about = {case.name: {"description": case.description} for case in asked if case.description}
+    unit = None if core.objective_function is None else core.objective_function.unit
+    cases = [
+        {
+            "case": row["at"]["case"],
+            **about.get(row["at"]["case"], {}),
+            "status": row["status"],
+            "objective": row.get("objective"),
+            "unit": row.get("objective_unit", unit),
+            "reason": row.get("reason", "") if row.get("objective") is None else "",
+            "values": row.get("values", {}),
+        }
+        for row in rows
+    ]
     plan = cases[0] if cases else {}
     sense = core.objective_function.sense if core.objective_function is not None else "minimize"
     found = []

@@ -24,6 +24,7 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
+from engiagent.run.best import find_best
 from engiagent.run.certify import certify, with_gaps
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
@@ -173,13 +174,17 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
             "not_understood": list_of({}),
             "sha256": TEXT,
             "levels": by_name(TEXT),
-        }
+        },
+        {"best": OBJECT},
     ),
     needs=("solution",),
     uses=("blueprint", "problem"),
 )
 def check(state: State, arguments: Json) -> Outcome:
-    """Have the schedule checked by the checker, which trusts no solver: the certificate."""
+    """Have the schedule checked by the checker, which trusts no solver: the certificate.
+
+    A schedule from a file is also told how far it is from the best that a solver finds.
+    """
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     solved: Solved = state.get("solution")
@@ -196,7 +201,11 @@ def check(state: State, arguments: Json) -> Outcome:
     )
     unclear = (*drafted.not_understood, *(arguments.get("not_understood") or ()))
     certificate = with_gaps(certificate, unclear)
-    return Outcome(check_content(certificate.to_dict()), {"certificate": certificate})
+    content, goal = check_content(certificate.to_dict()), certificate.objective
+    if solved.result is None and goal is not None and goal.get("value") is not None:
+        best = find_best(drafted.blueprint, posed.folder, SolveOptions(time_limit=_WAIT))
+        content |= {} if best is None else {"best": best.beside(goal)}
+    return Outcome(content, {"certificate": certificate})
 
 
 def check_content(certificate: Mapping[str, Any]) -> Json:

@@ -22,7 +22,8 @@ def declare(reader: Reader) -> None:
     if reader.connection("fuel_bus") is not None and reader.connection("bus") is not None:
         raise reader.wrong("it takes fuel from two buses; give fuel_bus, or bus when electric")
     capacity, efficiency = reader.text("rated_capacity"), reader.text("rated_efficiency")
-    kind = Machine("heat", "fuel", capacity, f"{capacity}/{efficiency}", "heat")
+    full = f"{capacity}/{efficiency}"
+    kind = Machine("heat", "fuel", capacity, full, "heat", performance=efficiency)
     built = machine(reader, kind, shaped(reader, "efficiency_curve", lambda: _curve(reader)))
     port = "bus" if reader.connection("bus") is not None else "fuel_bus"
     reader.terminal(f"{reader.name}_fuel[t]", built.input_limit, supplies=False, port=port)

@@ -28,7 +28,8 @@ def declare(reader: Reader) -> None:
     capacity, power = _ratings(reader)
     slot = "part_load_curve"
     shape = shaped(reader, slot, lambda: by_polynomial(reader, slot))
-    kind = Machine("cooling", "electric_power", capacity, power, "cooling")
+    cop = None if reader.given("eir_curve") else reader.text("rated_cop")
+    kind = Machine("cooling", "electric_power", capacity, power, "cooling", performance=cop)
     built = machine(reader, kind, shape)
     share = reader.optional("heat_to_condenser")
     taken = f"{share}*{name}_electric_power[t]" if share else f"{name}_electric_power[t]"

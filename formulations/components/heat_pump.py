@@ -31,7 +31,8 @@ def declare(reader: Reader) -> None:
     name = reader.name
     capacity, cop = _ratings(reader)
     standby = reader.optional("standby_power") or ""
-    kind = Machine("heat", "electric_power", capacity, f"{capacity}/{cop}", "heat")
+    full = f"{capacity}/{cop}"
+    kind = Machine("heat", "electric_power", capacity, full, "heat", performance=cop)
     shape = shaped(reader, "modulation_curve", lambda: _curve(reader))
     built = machine(reader, kind, shape, standby)
     power = f"{name}_electric_power[t]"

@@ -45,12 +45,15 @@ class Shape:
         Its largest value as an expression, None when that is not known.
     idle
         Whether it takes something at no output, so that it has to switch.
+    proportional
+        Whether the input is in proportion to the output.
     """
 
     at: Callable[[str, str], str]
     bends: bool = False
     top: str | None = None
     idle: bool = False
+    proportional: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class Machine:
         What the output is.
     capacity_slot, least_slot
         The slots of its capacity and of the least part-load ratio.
+    performance
+        Output over input at full load, where the plan may choose the capacity.
     """
 
     output: str
@@ -76,6 +81,7 @@ class Machine:
     words: str
     capacity_slot: str = "rated_capacity"
     least_slot: str = "minimum_part_load"
+    performance: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
         _within(reader, kind, run, largest)
     if run.count and shape.bends:
         total = _alike(reader, kind, run, shape, largest)
+    elif shape.proportional and kind.performance and reader.around.decisions_in(kind.capacity):
+        total = f"{name}[t]/{kind.performance}"  # no ratio of it to a capacity that may be 0
     else:
         # Straight curves add up: the ratio is then that of all together, over one capacity.
         total = f"{kind.full_input}*({shape.at(f'{name}[t]/({kind.capacity})', run.on or '1')})"
@@ -141,7 +149,7 @@ def most_load(reader: Reader) -> str:
 
 def straight(reader: Reader) -> Shape:
     """Return the input in proportion to the output."""
-    return Shape(lambda ratio, on: ratio, top=most_load(reader))
+    return Shape(lambda ratio, on: ratio, top=most_load(reader), proportional=True)
 
 
 def by_table(reader: Reader) -> Shape | None:

@@ -141,6 +141,14 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
     assert told["share"] == pytest.approx(worse / best, abs=1e-9)
     words = "reaches it" if share == 0 else f"{100 * worse / best:.3g} % above it"
     assert words in found.stderr
+    figures = {(f["name"], f["component"]): f["value"] for f in json.loads(found.stdout)["figures"]}
+    assert figures["objective", None] == pytest.approx(best + worse)
+    assert figures["charged", "battery"] == pytest.approx(sum(hours["battery.charge"]))
+    assert figures["import", "grid"] == pytest.approx(24 * 20)
+    run("check", depot, "--solution", plan, "--out", "kept")
+    again = json.loads(run("check", "kept", "--json").stdout)
+    for name in ("best", "figures"):
+        assert again[name] == json.loads(found.stdout)[name]
 
 
 def test_a_violation_is_shown_at_the_words_and_at_the_row(depot: Path) -> None:

@@ -1,6 +1,7 @@
 """Sizes that are to be chosen, from a plant file and from Python."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from engiagent.plant.schema import plant
 from engiagent.run.certify import certify
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from engiagent.text import Problem
+from engiagent.verify.checking import check
 from tests.plant.plants import problem, stated
 
 PRICE = [0.1, 0.1, 0.1, 0.4, 0.4, 0.2]
@@ -269,3 +272,47 @@ def test_a_baseline_from_python_is_that_of_the_file(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_baseline(tmp_path: Path, stated_: str, words: str) -> None:
     with pytest.raises(Exception, match=words):
         read_plant(problem(tmp_path, PLANT + f"baseline: {stated_}\n", site_csv=SITE))
+
+
+def test_the_bound_of_the_text_is_that_of_all_sizes() -> None:
+    """A plan with another size than the best is not called the best, whatever it makes of it."""
+    folder = Path(__file__).parents[2] / "problems/der/dairy_roof_and_battery"
+    blueprint = Blueprint.load(folder / "expert" / "blueprint.json")
+    given = tuple(
+        replace(v, lower=10, upper=10) if v.name == "battery_energy_capacity_size" else v
+        for v in blueprint.core.decision_variables
+    )
+    core = replace(blueprint.core, decision_variables=given)
+    other = expand(replace(blueprint, core_model_elements=core))
+    program = compile_blueprint(other, folder)
+    data = to_dataset(program, solve(program, isolate=False))
+    found = check(Problem.load(folder), data, other)
+    answer = json.loads((folder / "expert" / "answer.json").read_text("utf-8"))
+    assert found.bound is not None
+    assert found.bound["value"] == pytest.approx(answer["bound"])
+    assert data.attrs["objective"] > answer["bound"] + 500
+
+
+@pytest.mark.parametrize(
+    ("machine", "use"),
+    [
+        ("{model: chiller, bus: b, cooling_bus: q, rated_cop: 4", 10 / 4),
+        ("{model: heat_pump, bus: b, heat_bus: q, cop: 4", 10 / 4),
+        ("{model: boiler, bus: b, heat_bus: q, rated_efficiency: 80 %", 10 / 0.8),
+    ],
+)
+def test_a_machine_in_proportion_is_sized_from_nothing_on(
+    tmp_path: Path, machine: str, use: float
+) -> None:
+    """Its input is its output over its performance, whatever its size; 10 kW are needed."""
+    text = f"""\
+horizon: {{start: 2026-06-01, periods: 2, step: 1 h, weight: 100}}
+components:
+  grid: {{model: grid, bus: b, import_price: 0.2 EUR/kWh}}
+  need: {{model: load, bus: q, power: 10 kW}}
+  machine: {machine}, rated_capacity: {{between: [0 kW, 50 kW], costs: 30 EUR/kW/a}}}}
+goal: {{minimize: cost}}
+"""
+    cost, values = planned(stated(tmp_path, text), tmp_path)
+    assert values["machine_rated_capacity_size"] == pytest.approx(10)
+    assert cost == pytest.approx(100 * 2 * use * 0.2 + 10 * 30)

@@ -273,7 +273,9 @@ def test_a_schedule_from_elsewhere_is_checked_and_kept(session: Session) -> None
     assert "no series 'x'" in session.call("read_schedule", {"names": ["x"]}).content["error"]
     done(session, "load_schedule", path="runs/first/solution.nc")
     assert session.call("check").status == "done"
-    assert done(session, "check")["verdict"] == verdict
+    told = done(session, "check")
+    assert told["verdict"] == verdict
+    assert told["best"]["worse_by"] == pytest.approx(0, abs=1e-4)
     assert session.call("explain").status == "failed"
     assert session.call("read_schedule").status == "failed"
     done(session, "report", folder="runs/second")

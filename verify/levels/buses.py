@@ -13,7 +13,7 @@ from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants import entry_of
-from engiagent.verify.plants.rows import known, row, written
+from engiagent.verify.plants.rows import chosen, known, row, written
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
@@ -100,7 +100,8 @@ def physical_rows(plant: Plant) -> Iterator[ConstraintDef]:
     for unit in plant.units:
         if unit.model not in COMPONENTS:
             continue
-        own = entry_of(unit.model).rows
+        model = entry_of(unit.model)
+        own = model.rows if chosen(plant.of(unit)) <= model.sized else None
         for make in (_limits, *(() if own is None else (own,))):
             try:
                 yield from make(plant.of(unit))

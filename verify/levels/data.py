@@ -50,6 +50,8 @@ from engiagent.verify.values import Floats
 
 _TIME: Final = parse_unit("s").dimension
 _ONE: Final = re.compile(r"\b1\s*[A-Za-z]+\s*(?:=|is|equals)\s*$")
+BY: Final = "by "
+"""Before the column that says to which element of the first set a row belongs, in a relation."""
 
 
 def check_data(
@@ -300,7 +302,11 @@ def _compare_column(
             return
     numbers, where = np.asarray(column.numbers(), dtype=np.float64), f"{file}#{header}"
     rule = read_sources(definition.source_reference)[0].fields.get("relation")
-    if rule is not None:
+    if rule is not None and str(rule).startswith(BY) and symbol.dims:
+        names = np.array(table.column(str(rule).removeprefix(BY)).texts())
+        rows = [np.flatnonzero(names == str(label)) for label in symbol.dims[0].labels]
+        numbers = numbers[np.concatenate(rows)]
+    elif rule is not None:
         numbers = _at_periods(tracing, name, (table, column), numbers, symbol, str(rule))
         where += f", aligned by {rule!r},"
         tracing.listed.append(f"{name}: {file}#{header} is aligned with the periods by {rule!r}")

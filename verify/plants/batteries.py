@@ -12,12 +12,22 @@ from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, Woehl
 from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import known, row
+from engiagent.verify.plants.rows import chosen, known, row, written
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
+SIZED = frozenset(
+    {
+        "energy_capacity",
+        "maximum_energy",
+        "minimum_energy",
+        "initial_energy",
+        "charge_power_max",
+        "discharge_power_max",
+    }
+)
 LOSSES = ("no_load_loss", "proportional_loss", "quadratic_loss", "loss")
 AGEING = ("cycles_at_full_depth", "calendar_rate")
 
@@ -166,14 +176,22 @@ def storage_rows(unit: Unit, battery: Battery, word: str) -> Iterator[Constraint
     )
     given = unit.slot("initial_energy")
     if given is not None:
-        text = f"{state}[first({instants.name})] == {float(given[0])!r}[kWh]"
-        yield row(f"{unit.name} start", text, None)
-    low, high = battery.minimum_energy, battery.upper_energy
+        start = _limit(unit, "initial_energy", float(given[0]))
+        yield row(f"{unit.name} start", f"{state}[first({instants.name})] == {start}", None)
+    top = "maximum_energy" if unit.given("maximum_energy") else "energy_capacity"
+    low = _limit(unit, "minimum_energy", battery.minimum_energy)
+    high = _limit(unit, top, battery.upper_energy)
     yield ConstraintDef(
         constraint_id=f"{unit.name} energy",
-        expression=f"{low!r}[kWh] <= {state}[i] <= {high!r}[kWh]",
+        expression=f"{low} <= {state}[i] <= {high}",
         forall=(f"i in {instants.name}",),
     )
+
+
+def _limit(unit: Unit, slot: str, value: float) -> str:
+    """Return a content [kWh] as it stands in a row: as it is written where the plan chooses it."""
+    text = written(unit, slot) if slot in chosen(unit) else None
+    return f"{value!r}[kWh]" if text is None else text
 
 
 def _rows(unit: Unit) -> Iterator[ConstraintDef]:
@@ -193,5 +211,6 @@ ENTRIES = {
         demands={"bus": "charge"},
         only_with={"loss": LOSSES, "capacity_loss": AGEING},
         rows=_rows,
+        sized=SIZED,
     )
 }

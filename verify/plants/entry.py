@@ -36,6 +36,9 @@ class Entry:
         Decisions that physics answers from others when the plan leaves them out.
     rows
         What executing demands, as rows of the stated programme.
+    sized
+        Parameters for which the rows stand also where the plan chooses them; where it chooses
+        another, the rows are left out.
     """
 
     execute: Execute | None = None
@@ -48,3 +51,4 @@ class Entry:
     only_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answered: tuple[str, ...] = ()
     rows: Rows | None = None
+    sized: frozenset[str] = frozenset()

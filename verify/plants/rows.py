@@ -1,6 +1,7 @@
 """What executing demands, written as rows in the language of requirements."""
 
 from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.grammar import references
 from engiagent.errors import EngiagentError
 from engiagent.verify.plants.unit import Unit
 
@@ -30,3 +31,12 @@ def known(unit: Unit, word: str) -> str | None:
     """Return the quantity by which the schedule has a series of a unit."""
     names = unit.names(word)
     return next((name for name in names if name in unit.plant.bench.series), None)
+
+
+def chosen(unit: Unit) -> set[str]:
+    """Return the parameters that the plan itself decides: they speak of its quantities."""
+    return {
+        slot
+        for slot, text in unit.parameters.items()
+        if isinstance(text, str) and any("." in ref.name for ref in references(text))
+    }

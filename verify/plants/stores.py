@@ -11,7 +11,7 @@ from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.batteries import energy_of, storage_rows, store
+from engiagent.verify.plants.batteries import SIZED, energy_of, storage_rows, store
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Run
 from engiagent.verify.plants.unit import Unit
@@ -79,7 +79,12 @@ def _ice_rows(unit: Unit) -> Iterator[ConstraintDef]:
 
 ENTRIES = {
     "thermal_store": Entry(
-        _execute_store, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS, rows=_store_rows
+        _execute_store,
+        limits=LIMITS,
+        supplies=SUPPLIES,
+        demands=DEMANDS,
+        rows=_store_rows,
+        sized=SIZED,
     ),
     "ice_tank": Entry(
         _execute_ice,

@@ -200,7 +200,7 @@ class Unit:
             if not slot.required or slot.table:
                 continue
             used = references(written) if isinstance(written, str) else ()
-            chosen = any(ref.name in decisions for ref in used)
+            chosen = any(ref.name in decisions or "." in ref.name for ref in used)
             size = slot.unit in ("kW", "kWh") and (slot.above == 0 or name.endswith("_capacity"))
             if (chosen or size) and self.largest(name) <= NOTHING:
                 return name

@@ -12,6 +12,7 @@ from typing import Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.grammar import Call, GrammarError, Reduce, parse, walk
 from engiagent.errors import EngiagentError
+from engiagent.plant.source import find_source
 from engiagent.text import Problem, find_problems
 
 BLUEPRINT: Final = Path("expert") / "blueprint.json"
@@ -45,8 +46,9 @@ class Exemplar:
 def archive(root: Path) -> tuple[Exemplar, ...]:
     """Return every problem below a folder that has an expert's blueprint, by name.
 
-    A problem that cannot be read is left out: an exemplar is help, and nothing hangs on it. What
-    was read is kept for as long as no file of these problems changes.
+    A problem that cannot be read is left out: an exemplar is help, and nothing hangs on it. So is
+    one that a plant block states, whose blueprint shows no reading of prose. What was read is kept
+    for as long as no file of these problems changes.
     """
     found = []
     for place in find_problems(root):
@@ -69,6 +71,8 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def _exemplar(name: str, place: Path, blueprint_file: Path, state: object) -> Exemplar | None:
     try:
         problem, blueprint = Problem.load(place), Blueprint.load(blueprint_file)
+        if find_source(problem) is not None:
+            return None
     except EngiagentError:
         return None
     text = body(problem)

@@ -1,0 +1,236 @@
+"""Baselines by a rule: controls that go by a name, executed on the plant without a solver.
+
+What a rule sets in each period follows from the physics that the checker executes, and is written
+into the case ``baseline`` as equations. The balance then gives what the grid delivers, and the goal
+what it costs; what no rule sets, as curtailment or the size of a connection, the goal decides.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.expansion import expand
+from engiagent.plant.statement import BASELINE
+from engiagent.run.limits import find_demands
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.buses import buses_of, flow_of, sides_of
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.repeated import dynamics_of
+from engiagent.verify.plants.batteries import LOSSES, store
+from engiagent.verify.plants.unit import Unit
+from engiagent.verify.plants.zones import network
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.values import Floats
+
+GIVEN: Final = ("grid", "load", "generator_profile", "pv", "wind_turbine")
+"""Models that nobody controls: what they take and give follows from data and from the balance."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """The plant that a rule controls."""
+
+    blueprint: Blueprint
+    folder: Path | None
+
+    @cached_property
+    def plant(self) -> Plant:
+        """Its units as the checker executes them."""
+        core = self.blueprint.core
+        return Plant(Bench(Declarations(core, self.folder), {}), dynamics_of(core, self.folder))
+
+    def units(self, model: str) -> list[Dynamics]:
+        """Return its units of a model."""
+        return [unit for unit in self.plant.units if unit.model == model]
+
+    def refuse_others(self, rule: str, *models: str) -> None:
+        """Refuse units that the rule says nothing about."""
+        for unit in self.plant.units:
+            if unit.element is not None:
+                raise InputError(f"the rule {rule} speaks of one horizon", expected="without: […]")
+            if unit.model not in (*GIVEN, *models):
+                expected = f"none but {', '.join((*models, *GIVEN))}"
+                said = f"the rule {rule} does not say what {unit.name} ({unit.model}) does"
+                raise InputError(said, expected=expected)
+
+
+Settings = Iterator[tuple[str, str, Floats]]
+"""Component, quantity and values of what a rule sets [kW]."""
+
+
+def self_consumption(control: Control) -> Settings:
+    """Yield what batteries do that are charged from surplus alone, and discharged to loads alone.
+
+    Surplus is what generation on their bus gives beyond its loads; batteries follow one another in
+    the order in which they are stated.
+    """
+    control.refuse_others("self-consumption", "battery")
+    plant, found = control.plant, False
+    for bus, units in buses_of(plant).items():
+        batteries = [unit for unit in units if unit.model == "battery"]
+        sides = zip(sides_of(bus, units), (1.0, -1.0), strict=True)
+        flows = [
+            sign * flow_of(plant, unit, word)
+            for side, sign in sides
+            for unit, word in side
+            if unit.model not in ("grid", "battery")
+        ]
+        if not batteries or not flows:
+            continue
+        found, surplus = True, np.asarray(sum(flows))
+        for unit in batteries:
+            charge, discharge = _followed(plant.of(unit), surplus)
+            surplus = surplus - charge + discharge
+            yield unit.name, "charge", charge
+            yield unit.name, "discharge", discharge
+    if not found:
+        said = "the rule self-consumption has nothing to control"
+        raise InputError(said, expected="a battery on a bus with a load or with generation")
+
+
+def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
+    """Return charge and discharge of a battery that takes a surplus and covers what lacks."""
+    if unit.given(*LOSSES):
+        raise InputError(f"{unit.name} has losses by power", expected="constant efficiencies")
+    battery, hours = store(unit), unit.hours
+    decay, gain = battery.coefficients(hours, "euler" if unit.scheme == "euler" else "exact")
+    limits = [unit.slot(f"{way}_power_max") for way in ("charge", "discharge")]
+    wanted = [np.maximum(surplus, 0.0), np.maximum(-surplus, 0.0)]
+    most = [w if x is None else np.minimum(w, x) for w, x in zip(wanted, limits, strict=True)]
+    charge, discharge = np.zeros(hours.size), np.zeros(hours.size)
+    content = unit.need("initial_energy")
+    for t in range(hours.size):
+        content *= decay[t]
+        room, stock = battery.upper_energy - content, content - battery.minimum_energy
+        charge[t] = min(most[0][t], max(room / gain[t] / battery.charge_efficiency, 0.0))
+        discharge[t] = min(most[1][t], max(stock / gain[t] * battery.discharge_efficiency, 0.0))
+        net = battery.charge_efficiency * charge[t] - discharge[t] / battery.discharge_efficiency
+        content += gain[t] * net
+    return charge, discharge
+
+
+def thermostat(control: Control) -> Settings:
+    """Yield what heaters draw between the limits of the temperature of their zones.
+
+    A heater starts when its zone would fall below the lower limit, runs at full power until the
+    upper one is reached, and then stands until the zone has cooled down again.
+    """
+    control.refuse_others("thermostat", "thermal_zone", "heater")
+    heaters = control.units("heater")
+    for zone in control.units("thermal_zone"):
+        serving = [unit for unit in heaters if unit.connections.get("zone") == zone.name]
+        if len(serving) != 1 or zone.connections.get("neighbours"):
+            said = f"the rule thermostat does not know how to heat {zone.name}"
+            raise InputError(said, expected="one heater in a zone without neighbours")
+        limits = _limits(control, zone.name)
+        of_zone, heater = control.plant.of(zone), control.plant.of(serving[0])
+        cop, most = heater.series("cop"), heater.slot("electric_power_max")
+        if most is None:
+            said = f"the rule thermostat needs the power of {heater.name}"
+            raise InputError(said, expected="electric_power_max")
+        yield heater.name, "electric_power", _heated(of_zone, limits, most * cop) / cop
+    if not control.units("thermal_zone"):
+        said = "the rule thermostat has nothing to control"
+        raise InputError(said, expected="a thermal_zone with a heater")
+
+
+def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
+    """Return between which temperatures [degC] requirements keep a zone, at every instant."""
+    name = f"{zone}_temperature"
+    elaboration = Elaboration(expand(control.blueprint).core, control.folder)
+    found = {limit.side: limit.values for limit in find_demands(elaboration, [name])}
+    if set(found) != {"lower", "upper"}:
+        said = f"the rule thermostat needs two limits of the temperature of {zone}"
+        shown = f'must: "20 degC <= {zone}.temperature[t] <= 22 degC"'
+        raise InputError(said, expected=shown, found=" and ".join(found) or "none")
+    low, high = (np.array(found[side], dtype=float) for side in ("lower", "upper"))
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _heated(zone: Unit, limits: tuple[Floats, Floats], most: Floats) -> Floats:
+    """Return the heat [kW] that a zone gets between two limits, at most ``most``."""
+    model, start, _ = network([zone])
+    hours, temperature = zone.hours, float(start[0])
+    outside, gains = (
+        np.zeros(hours.size) if found is None else found
+        for found in (zone.slot("ambient_temperature"), zone.slot("gains"))
+    )
+    steps = {step: model.discretise(step, _scheme(zone)) for step in np.unique(hours).tolist()}
+    heat, runs = np.zeros(hours.size), False
+    for t, step in enumerate(hours.tolist()):
+        keep, drive = steps[step]
+        low, high = limits[0][t + 1], limits[1][t + 1]
+        if np.isinf(low) and np.isinf(high):  # as at the end of the last period
+            low, high = limits[0][t], limits[1][t]
+        free = keep[0, 0] * temperature + drive[0] @ np.array([outside[t], gains[t]])
+        runs = free < high and (runs or free < low)
+        if runs:
+            heat[t] = min(most[t], (high - free) / drive[0, 1]) if np.isfinite(high) else most[t]
+        temperature = free + drive[0, 1] * heat[t]
+        runs = runs and temperature < high - 1e-9
+    return heat
+
+
+def _scheme(zone: Unit) -> Any:
+    return zone.scheme or "exact"
+
+
+RULES: Final[Mapping[str, Callable[[Control], Settings]]] = {
+    "self-consumption": self_consumption,
+    "thermostat": thermostat,
+}
+
+
+def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint:
+    """Return a blueprint with the case of the baseline: the same plant under a rule.
+
+    Requirements that name what the rule controls are left out, for the rule does not know them.
+
+    Raises
+    ------
+    InputError
+        When there is no such rule, or when it has no meaning on the plant.
+    """
+    if rule not in RULES:
+        raise InputError("there is no such rule", found=repr(rule), expected=" or ".join(RULES))
+    try:
+        series = list(RULES[rule](Control(blueprint, folder)))
+    except InputError:
+        raise
+    except EngiagentError as error:  # a size that is open, a slot that is not there
+        said = f"the rule {rule} cannot be executed: {error}"
+        raise InputError(said, expected="given sizes of what it controls") from None
+    document = blueprint.to_dict()
+    core = document["core_model_elements"]
+    patch = list(_patch(core, rule, series))
+    report = core.setdefault("report", {})
+    case = {"name": BASELINE, "description": f"the rule {rule}", "patch": patch}
+    report["cases"] = [*report.get("cases", ()), case]
+    return Blueprint.from_dict(document)
+
+
+def _patch(
+    core: Mapping[str, Any], rule: str, series: Sequence[tuple[str, str, Floats]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the operations that set series to values, in the place of requirements about them."""
+    owners = {re.escape(owner) for owner, _, _ in series}
+    source = {"kind": "assumption", "reason": f"the rule {rule} of the baseline"}
+    named = re.compile(rf"(?<![\w.])(?:{'|'.join(owners)})_\w+")
+    rows = [row for row in core.get("constraints", ()) if not named.search(row["expression"])]
+    for owner, word, values in series:
+        name = f"baseline_{owner}_{word}"
+        about = {"param_id": name, "name": name, "index": ["T"], "unit": "kW"}
+        entry = about | {"value": values.tolist(), "source_reference": source}
+        yield {"op": "add", "path": "/core_model_elements/parameters/-", "value": entry}
+        text = f"{owner}_{word}[t] == {name}[t]"
+        row = {"constraint_id": name, "name": name, "forall": ["t in T"], "expression": text}
+        rows.append(row | {"category": "Operational Logic", "source_reference": source})
+    yield {"op": "add", "path": "/core_model_elements/constraints", "value": rows}

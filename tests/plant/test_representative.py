@@ -1,0 +1,130 @@
+"""Several representative horizons in one plant, against one linear programme by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from engiagent.plant import read_plant
+from tests.plant.plants import problem, stated
+from tests.plant.test_sizing import annuity, planned
+
+PRICE = {"winter": [0.2, 0.28, 0.35, 0.3], "summer": [0.15, 0.1, 0.12, 0.32]}
+LOAD = {"winter": [40, 60, 70, 50], "summer": [20, 30, 35, 30]}
+SUN = {"winter": [0, 0.2, 0.1, 0], "summer": [0.1, 0.7, 0.6, 0]}
+WEIGHT = {"winter": 180, "summer": 185}
+PANEL, CELL, ETA, STEP = 900.0, 180.0, 0.9, 6.0
+DAYS = "\n".join(
+    [
+        "day,price [EUR/kWh],load [kW],sun",
+        *(
+            f"{day},{PRICE[day][k]},{LOAD[day][k]},{SUN[day][k]}"
+            for k in range(4)
+            for day in ("summer", "winter")
+        ),
+    ]
+)
+PLANT = """\
+title: Two days for a year
+horizon:
+  start: "00:00"
+  step: 6 h
+  days: 1
+  representative: {column: day, weights: {winter: 180, summer: 185}}
+components:
+  grid: {model: grid, import_price: days.csv#price, import_power_max: 80 kW, export_power_max: 0 kW}
+  hall: {model: load, power: days.csv#load}
+  roof:
+    model: generator_profile
+    available_power:
+      {between: [0 kW, 90 kW], profile: days.csv#sun, costs: 900 EUR/kW, lifetime: 25 a, rate: 4 %}
+  battery:
+    model: battery
+    energy_capacity: {between: [0 kWh, 500 kWh], costs: 180 EUR/kWh, lifetime: 15 a, rate: 4 %}
+    charge_power_max: 50 kW
+    discharge_power_max: 50 kW
+    charge_efficiency: 90 %
+    initial_energy: {between: [0 kWh, 500 kWh]}
+requirements:
+  cyclic: battery.state_of_charge[end] == battery.state_of_charge[start]
+  evening: {for: t in T, where: hour(t) >= 18, must: "grid.import[t] <= 45 kW"}
+goal: {minimize: cost}
+"""
+
+
+def by_hand() -> float:
+    """Return the least cost of a year [EUR]; unknown are the sizes, then day by day all series."""
+    days = list(WEIGHT)
+    width = 2 + len(days) * (4 * 4 + 1)  # import, used of the roof, charge, discharge; the start
+    costs = np.zeros(width)
+    costs[:2] = annuity(0.04, 25) * PANEL, annuity(0.04, 15) * CELL
+    bounds: list[tuple[float, float | None]] = [(0, 90), (0, 500)]
+    equal, less = [], []
+    same: list[float] = []
+    most: list[float] = []
+    for k, day in enumerate(days):
+        at = 2 + 17 * k
+        bounds += [*[(0, 80)] * 3, (0, 45), *[(0, None)] * 4, *[(0, 50)] * 8, (0, 500)]
+        content = np.zeros(width)
+        content[at + 16] = 1.0
+        for t in range(4):
+            drawn, used, charged, given = (at + 4 * series + t for series in range(4))
+            costs[drawn] = WEIGHT[day] * PRICE[day][t] * STEP
+            balance, yielded = np.zeros(width), np.zeros(width)
+            balance[[drawn, used, given, charged]] = 1, 1, 1, -1
+            equal.append(balance)
+            same.append(LOAD[day][t])
+            yielded[[used, 0]] = 1, -SUN[day][t]
+            less.append(yielded)
+            content = content.copy()
+            content[[charged, given]] = ETA * STEP, -STEP
+            empty, full = -content, content.copy()
+            full[1] = -1.0
+            less += [empty, full]
+            most += [0.0] * 3
+        start, within = np.zeros(width), np.zeros(width)
+        start[at + 16], within[at + 16], within[1] = 1.0, 1.0, -1.0
+        equal.append(content - start)
+        same.append(0.0)
+        less.append(within)
+        most.append(0.0)
+    best = linprog(costs, np.array(less), most, np.array(equal), same, bounds)
+    assert best.status == 0
+    return float(best.fun)
+
+
+def test_one_size_serves_all_horizons_at_their_weights(tmp_path: Path) -> None:
+    cost, values = planned(stated(tmp_path, PLANT, days_csv=DAYS), tmp_path)
+    assert cost == pytest.approx(by_hand())
+    assert 0 < values["battery_energy_capacity_size"] < 500
+
+
+def test_one_horizon_with_a_weight_is_the_same_as_that_of_the_whole_plant(tmp_path: Path) -> None:
+    """Costs follow weights: two names for one day share its weight."""
+    one = PLANT.replace("{winter: 180, summer: 185}", "{winter: 365}")
+    alone, _ = planned(stated(tmp_path, one, days_csv=DAYS), tmp_path)
+    twins = DAYS + "\n" + "\n".join(r.replace("winter", "again") for r in DAYS.splitlines()[1:])
+    two = PLANT.replace("{winter: 180, summer: 185}", "{winter: 65, again: 300}")
+    (tmp_path / "two").mkdir()
+    both, _ = planned(stated(tmp_path / "two", two, days_csv=twins), tmp_path / "two")
+    assert both == pytest.approx(alone)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("summer: 185", "autumn: 185", "0 rows with day autumn.*4 rows, one for each period"),
+        ("summer: 185", "summer: 0", "no weight.*how many of it make a year"),
+        ("column: day", "column: season", "no column.*season"),
+        ("column: day, ", "", "no representative horizons.*column: season"),
+        ("  days: 1\n", "", "has no length.*days or periods"),
+        ("days: 1", "weight: 3\n  days: 1", "its own weight"),
+        ("{minimize: cost}", "{minimize: 'sum(grid.import[t] for t in T)'}", "that of a year"),
+        ("days: 1", "days: 2", "4 rows with day winter.*8 rows"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in PLANT
+    with pytest.raises(Exception, match=words):
+        read_plant(problem(tmp_path, PLANT.replace(old, new, 1), days_csv=DAYS))

@@ -1,0 +1,112 @@
+"""Baselines by a rule, against what somebody works out with a pencil."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engiagent import Site
+from engiagent.errors import InputError
+from engiagent.plant import read_plant
+from tests.plant.plants import problem
+from tests.plant.test_sizing import answer_of
+
+BATTERY = """\
+horizon: {start: 2026-06-01, step: 1 h, periods: 6}
+components:
+  grid: {model: grid, import_price: site.csv#price, export_price: 0.05 EUR/kWh}
+  hall: {model: load, power: site.csv#load}
+  roof: {model: generator_profile, available_power: site.csv#sun}
+  battery:
+    model: battery
+    energy_capacity: 30 kWh
+    charge_power_max: 20 kW
+    discharge_power_max: 20 kW
+    charge_efficiency: 90 %
+    discharge_efficiency: 90 %
+    initial_energy: 5 kWh
+requirements:
+  full: battery.state_of_charge[end] >= battery.initial_energy
+goal: {minimize: cost}
+baseline: {rule: self-consumption}
+"""
+SITE = """\
+price [EUR/kWh],load [kW],sun [kW]
+0.1,5,0
+0.1,5,15
+0.3,5,30
+0.3,20,5
+0.4,25,0
+0.2,5,0
+"""
+ZONE = """\
+horizon: {start: 2026-01-01, step: 1 h, periods: 8}
+components:
+  grid: {model: grid, import_price: site.csv#price}
+  room: {model: thermal_zone, capacitance: 2 kWh/K, initial_temperature: 20.5 degC, gains: -1 kW}
+  heating: {model: heater, zone: room, electric_power_max: 3 kW, cop: 3}
+requirements:
+  comfort: 20 degC <= room.temperature[t] <= 22 degC
+goal: {minimize: cost}
+baseline: {rule: thermostat}
+"""
+PRICES = [0.1, 0.35, 0.2, 0.15, 0.1, 0.1, 0.4, 0.2]
+
+
+def test_a_battery_takes_what_is_left_over_and_gives_what_lacks(tmp_path: Path) -> None:
+    """Hour by hour: gives its 4.5 kWh, takes 10, then 20 (5 are sold), gives 15, then the rest."""
+    cases = answer_of(tmp_path, BATTERY, SITE)
+    held = 10 * 0.9 + 20 * 0.9 - 15 / 0.9
+    cost = 0.5 * 0.1 - 5 * 0.05 + (25 - held * 0.9) * 0.4 + 5 * 0.2
+    assert cases["baseline"]["objective"] == pytest.approx(cost)
+    assert cases["baseline"]["saving"] == pytest.approx(cost - cases["base"]["objective"])
+    assert cases["baseline"]["description"] == "the rule self-consumption"
+
+
+def test_a_thermostat_heats_from_one_limit_to_the_other(tmp_path: Path) -> None:
+    """Half a kelvin is lost in an hour; at 20 degC 5 kWh of heat lead to 22 degC, four hours on."""
+    data = "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    cases = answer_of(tmp_path, ZONE, data)
+    assert cases["baseline"]["objective"] == pytest.approx((PRICES[1] + PRICES[6]) * 5 / 3)
+    assert cases["base"]["objective"] < cases["baseline"]["objective"]
+
+
+SIZE = "energy_capacity: {between: [0 kWh, 30 kWh], costs: 3 EUR/kWh/a}"
+
+
+@pytest.mark.parametrize(
+    ("plant", "old", "new", "words"),
+    [
+        (BATTERY, "self-consumption", "greedy", "no such rule.*greedy.*self-consumption or therm"),
+        (BATTERY, "rule: self-", "rule: thermostat, x: self-", "unknown key in the baseline"),
+        (BATTERY, "{rule:", "{without: [battery], rule:", "one of both"),
+        (BATTERY, "self-consumption", "thermostat", "does not say what battery .battery. does"),
+        (ZONE, "thermostat", "self-consumption", "does not say what room .thermal_zone. does"),
+        (ZONE, " <= 22 degC", "", "needs two limits of the temperature of room.*found lower"),
+        (ZONE, "electric_power_max: 3 kW, ", "", "needs the power of heating"),
+        (BATTERY, "energy_capacity: 30 kWh", SIZE, "cannot be executed.*given sizes"),
+    ],
+)
+def test_a_rule_without_a_meaning_is_refused(
+    tmp_path: Path, plant: str, old: str, new: str, words: str
+) -> None:
+    assert old in plant
+    data = SITE if plant is BATTERY else "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    text = plant.replace("periods: 6}", "periods: 6, weight: 2}").replace(old, new, 1)
+    with pytest.raises(Exception, match=words):
+        read_plant(problem(tmp_path, text, site_csv=data))
+
+
+def test_python_names_a_rule_too() -> None:
+    site = Site("2026-06-01", "1 h", 2)
+    site.add("grid", "grid", import_price=[0.2, 0.4])
+    site.add("hall", "load", power=[1, 3])
+    slots: dict[str, Any] = {"energy_capacity": 2, "initial_energy": 2}
+    site.add("battery", "battery", **slots)
+    site.minimise_cost()
+    site.baseline(rule="self-consumption")
+    report = site.blueprint().core.report
+    assert report is not None
+    assert [case.description for case in report.cases] == ["the rule self-consumption"]
+    with pytest.raises(InputError, match="one of both"):
+        site.baseline()
