@@ -17,12 +17,8 @@ from engiagent.formulations.values import Ints
 
 Labels = tuple[str, ...]
 
-MAX_SCALARS: Final = 40
-"""How many names without an index may stand alone before they become one family."""
-
 MAX_FAMILIES: Final = 80
 MAX_INDICES: Final = 6
-POOL: Final = "column"
 BAD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 _BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?")
@@ -55,14 +51,8 @@ class Domain:
 class Family:
     """Members of one name in the order of their labels.
 
-    Attributes
-    ----------
-    members
-        Their numbers in the file, (m,).
-    domains
-        The domain of each index; none for a name that stands alone.
-    places
-        Where the labels of each member stand in these domains, (m, arity).
+    ``members`` are their numbers in the file, ``places`` (m, arity) says where the labels of each
+    stand in ``domains``, of which a name that stands alone has none.
     """
 
     base: str
@@ -127,13 +117,7 @@ def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
             found.append((base, members))
         else:
             alone += [number for number, _ in members]
-    pools: dict[object, list[tuple[int, Labels]]] = {}
-    for number in sorted(alone):
-        pools.setdefault(kinds[number], []).append((number, (names[number],)))
-    if len(alone) > MAX_SCALARS:
-        found += [(POOL, members) for members in pools.values()]
-    else:
-        found += [(names[number], [(number, ())]) for number in alone]
+    found += [(names[number], [(number, ())]) for number in alone]
     return sorted(found, key=lambda group: group[1][0][0])
 
 
