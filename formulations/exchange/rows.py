@@ -157,11 +157,22 @@ class FamilyOfRows:
         return left
 
     def _constraint(self, positions: Ints) -> None:
-        family, numbers = self.family, self.family.members[positions]
-        name, line = identifier(family.base), self.t.lines[int(numbers.min())]
-        index = self.t.draft.index(family.domains, family.places[positions], name, line)
-        pieces = self.pieces(positions, index)
-        _state(self.t, pieces, numbers, index, (name, family.base, family.base))
+        t, family, rows = self.t, self.family, self.family.members[positions]
+        name, line = identifier(family.base), t.lines[int(rows.min())]
+        index = t.draft.index(family.domains, family.places[positions], name, line)
+        kind = t.kinds[rows[0]]
+        # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
+        pieces = self.pieces(positions, index) or [scaled(0.0, t.reference(0))]
+        body = t.draft.total(pieces, name, index)
+
+        def side(values: Floats, word: str) -> str:
+            return t.draft.factor(f"{name}_{word}", [index], values[rows])
+
+        if kind == "range":
+            text = f"{side(t.lower, 'min')} <= {body} <= {side(t.upper, 'max')}"
+        else:
+            text = f"{body} {kind} {side(t.upper if kind == '<=' else t.lower, 'rhs')}"
+        t.draft.add(family.base, family.base, index, text)
 
     def pieces(self, positions: Ints, index: Index) -> list[str]:
         """Return the terms of some rows as expressions of their index."""
@@ -209,22 +220,3 @@ def _place(index: Index, domain: Domain, p: int, step: int) -> str:
     if p < 0:
         return domain.literal(step)
     return f"{index.letters[p]}{step:+d}" if step else index.letters[p]
-
-
-def _state(
-    t: Translation, pieces: list[str], rows: Ints, index: Index, names: tuple[str, str, str]
-) -> None:
-    """Add rows of one kind as a constraint; the names are for its parts, its id and its title."""
-    name, wanted, title = names
-    kind = t.kinds[rows[0]]
-    # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
-    body = t.draft.total(pieces or [scaled(0.0, t.reference(0))], name, index)
-
-    def side(values: Floats, word: str) -> str:
-        return t.draft.factor(f"{name}_{word}", [index], values[rows])
-
-    if kind == "range":
-        text = f"{side(t.lower, 'min')} <= {body} <= {side(t.upper, 'max')}"
-    else:
-        text = f"{body} {kind} {side(t.upper if kind == '<=' else t.lower, 'rhs')}"
-    t.draft.add(wanted, title, index, text)
