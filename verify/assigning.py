@@ -52,7 +52,8 @@ def name_columns(
         raise InputError(f"a row for each element of {title}", "the schedule", expected=expected)
     for target, title, column in work.mapped_columns():
         work.enter(target, title, column)
-    work.mapped = {*work.series, *work.elements}
+    spelt = (f"{name}[{label}]" for name, there in work.elements.items() for label in there)
+    work.mapped = {*work.series, *spelt}
     for title, fault in content.faults.items():
         if known.full_name(title) in known.names - work.mapped:
             raise fault
@@ -109,7 +110,8 @@ class _Assigning:
         target = title if title in known.variables else column.quantity or known.full_name(title)
         if title in self.taken:
             return
-        if target in self.mapped:
+        variable = known.elements[target][0].name if target in known.elements else target
+        if target in self.mapped or variable in self.mapped:
             self.unused.append(title)
             return
         if target in known.names or target in known.elements:
@@ -190,7 +192,7 @@ class _Assigning:
         definition = self.known.definition(name)
         also = () if definition is None else (definition.name, definition.quantity)
         for key in sorted({name, quantity or name, *filter(None, also)}):
-            if key in self.series and key not in self.mapped:
+            if key in self.series:
                 what, expected = f"two columns are {key}", f"{key} once, or --map {key}=COLUMN"
                 raise InputError(what, "the schedule", expected=expected)
             self.series[key] = found

@@ -21,7 +21,7 @@ MAX_FAMILIES: Final = 80
 MAX_INDICES: Final = 6
 BAD: Final = re.compile(r"[^A-Za-z0-9]+")
 
-_BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?")
+_BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?_?")
 _NUMBERED = re.compile(r"(?P<base>.*?[^\d_#.\s])[_#.\s]?(?P<digits>\d+(?:_\d+)*)")
 _PLAIN = re.compile(r"0|[1-9]\d{0,8}")
 _PLAIN_LABEL = re.compile(r"[ !#-\[\]-~]+")
@@ -71,6 +71,8 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
 
     >>> split_name("x[3]"), split_name("flow(a,b)"), split_name("c_1_2"), split_name("total")
     (('x', ('3',)), ('flow', ('a', 'b')), ('c', ('1', '2')), ('total', ()))
+    >>> split_name("c_u_cap(3)_")  # as Pyomo writes them
+    ('c_u_cap', ('3',))
     """
     match = _BRACKETED.fullmatch(name)
     if match is not None and match["inside"].strip():

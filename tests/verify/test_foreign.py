@@ -447,7 +447,7 @@ def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> N
     for heads in (("p[b]", "p[a]"), ("p[b] [kW]", "p[a]"), ("P1", "P2")):
         scale = 1e3 if "kW" in heads[0] else 1.0
         pd.DataFrame({heads[0]: b * scale, heads[1]: a}).to_csv(path, index=False)
-        mapping = {"p[b]": "P1", "p[a]": "P2"} if "P1" in heads else {}
+        mapping = {"p[b]": "P1", "p[a]": "P2"} if "P1" in heads else {"p[a]": "p[a]"}
         certificate = told(path, blueprint, mapping=mapping)
         assert not certificate.violations
         assert certificate.objective is not None
