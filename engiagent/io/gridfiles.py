@@ -26,6 +26,9 @@ from engiagent.units.headers import split_header
 from engiagent.units.words import resolve_unit
 
 MOST_NUMBERS: Final = 60_000_000
+FEW_NUMBERS: Final = 1_250_000
+MOST_TIMES: Final = 20
+"""Numbers that any file may unpack to, and how many times its own size beyond them."""
 STEPS: Final = {
     "days": 86_400 * 10**9,
     "hours": 3_600 * 10**9,
@@ -177,11 +180,12 @@ def read_arrays(path: Path) -> StoredArrays:
 
     try:
         with netCDF4.Dataset(path) as source:
-            # Looked at before anything is read: a small file can declare any size.
+            # Looked at before anything is read: a small file can declare, or be packed from, any.
             cells = sum(int(np.prod(v.shape, dtype=np.float64)) for v in source.variables.values())
-            if cells > MOST_NUMBERS:
-                expected = f"up to {MOST_NUMBERS}"
-                raise InputError("too many numbers", path.name, None, None, str(cells), expected)
+            most = min(MOST_NUMBERS, FEW_NUMBERS + MOST_TIMES * path.stat().st_size // 8)
+            if cells > most:
+                what, expected = "it declares more numbers than its file holds", f"up to {most}"
+                raise InputError(what, path.name, found=f"{cells} numbers", expected=expected)
             arrays = {name: _stored(v) for name, v in source.variables.items()}
             attrs = {name: source.getncattr(name) for name in source.ncattrs()}
             dims = tuple(source.dimensions)

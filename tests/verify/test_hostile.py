@@ -190,7 +190,7 @@ def odd_times(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "name", "words"),
     [
-        (lying_netcdf, "plan.nc", "too many numbers"),
+        (lying_netcdf, "plan.nc", "more numbers than its file holds"),
         (cut_netcdf, "plan.nc", "no readable netCDF"),
         (random_bytes, "plan.nc", "no readable netCDF"),
         (zip_bomb, "plan.nc", "no readable netCDF"),
