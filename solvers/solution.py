@@ -15,25 +15,13 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import Block, Program
+from engiagent.io.gridfiles import STEPS, StoredArray, read_arrays
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.solvers.result import Floats, SolverResult
 
 if TYPE_CHECKING:
     import xarray
 
-MOST_UNPACKED: Final = 10_000_000
-MOST_TIMES: Final = 20
-"""Bytes that any file may unpack to, and how many times its own size beyond them."""
-_UNITS: Final = {
-    "days": 86_400 * 10**9,
-    "hours": 3_600 * 10**9,
-    "minutes": 60 * 10**9,
-    "seconds": 10**9,
-    "milliseconds": 10**6,
-    "microseconds": 10**3,
-    "nanoseconds": 1,
-}
-"""Lengths of the units in which netCDF counts instants. [ns]"""
 _OF_THE_FILE: Final = ("_FillValue", "coordinates")
 _DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
 
@@ -225,10 +213,10 @@ def _encoded(array: NamedArray) -> NamedArray:
     moments = array.values.astype("datetime64[ns]").astype(np.int64)
     first = int(moments.flat[0]) // 10**9 * 10**9 if moments.size else 0
     passed = moments - first
-    unit = next(name for name, length in _UNITS.items() if not (passed % length).any())
+    unit = next(name for name, length in STEPS.items() if not (passed % length).any())
     start = str(np.datetime64(first, "ns").astype("datetime64[s]")).replace("T", " ")
     attrs = {"units": f"{unit} since {start}", "calendar": "proleptic_gregorian"}
-    return replace(array, values=passed // _UNITS[unit], attrs={**array.attrs, **attrs})
+    return replace(array, values=passed // STEPS[unit], attrs={**array.attrs, **attrs})
 
 
 def load_arrays(path: str | Path) -> SolutionArrays:
@@ -239,42 +227,24 @@ def load_arrays(path: str | Path) -> SolutionArrays:
     InputError
         When the file cannot be read as netCDF, or declares far more than it holds.
     """
-    import netCDF4
-
     if not Path(path).is_file():
         raise InputError("no such file", str(path))
-    try:
-        with netCDF4.Dataset(path) as file:
-            _check_size(file, Path(path))
-            attrs = {name: file.getncattr(name) for name in file.ncattrs()}
-            apart = str(attrs.pop("coordinates", "")).split()
-            arrays = {name: _decoded(name, item) for name, item in file.variables.items()}
-            labels = {name for name in arrays if name in file.dimensions or name in apart}
-            series = {name: array for name, array in arrays.items() if name not in labels}
-            coords = {name: array for name, array in arrays.items() if name in labels}
-            return SolutionArrays(series, coords, attrs)
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
-        raise InputError("cannot read the solution", str(path), found=str(error)) from None
+    stored = read_arrays(Path(path))
+    account = {name: item for name, item in stored.attrs.items() if name not in _OF_THE_FILE}
+    series, axes = (
+        {name: _decoded(name, array) for name, array in group.items()}
+        for group in (stored.data_vars, stored.coords)
+    )
+    return SolutionArrays(series, axes, account)
 
 
-def _decoded(name: str, variable: Any) -> NamedArray:
-    attrs = {key: variable.getncattr(key) for key in variable.ncattrs() if key not in _OF_THE_FILE}
-    values = variable[...]
-    if np.ma.is_masked(values) and values.dtype.kind in "iuf":
-        values = np.ma.filled(values.astype(np.float64), np.nan)
-    values = np.asarray(np.ma.getdata(values))
-    unit, _, start = str(attrs.get("units", "")).partition(" since ")
-    if start and values.dtype.kind in "iuf":
-        whole = values.dtype.kind in "iu"  # which doubles would round beyond 104 days
-        passed: Any = values.astype(np.int64 if whole else np.float64) * _UNITS[unit]
-        passed = np.rint(passed).astype("timedelta64[ns]")
-        values = np.datetime64(start, "ns") + passed
-        attrs = {key: text for key, text in attrs.items() if key not in ("units", "calendar")}
-    elif attrs.pop("dtype", None) == "bool":
-        values = values.astype(bool)
-    return NamedArray(name, tuple(variable.dimensions), values, attrs)
+def _decoded(name: str, array: StoredArray) -> NamedArray:
+    moments, flags = array.values.dtype.kind == "M", array.attrs.get("dtype") == "bool"
+    values = array.values.astype(bool) if flags else array.values
+    dropped = {*_OF_THE_FILE, *(("units", "calendar") if moments else ())}
+    dropped |= {"dtype"} if flags else set()
+    attrs = {key: item for key, item in array.attrs.items() if key not in dropped}
+    return NamedArray(name, array.dims, values, attrs)
 
 
 def load_solution(path: str | Path) -> "xarray.Dataset":
@@ -286,19 +256,3 @@ def load_solution(path: str | Path) -> "xarray.Dataset":
         When the file cannot be read as netCDF, or declares far more than it holds.
     """
     return load_arrays(path).to_xarray()
-
-
-def _check_size(file: Any, path: Path) -> None:
-    """Raise before anything is read: a small file can declare, or be packed from, any size."""
-    declared = sum(
-        int(np.prod(array.shape, dtype=np.float64))
-        * (8 if array.dtype is str else array.dtype.itemsize)
-        for array in file.variables.values()
-    )
-    if declared > MOST_UNPACKED + MOST_TIMES * path.stat().st_size:
-        raise InputError(
-            "the solution declares more than its file holds",
-            str(path),
-            found=f"{declared / 1e6:.0f} MB",
-            expected=f"{MOST_TIMES} times the file at most",
-        )

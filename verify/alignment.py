@@ -1,13 +1,11 @@
 """Time stamps of rows, and the periods of a time set that the rows are for.
 
-Stamps are ISO 8601 or as a stated format reads them; local clocks become UTC. What does not fit a
-time set is refused with its place.
+Stamps are ISO 8601; local clocks become UTC. What does not fit is refused with its place.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
@@ -31,23 +29,15 @@ NEAR: Final = 0.5
 DAY: Final = 86400.0
 LONGEST: Final = 200 * 366 * DAY
 """The longest time in seconds over which the clocks of a zone are looked up."""
-EPOCHS: Final = {"epoch s": 1.0, "epoch ms": 1e3}
 _DATE: Final = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?!\d)", re.A)
 _OFFSET: Final = re.compile(r"(?:[Zz]|[+-]\d{2}:?\d{2})$")
 
 
 @dataclass(frozen=True, eq=False)
 class Stamps:
-    """The time stamps of rows.
+    """The time stamps of rows in seconds since 1970; ``fault`` makes the error for a row.
 
-    Attributes
-    ----------
-    seconds
-        Since 1970, by UTC where ``zoned``, by the wall clock otherwise.
-    wall
-        Since 1970 by the wall clock as written.
-    fault
-        Makes the error that points at a row.
+    ``seconds`` by UTC where ``zoned``, ``wall`` by the clock as written.
     """
 
     seconds: Floats
@@ -68,21 +58,17 @@ class Stamps:
         return moments_of(self.seconds)
 
 
-def text_stamps(
-    texts: tuple[str, ...], fault: Fault, time_format: str | None = None
-) -> Stamps | None:
+def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
     """Return the stamps of texts; None when the first is no date.
 
     Raises
     ------
     InputError
-        For a later text that is none, a date that is not ISO 8601 where no format is given, and
-        stamps of which only some have an offset.
+        For a later text that is none, a date that is not ISO 8601, and stamps of which only some
+        have an offset.
     """
     if not texts:
         return None
-    if time_format is not None:
-        texts = tuple(_as_iso(row, text, time_format, fault) for row, text in enumerate(texts))
     try:
         seconds, zoned = stamp_seconds(texts)
     except ValueError as error:
@@ -91,20 +77,10 @@ def text_stamps(
         if not row and not _DATE.match(texts[0]):
             return None
         refused = fault(int(row), "no time stamp")
-        refused.expected = "ISO 8601, as 2025-07-01T14:00, or --time-format, as '%d.%m.%Y %H:%M'"
+        refused.expected = "ISO 8601, as 2025-07-01T14:00"
         raise refused
     bare = tuple(_OFFSET.sub("", text) for text in texts) if zoned else texts
     return Stamps(seconds, stamp_seconds(bare)[0], zoned, fault)
-
-
-def _as_iso(row: int, text: str, time_format: str, fault: Fault) -> str:
-    """Return a stamp that is written as a format says in ISO 8601."""
-    try:
-        if time_format in EPOCHS:
-            return datetime.fromtimestamp(float(text) / EPOCHS[time_format], UTC).isoformat()
-        return datetime.strptime(text, time_format).isoformat()
-    except (ValueError, OverflowError, OSError):
-        raise fault(row, f"no time stamp of the form {time_format!r}") from None
 
 
 def localised(stamps: Stamps, zone: str) -> Floats:
@@ -141,18 +117,9 @@ def align(
 ) -> tuple[Floats, Moments | None, str | None]:
     """Return values, the first axis of which has the stamps, on the periods of a time set.
 
-    Parameters
-    ----------
-    state
-        Whether the values belong to instants: they are taken there and never interpolated.
-    power
-        Whether the mean over a period is what the period has.
-
-    Returns
-    -------
-    tuple
-        The values; the stamps as the schedule's own dataset has them, None for a set without dates
-        and for states at the ends of periods; what was done to the values, if anything.
+    A ``state`` is taken at instants and never interpolated; only a ``power`` has a mean over a
+    period. With the values come the stamps as the schedule's own dataset has them, None for a set
+    without dates and for states at the ends of periods, and what was done, if anything.
 
     Raises
     ------
@@ -166,12 +133,12 @@ def align(
     late = reading.labels == "end"
     moments = moments_of(edges) if axis.dated else None
     begun = None if moments is None else moments[:-1]
+    if _equal(seconds, edges[1:]) and (state or late):
+        return data, None if state else begun, None  # by convention states at ends of periods
+    if _equal(seconds, edges[:-1]) and not late:
+        return data, None if state else begun, None
     if state and _equal(seconds, edges):
         return data, moments, None
-    if state and (_equal(seconds, edges[1:]) or (not late and _equal(seconds, edges[:-1]))):
-        return data, None, None  # by convention the values at the ends of periods
-    if not state and _equal(seconds, edges[1:] if late else edges[:-1]):
-        return data, begun, None
     step = _step(seconds, edges, stamps, reading.zone or axis.zone)
     if not state:
         starts = seconds - step if late else seconds
@@ -187,6 +154,10 @@ def align(
     if rows[0] < 0:
         return data[rows[1:]], None, "its values at the ends of periods are taken"
     return data[rows], moments, "its values at the instants are taken"
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return one.size == other.size and bool((np.abs(one - other) < NEAR).all())
 
 
 def _meeting(seconds: Floats, edges: Floats) -> Ints:
@@ -216,40 +187,38 @@ def _over_periods(
         raise refused(0, f"its first row begins {_minutes(shift)} after {span}{hint}")
     if short > NEAR:
         raise refused(starts.size - 1, f"its rows end {_minutes(short)} before the end of {span}")
-    # Places of the edges, counted in rows: whole where an edge is that of a row too.
-    places = (edges - starts[0]) / step
-    whole = bool((np.abs(places - np.rint(places)) * step < NEAR).all())
-    begin = np.floor(places[:-1] + NEAR / step).astype(np.int64)
-    end = np.ceil(places[1:] - NEAR / step).astype(np.int64)
-    single = bool((end == begin + 1).all())
+    row_of = _meeting(np.append(starts, starts[-1] + step), edges)
+    finer = bool((row_of >= 0).all())
+    begin = row_of[:-1] if finer else np.searchsorted(starts, edges[:-1] + NEAR) - 1
+    counts = np.diff(row_of) if finer else np.ones(begin.size, dtype=np.int64)
+    # Where an edge of a row lies inside a period, neither a mean nor one value is that of it.
+    cut = not finer and bool((starts[begin] + step < edges[1:] - NEAR).any())
+    single = bool((counts == 1).all())
     for wrong, what in (
-        (not single and not whole, "its step does not divide the periods, or begins beside them"),
-        (not whole and not reading.hold, "a coarser step; --hold takes it as constant"),
-        (not (single and whole) and not power, "only powers have a mean or can be held"),
+        (cut, "its step does not divide the periods, or begins beside them"),
+        (not finer and not reading.hold, "a coarser step; --hold takes it as constant"),
+        (not (finer and single) and not power, "only powers have a mean or can be held"),
     ):
         if wrong:
             shown = f"{_minutes(step)} against {_minutes(float(edges[1] - edges[0]))}"
             raise refused(0, f"{what}: {shown} of {span}")
-    outside = starts.size - int(end[-1] - begin[0])
-    notes = [f"{outside} rows outside {over.name} are left out"] if outside else []
-    if not whole:
-        notes.append(f"given every {_minutes(step)}: each value is held, as --hold asks")
-    if not single:
-        notes.append(f"given every {_minutes(step)}: the mean over each period is taken")
-        counts = (end - begin).reshape((-1,) + (1,) * (data.ndim - 1))
-        data = np.add.reduceat(data[: end[-1]], begin, axis=0) / counts
-    return data[begin] if single else data, "; ".join(notes) or None
+    every = f"given every {_minutes(step)}: "
+    used = int(begin[-1] + counts[-1] - begin[0])
+    notes = [f"{starts.size - used} rows outside {over.name} are left out"]
+    notes = notes if used < starts.size else []
+    notes += [] if finer else [f"{every}each value is held, as --hold asks"]
+    if single:
+        return data[begin], "; ".join(notes) or None
+    notes.append(f"{every}the mean over each period is taken")
+    sums = np.add.reduceat(data[: row_of[-1]], begin, axis=0)
+    return sums / counts.reshape((-1,) + (1,) * (data.ndim - 1)), "; ".join(notes)
 
 
 def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Floats:
     """Return a column of a data file at the periods of an axis, as a blueprint says it was aligned.
 
-    Parameters
-    ----------
-    data
-        One value for each row, shape (rows,); every row holds until the next begins.
-    rule
-        ``hold``, ``mean``, ``sum`` or ``interpolate``.
+    Every row holds until the next begins; ``rule`` is ``hold``, ``mean``, ``sum`` or
+    ``interpolate``.
 
     Raises
     ------
@@ -288,10 +257,6 @@ def _edges(axis: TimeAxis) -> Floats:
     return axis.edges if axis.zone is not None or not axis.dated else axis.local
 
 
-def _equal(one: Floats, other: Floats) -> bool:
-    return one.size == other.size and bool((np.abs(one - other) < NEAR).all())
-
-
 def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
     """Return stamps by the clock of the axis: UTC, the wall, or the time since its first day."""
     if axis.dated and axis.zone is not None:
@@ -303,18 +268,13 @@ def _same_clock(stamps: Stamps, axis: TimeAxis, reading: Reading) -> Floats:
 
 
 def _step(seconds: Floats, edges: Floats, stamps: Stamps, zone: str | None) -> float:
-    """Return the step in seconds that every row has; of a single row that of the first period.
-
-    Raises
-    ------
-    InputError
-        At the row that repeats, goes back or leaves a gap.
-    """
+    """Return the step in seconds that every row has; of a single row that of the first period."""
     steps = np.diff(seconds)
     if not steps.size:
         return float(edges[1] - edges[0])
     for row in np.flatnonzero(~(steps > NEAR))[:1]:
-        what = "a time stamp stands twice" if abs(steps[row]) <= NEAR else "time goes back"
+        twice = "a time stamp stands twice, where a table has one row for each step"
+        what = twice if abs(steps[row]) <= NEAR else "time goes back"
         hint = "" if zone or stamps.zoned else "; name the zone if clocks change here (--zone)"
         raise stamps.fault(int(row) + 1, what + hint)
     values, counts = np.unique(np.rint(steps), return_counts=True)

@@ -1,7 +1,8 @@
 """Columns become series of quantities: names, units, signs, time sets, elements of variables."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final
@@ -30,6 +31,7 @@ PAIRS: Final = {
     "cooling": "heating",
 }
 """What a net power is split into: the word for positive values, and that for negative ones."""
+_CONSTANT: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([^\d\s].*)?")
 
 
 def name_columns(
@@ -43,18 +45,20 @@ def name_columns(
         When a column that is needed holds no numbers, measures something else or does not fit the
         time set, or when nothing in the schedule is known.
     """
-    work = _Assigning(content, known, reading)
-    taken = set()
+    whole = {c.header if c.header in known.elements else t: c for t, c in content.columns.items()}
+    work = _Assigning(replace(content, columns=whole), known, reading)
+    for title in {*content.columns, *content.faults} & (known.label_sets - known.names):
+        expected = "a column for each of them, as p[G1]"
+        raise InputError(f"a row for each element of {title}", "the schedule", expected=expected)
     for target, title, column in work.mapped_columns():
-        taken.add(title)
         work.enter(target, title, column)
-    work.mapped = set(work.series)
+    spelt = (f"{name}[{label}]" for name, there in work.elements.items() for label in there)
+    work.mapped = {*work.series, *spelt}
     for title, fault in content.faults.items():
-        if title not in taken and known.full_name(title) in known.names:
+        if known.full_name(title) in known.names - work.mapped:
             raise fault
-    for title, column in content.columns.items():
-        if title not in taken:
-            work.enter_by_name(title, column)
+    for title, column in whole.items():
+        work.enter_by_name(title, column)
     work.join_elements()
     work.report_unused()
     return work.series, work.notes
@@ -69,98 +73,83 @@ class _Assigning:
     notes: list[str] = field(default_factory=list)
     mapped: set[str] = field(default_factory=set)
     """What the user's map names, which goes before columns of that name."""
-    elements: dict[str, dict[str, tuple[str, Series]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    """By variable and label the title of a column and its series."""
+    elements: dict[str, dict[str, Series]] = field(default_factory=lambda: defaultdict(dict))
+    """By variable and label the series of a column ``p[G1]``."""
+    taken: set[str] = field(default_factory=set)
     unused: list[str] = field(default_factory=list)
 
     def mapped_columns(self) -> Iterator[tuple[str, str, Column]]:
-        """Yield what the map says: target, title and numbers, the sign turned where it says so.
-
-        Raises
-        ------
-        InputError
-            For a column that is not there, naming those that are and the nearest.
-        """
+        """Yield what the map says: target, title and numbers, the sign turned where it says so."""
         columns, faults = self.content.columns, self.content.faults
         for target, written in self.reading.mapping.items():
             turned = written not in columns and written.startswith("-")
             title = written[1:].strip() if turned else written
-            if title in faults:
+            constant = _CONSTANT.fullmatch(written)
+            self.taken.add(title)
+            if title in columns:
+                column = columns[title]
+                yield target, title, replace(column, data=-column.data) if turned else column
+            elif title in faults:
                 raise faults[title]
-            if title not in columns:
+            elif constant and columns:
+                beside = min(
+                    columns.values(), key=lambda column: column.data.size
+                )  # its stamps too
+                data = np.full_like(beside.data, float(constant[1]))
+                yield target, written, replace(beside, data=data, unit=constant[2], quantity=None)
+            else:
                 near = get_close_matches(title, list(columns), 1, NEAREST)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise InputError(
-                    f"the mapping names the column {title!r}{hint}",
-                    "the schedule",
-                    expected=f"one of {', '.join(columns) or 'none: it has no columns'}",
-                )
-            column = columns[title]
-            yield target, title, replace(column, data=-column.data) if turned else column
+                what = f"the mapping names the column {title!r}{hint}"
+                expected = f"one of {', '.join(columns) or 'none: it has no columns'}"
+                raise InputError(what, "the schedule", expected=expected)
 
     def enter_by_name(self, title: str, column: Column) -> None:
-        """Enter a column under what its name stands for."""
+        """Enter a column that no map names under what its name stands for."""
         known = self.known
         target = title if title in known.variables else column.quantity or known.full_name(title)
-        if target in self.mapped:
+        if title in self.taken:
             return
-        if target not in (title, column.quantity) and target.rpartition(".")[2] != title:
-            self.notes.append(f"the column {title} is taken as {target}")
-        element = known.elements.get(target)
-        # A dataset that has the variable itself may have an expression that is called so.
-        apart = element is not None and not (column.own and element[0].name in self.content.columns)
-        if target in known.names or apart:
+        variable = known.elements[target][0].name if target in known.elements else target
+        if target in self.mapped or variable in self.mapped:
+            self.unused.append(title)
+            return
+        if target in known.names or target in known.elements:
+            if target not in (title, column.quantity):
+                self.notes.append(f"the column {title} is taken as {target}")
             self.enter(target, title, column)
             return
         if not column.own:
-            self.unused.append(title)
+            self.unused.append(title)  # but the model of a unit may know it
         if known.names and not (column.own and known.variables):  # it may run over anything
             marks = {dim: m for dim, m in column.marks.items() if not isinstance(m, Stamps)}
             column = replace(column, marks=marks)
-        self.add(target, self._stated(column, (title,)))
-
-    def _stated(self, column: Column, names: Iterable[str]) -> Column:
-        """Return a column in the unit that the user states for it."""
-        stated = [self.reading.units[name] for name in names if name in self.reading.units]
-        return replace(column, unit=stated[0], guessed=False) if stated else column
+        self.add(target, replace(column, unit=self.reading.units.get(title, column.unit)))
 
     def enter(self, target: str, title: str, column: Column) -> None:
-        """Enter a column as a quantity, as an element of a variable, or taken apart by its sign.
-
-        Raises
-        ------
-        InputError
-            For a second column of one element.
-        """
+        """Enter a column as a quantity, as an element of a variable, or taken apart by its sign."""
         known, name = self.known, self.known.full_name(target)
         definition, (variable, label) = known.definition(name), known.elements.get(name, (None, ""))
-        if variable is not None and split_header(title).unit_text == label:
+        if variable is not None and split_header(column.header).unit_text == label:
             column = replace(column, unit=None)  # p[G1]: the label in brackets
         also = () if definition is None else (definition.name, str(definition.quantity))
-        column = self._stated(column, (target, name, *also, title))
+        for unit in [self.reading.units.get(n) for n in (title, *also, name, target)]:
+            column = column if unit is None else replace(column, unit=unit)
         owner, dot, word = name.rpartition(".")
         into = word.removeprefix("net_")
         if variable is not None:
             there = self.elements[variable.name]
             if label in there:
                 what = f"two columns of the schedule are {variable.name}[{label}]"
-                raise InputError(what, column.file, found=f"{there[label][0]} and {title}")
-            there[label] = title, self.read(variable.name, column)
+                raise InputError(what, column.file, found=title)
+            there[label] = self.read(variable.name, column)
         elif name not in known.names and into != word and into in PAIRS:
             self.add_net(name, [f"{owner}{dot}{part}" for part in (into, PAIRS[into])], column)
         else:
             self.add(name, column)
 
     def add_net(self, target: str, words: list[str], column: Column) -> None:
-        """Take a signed column apart into what is positive and what is negative.
-
-        Raises
-        ------
-        InputError
-            When the sign changes inside a period, so that its mean says neither.
-        """
+        """Take a signed column apart into what is positive and what is negative."""
         names = [self.known.full_name(word) for word in words]
         one, other = (word.rpartition(".")[2] for word in words)
         self.notes.append(f"{target}: positive values are read as {one}, negative ones as {other}")
@@ -168,68 +157,44 @@ class _Assigning:
             self.add(name, replace(column, data=np.maximum(sign * column.data, 0.0)))
         up, down = (self.series[name].data for name in names)
         if up.shape == down.shape and bool(((up > 0) & (down > 0)).any()):
-            raise InputError(
-                f"{target} changes its sign inside a period of the problem",
-                column.file,
-                expected=f"{' and '.join(names)} in columns of their own, or the problem's step",
-            )
+            what = f"{target} changes its sign inside a period of the problem"
+            expected = f"{' and '.join(names)} in columns of their own, or the problem's step"
+            raise InputError(what, column.file, expected=expected)
 
     def join_elements(self) -> None:
-        """Enter variables of which there is a column for every label.
-
-        Raises
-        ------
-        InputError
-            For columns that differ in length, time or unit.
-        """
+        """Enter variables of which there is a column for every label."""
         for name, there in self.elements.items():
             dims = self.known.dims(self.known.variables[name])
             timed = [dim.name for dim in dims if dim.root.kind in TIMED]
             across = next(k for k, dim in enumerate(dims) if dim.name not in timed)
             labels = [label_text(label) for label in dims[across].labels]
-            if name in self.mapped or not {*labels} <= {*there}:
-                self.unused += [title for title, _ in there.values()]
-                continue
-            parts = [there[label][1] for label in labels]
-            units = sorted({str(part.unit) for part in parts})
-            if len(units) > 1:
-                what = f"the columns of {name} differ in unit"
-                raise InputError(what, "the schedule", found=", ".join(units))
+            for absent in [label for label in labels if label not in there][:1]:
+                raise InputError(f"there is no column {name}[{absent}]", "the schedule")
+            parts = [there[label] for label in labels]
+            data = [part.converted(parts[0].unit) for part in parts]
+            if not timed:  # one number, in each row the same
+                data = [one if np.ptp(one) else one[:1] for one in data]
             marks = [[np.asarray(m).tolist() for m in p.coordinates.values()] for p in parts]
-            flat = [part.data if timed else part.data.reshape(-1)[:1] for part in parts]
-            if len({part.data.size for part in parts}) > 1 or marks.count(marks[0]) < len(marks):
+            same = marks.count(marks[0]) == len(marks) and len({one.shape for one in data}) == 1
+            if not same or not (timed or data[0].size == 1):
                 raise InputError(f"the columns of {name} differ in length or time", "the schedule")
-            data = np.stack(flat if timed else [one[0] for one in flat], axis=across)
             axes = dict(zip(timed, parts[0].coordinates.values(), strict=False))
-            whole = replace(parts[0], data=data, dims=tuple(d.name for d in dims), coordinates=axes)
-            self._keep(name, whole, None)
+            whole = np.stack(data, axis=across) if timed else np.concatenate(data)
+            names = tuple(dim.name for dim in dims)
+            self._keep(name, replace(parts[0], data=whole, dims=names, coordinates=axes), None)
 
     def add(self, name: str, column: Column) -> None:
         """Read a column and keep it under its variable and its quantity."""
         self._keep(name, self.read(name, column), column.quantity)
 
     def _keep(self, name: str, found: Series, quantity: str | None) -> None:
-        """Keep a series under its variable and its quantity.
-
-        Raises
-        ------
-        InputError
-            For other numbers than those that are there: which are checked must not depend on the
-            order of columns.
-        """
+        """Keep a series under its variable and its quantity."""
         definition = self.known.definition(name)
-        names = {name, quantity or name}
-        if definition is not None:
-            names |= {definition.name, definition.quantity or quantity or name}
-        for key in sorted(names):
-            known = self.series.get(key)
-            if known is not None and key not in self.mapped and not _alike(known, found):
-                raise InputError(
-                    f"two columns of the schedule are {key}, and their numbers differ",
-                    "the schedule",
-                    found=" and ".join(dict.fromkeys((known.name, found.name))),
-                    expected=f"{key} once, or --map {key}=COLUMN",
-                )
+        also = () if definition is None else (definition.name, definition.quantity)
+        for key in sorted({name, quantity or name, *filter(None, also)}):
+            if key in self.series:
+                what, expected = f"two columns are {key}", f"{key} once, or --map {key}=COLUMN"
+                raise InputError(what, "the schedule", expected=expected)
             self.series[key] = found
 
     def read(self, name: str, column: Column) -> Series:
@@ -250,28 +215,23 @@ class _Assigning:
     # -- units ----------------------------------------------------------------------------------
 
     def _unit(self, name: str, column: Column, expected: Unit | None) -> Unit:
-        """Return the unit of a column: stated, expected, or none.
-
-        Raises
-        ------
-        InputError
-            For an unknown unit and one of something else.
-        """
+        """Return the unit of a column: stated, expected, or none."""
         text = column.unit
         try:
             unit = None if text is None else resolve_unit(text) or parse_unit(text)
         except UnitError as error:
             raise InputError(f"{name}: {error}", column.file) from None
         other = unit is not None and expected is not None and not expected.same_dimension(unit)
-        if unit is None or (other and column.guessed):  # the ending of the name is no unit
+        if unit is None:
             if not column.own and (name in self.known.names or not self.known.names):
                 shown = expected or parse_unit("1")
                 self.notes.append(f"{name} is read in {shown}: the schedule names no unit")
             return expected or parse_unit("1")
-        if other and expected and not (unit.is_dimensionless and is_state(name)):
+        if other and expected:
             power, energy = parse_unit("kW"), parse_unit("kWh")
             per_step = expected.same_dimension(power) and unit.same_dimension(energy)
             hint = "; energy in each period is no power: divide it by the step" if per_step else ""
+            hint = f"; give it in {expected}" if unit.is_dimensionless else hint
             what = f"{name} measures something else{hint}"
             raise InputError(what, column.file, found=str(unit), expected=str(expected))
         return unit
@@ -297,10 +257,7 @@ class _Assigning:
     def _on_time(
         self, name: str, definition: VariableDef | None, column: Column, unit: Unit
     ) -> Series:
-        """Return a column as a series, aligned with the time set that it belongs to.
-
-        Our own dataset fits as it is, unless nothing but an alignment could make it fit.
-        """
+        """Return a column as a series, aligned with the time set that it belongs to."""
         data, dims, zoned = column.data, column.dims, False
         marks: dict[str, Coordinate] = {}
         for axis, dim in enumerate(dims):
@@ -308,42 +265,33 @@ class _Assigning:
             if not isinstance(stamps, Stamps):
                 marks |= {} if stamps is None else {dim: stamps}
                 continue
-            sizes = {size for s in self.known.time_sets() for size in (s.size, s.size + 1)}
-            fits = column.own and len(stamps) in sizes and self.reading.labels == "start"
+            fits = column.own and definition is None  # our dataset has the sets of its blueprint
             wanted = None if fits else self._wanted(name, definition)
             if wanted is None:
                 marks[dim], zoned = stamps.moments, stamps.zoned
                 continue
             (over, state), power = wanted, unit.same_dimension(parse_unit("kW"))
-            turned = np.moveaxis(data, axis, 0)
+            kind = {"state": state, "power": power}
             try:
                 turned, moments, note = align(
-                    turned, stamps, over, self.reading, state=state, power=power
+                    np.moveaxis(data, axis, 0), stamps, over, self.reading, **kind
                 )
             except InputError as error:
                 raise replace(error, message=f"{name}: {error.message}") from None
             data = np.moveaxis(turned, 0, axis)
             self.notes += [] if note is None else [f"{name}: {note}"]
             if moments is not None:
-                marks[dim], zoned = (
-                    moments,
-                    over.root.axis is not None and over.root.axis.zone is not None,
-                )
+                marks[dim] = moments
+                zoned = over.root.axis is not None and over.root.axis.zone is not None
         return Series(name, data, unit, dims, marks, zoned)
 
     # -- what is left ---------------------------------------------------------------------------
 
     def report_unused(self) -> None:
-        """Note which columns are not used, and the map that would use them.
-
-        Raises
-        ------
-        InputError
-            When the schedule has columns and not one of them is known.
-        """
+        """Note which columns are not used, and the map that would use them."""
         known, faults = self.known.names, set(self.content.faults)
         self.notes += [f"the column {n} holds no numbers and is not used" for n in sorted(faults)]
-        unused = sorted({*self.unused, *faults} - known)
+        unused = sorted({*self.unused, *faults})
         if not known or not unused:
             return
         variables = [v.quantity or n for n, v in self.known.variables.items()]
@@ -360,13 +308,3 @@ class _Assigning:
             )
         proposed = f"; a map gives what is absent: {proposed_map(unused, absent)}" if absent else ""
         self.notes.append(f"not used: {shown}{proposed}")
-
-
-def _alike(one: Series, other: Series) -> bool:
-    """Whether two series are the same numbers."""
-    factor = one.unit.scale / other.unit.scale if other.unit.scale else 1.0
-    return (
-        one.data.shape == other.data.shape
-        and one.unit.dimension == other.unit.dimension
-        and np.allclose(one.data * factor, other.data, rtol=1e-12, atol=0, equal_nan=True)
-    )

@@ -149,14 +149,12 @@ def build_case(
     units, core = declared_units(blueprint, requirements, problem.folder)
     known = known_of(blueprint, requirements, problem.folder)
     first: dict[str, tuple[float, int]] = {}
-    capacities: dict[str, float] = {}
     if core is not None:
         plant = Plant(Bench(known.declared(core), {}), units)
-        first, capacities = _known_states(plant)
-    if solution is None:
-        schedule = Schedule({})
-    else:
-        schedule = read_schedule(solution, known, reading, first, capacities)
+        first = _known_states(plant)
+    schedule = Schedule({})
+    if solution is not None:
+        schedule = read_schedule(solution, known, reading, first)
     series, notes = dict(schedule.series), list(schedule.notes)
     if requirements is None:
         other = annotated_otherwise(problem)
@@ -167,9 +165,9 @@ def build_case(
         case.series = {}
     before = frozenset(case.series)
     _complete(case, units)
-    added, more = completed(
-        None if blueprint is None else blueprint.core, requirements, known, case.series
-    )
+    added: dict[str, Series] = {}
+    if blueprint is not None:
+        added, more = completed(blueprint.core, known, case.series)
     if added:
         case.series = added | case.series
         case.notes += more
@@ -191,28 +189,22 @@ def declared_units(
     return (), None
 
 
-def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
-    """Return by quantity (first value, number of periods) and capacities, in SI."""
+def _known_states(plant: Plant) -> dict[str, tuple[float, int]]:
+    """Return by quantity the first value in SI and the number of periods."""
     first: dict[str, tuple[float, int]] = {}
-    capacities: dict[str, float] = {}
     for unit in plant.units:
         for word, slot in STARTS.items():
             if slot not in unit.parameters or word not in SERIES.get(unit.model, ()):
                 continue
             try:
                 known = plant.of(unit).slot(slot)
-                full = unit.parameters.get("energy_capacity")
-                capacity = None if full is None else plant.of(unit).slot("energy_capacity")
             except EngiagentError:
                 continue  # the levels say what is wrong with it
             scale = parse_unit(SERIES[unit.model][word].unit)
-            for name in plant.of(unit).names(word):
-                if known is not None:
-                    start = scale.to_si(float(known[0]))
-                    first[name] = (start, len(known))
-                if capacity is not None and word == "state_of_charge":
-                    capacities[name] = float(capacity[0]) * scale.scale
-    return first, capacities
+            if known is not None:
+                start = scale.to_si(float(known[0])), len(known)
+                first |= dict.fromkeys(plant.of(unit).names(word), start)
+    return first
 
 
 def _complete(case: Case, units: Sequence[Dynamics]) -> None:

@@ -1,4 +1,4 @@
-"""What a partial schedule leaves out and the equations of the problem determine.
+"""What a partial schedule leaves out and the equations of its blueprint determine.
 
 States follow from decisions by the models of their units (:mod:`engiagent.verify.case`). Beyond
 that an equation that holds in each period says what its only unknown is: the import from a balance,
@@ -20,15 +20,13 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
-from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.documents import Bench
 from engiagent.verify.naming import Known
-from engiagent.verify.requirements import Requirement, Requirements
 from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
-from engiagent.verify.vocabulary import declared_unit, is_state
 
 Entry = tuple[str, int]
-"""A variable or quantity by its name, and an element of it."""
+"""A variable by its name, and an element of it."""
 
 LAWS = (None, "Physical Laws", "Supply-Demand Balance")
 """Categories of equations that describe what is; what somebody wants is no law."""
@@ -36,18 +34,17 @@ MAX_ELEMENTS = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Unknown:
-    """A variable or quantity that the schedule leaves out."""
+class _Unknown:
+    """A variable that the schedule leaves out; ``exists``: its elements, where it is sparse."""
 
     names: tuple[str, ...]
     dims: tuple[IndexSet, ...]
     unit: Unit
-    exists: npt.NDArray[np.bool_] | None = None
+    exists: npt.NDArray[np.bool_] | None
 
     def series(self, flat: npt.NDArray[np.float64]) -> Series:
         """Return it with numbers in SI."""
-        shape = tuple(dim.size for dim in self.dims)
-        data = self.unit.from_si(flat).reshape(shape)
+        data = self.unit.from_si(flat).reshape([dim.size for dim in self.dims])
         return Series(self.names[-1], data, self.unit, tuple(dim.name for dim in self.dims))
 
     @property
@@ -64,21 +61,16 @@ class _Row(NamedTuple):
     source: str
 
 
-class _Found(NamedTuple):
-    """An unknown that became known: its value in SI, by which equation, by a sign or outright."""
-
-    value: float
-    source: str
-    signed: bool
-
-
-def _solved(rows: Sequence[_Row], exports: Mapping[str, str]) -> dict[Entry, _Found]:
-    """Return the only unknown of a row, again and again.
+def _solved(
+    rows: Sequence[_Row], exports: Mapping[str, str]
+) -> tuple[dict[Entry, float], dict[Entry, str]]:
+    """Return the only unknown of a row, again and again: in SI, and by which equation.
 
     ``exports``: by an import the export beside it. Where these are all that a row does not know,
     the sign of their sum tells them apart; no row is asked for it while another has one unknown.
     """
-    found: dict[Entry, _Found] = {}
+    found: dict[Entry, float] = {}
+    sources: dict[Entry, str] = {}
     left = [len(row.terms) for row in rows]
     rows_of: dict[Entry, list[int]] = defaultdict(list)
     for k, row in enumerate(rows):
@@ -90,59 +82,44 @@ def _solved(rows: Sequence[_Row], exports: Mapping[str, str]) -> dict[Entry, _Fo
         if not 0 < left[k] < 3:
             continue
         row = rows[k]
-        known = sum(f * found[e].value for e, f in row.terms.items() if e in found)
-        into, *out = sorted(
-            (e for e in row.terms if e not in found), key=lambda e: e[0] not in exports
-        )
-        net = -(row.constant + known) / row.terms[into]
+        known = sum(factor * found[e] for e, factor in row.terms.items() if e in found)
+        unknown = [entry for entry in row.terms if entry not in found]
+        into, *out = sorted(unknown, key=lambda entry: entry[0] not in exports)
+        net, source = -(row.constant + known) / row.terms[into], row.source
         settled = {into: net}
-        for entry in out:
+        if out:
             pair = exports.get(into[0]), into[1], -row.terms[into]
-            apart = {into: max(net, 0.0), entry: max(-net, 0.0)}
-            settled = apart if pair == (*entry, row.terms[entry]) else {}
+            apart = {into: max(net, 0.0), out[0]: max(-net, 0.0)}
+            settled = apart if pair == (*out[0], row.terms[out[0]]) else {}
+            source += ", import and export by the sign of their sum"
         for entry, value in settled.items() if math.isfinite(net) else ():
-            found[entry] = _Found(value, row.source, len(settled) == 2)
+            found[entry], sources[entry] = value, source
             for touched in rows_of[entry]:
                 left[touched] -= 1
                 if left[touched] == 1:
                     single.append(touched)
-    return found
+    return found, sources
 
 
 def completed(
-    core: Core | None, requirements: Requirements | None, known: Known, series: Mapping[str, Series]
+    core: Core, known: Known, series: Mapping[str, Series]
 ) -> tuple[dict[str, Series], list[str]]:
-    """Return the series that the equations determine, and a note for each.
+    """Return the series that the equations of a blueprint determine, and a note for each.
 
-    Parameters
-    ----------
-    core
-        The blueprint's; None without one, when the requirements' equations count.
-    known
-        What the documents speak of.
-    series
-        What the schedule gives, and what was already recomputed.
+    ``known``: what the documents speak of. ``series``: what is given or was recomputed already.
     """
-    document = core if core is not None else None if requirements is None else requirements.core
-    if document is None or not series:
-        return {}, []
-    declarations = known.declared(document)
-    equations: Sequence[ConstraintDef | Requirement]
+    declarations = known.declared(core)
     try:
-        if core is not None:
-            unknown = list(_variables(core, Bench(declarations, series)))
-            equations = [c for c in core.constraints if c.hard is not False and c.category in LAWS]
-        else:
-            unknown = list(_quantities(known.quantities, declarations, series))
-            equations = () if requirements is None else requirements.requirements
+        unknown = list(_unknown(core, Bench(declarations, series)))
     except EngiagentError:
         return {}, []  # the levels say what is wrong with the documents
-    if not unknown or sum(one.size for one in unknown) > MAX_ELEMENTS:
+    if not series or not unknown or sum(one.size for one in unknown) > MAX_ELEMENTS:
         return {}, []
     noughts = {name: one.series(np.zeros(one.size)) for one in unknown for name in one.names}
     bench = Bench(declarations, {**series, **noughts})
+    laws = [c for c in core.constraints if c.hard is not False and c.category in LAWS]
     try:
-        rows = [row for one in equations for row in _rows_of(bench, one, unknown)]
+        rows = [row for law in laws for row in _rows_of(bench, law, unknown)]
     finally:
         bench.forget()
     imports, exports = (
@@ -150,46 +127,40 @@ def completed(
         for way in (".import", ".export")
     )
     pairs = {imports[owner]: exports[owner] for owner in imports.keys() & exports.keys()}
-    return _determined(unknown, _solved(rows, pairs))
+    found, sources = _solved(rows, pairs)
+    added: dict[str, Series] = {}
+    notes = []
+    for one in unknown:
+        places = np.arange(one.size) if one.exists is None else np.flatnonzero(one.exists)
+        elements = [(one.names[0], place) for place in places.tolist()]
+        if elements and all(element in found for element in elements):
+            data = np.full(one.size, np.nan)
+            data[places] = [found[element] for element in elements]
+            added |= dict.fromkeys(one.names, one.series(data))
+            by = ", ".join(sorted({sources[element] for element in elements}))
+            notes.append(f"{one.names[-1]} is not in the schedule: recomputed from {by}")
+    return added, notes
 
 
-def _variables(core: Core, bench: Bench) -> Iterator[Unknown]:
+def _unknown(core: Core, bench: Bench) -> Iterator[_Unknown]:
     """Yield the variables of a blueprint that are not given."""
     for variable in core.decision_variables:
         if variable.name not in bench.series and variable.quantity not in bench.series:
             names = tuple(dict.fromkeys(n for n in (variable.name, variable.quantity) if n))
             dims, _ = bench.declarations.dims(variable.index)
-            yield Unknown(names, dims, parse_unit(variable.unit or "1"), bench.mask(variable))
+            yield _Unknown(names, dims, parse_unit(variable.unit or "1"), bench.mask(variable))
 
 
-def _quantities(
-    quantities: frozenset[str], declarations: Declarations, series: Mapping[str, Series]
-) -> Iterator[Unknown]:
-    """Yield physical quantities that are not given; each runs over the one time set."""
-    timed = [s for s in declarations.sets.values() if s.kind == "time"]
-    for name in sorted(quantities) if len(timed) == 1 else ():
-        unit = declared_unit(name)
-        if name not in series and unit is not None and not is_state(name):
-            yield Unknown((name,), (timed[0],), unit)
-
-
-def _rows_of(
-    bench: Bench, equation: ConstraintDef | Requirement, unknown: Sequence[Unknown]
-) -> Iterator[_Row]:
+def _rows_of(bench: Bench, law: ConstraintDef, unknown: Sequence[_Unknown]) -> Iterator[_Row]:
     """Yield the rows of an equation in which something unknown stands."""
-    identifier = equation.id if isinstance(equation, Requirement) else equation.constraint_id
     try:
-        frame = bench.evaluator.frame(equation.forall, equation.where)
-        compared = bench.evaluator.compared(equation.expression, frame)
+        frame = bench.evaluator.frame(law.forall, law.where)
+        compared = bench.evaluator.compared(law.expression, frame)
     except EngiagentError:
         bench.evaluator.faults = []
         return  # it needs what nobody gives, or is no comparison: it determines nothing
-    by_order = {
-        bench.variables[name].order: one.names[0]
-        for one in unknown
-        for name in one.names
-        if name in bench.variables
-    }
+    names = {name: one.names[0] for one in unknown for name in one.names}
+    by_order = {v.order: names[name] for name, v in bench.variables.items() if name in names}
     for op, left, right in compared:
         difference = arithmetic.add(left, right, -1.0)
         if op != "==" or difference.degree != 1:
@@ -203,29 +174,7 @@ def _rows_of(
         for row, terms in entries.items():
             there = {entry: factor for entry, factor in terms.items() if factor != 0.0}
             if there:
-                yield _Row(float(difference.data[row]), there, identifier)
-
-
-def _determined(
-    unknown: Sequence[Unknown], found: Mapping[Entry, _Found]
-) -> tuple[dict[str, Series], list[str]]:
-    """Return the unknowns that are determined everywhere, and a note for each."""
-    added: dict[str, Series] = {}
-    notes = []
-    for one in unknown:
-        every = range(one.size) if one.exists is None else np.flatnonzero(one.exists).tolist()
-        elements = {place: found.get((one.names[0], place)) for place in every}
-        values = [element for element in elements.values() if element is not None]
-        if not values or len(values) < len(elements):
-            continue
-        data = np.full(one.size, np.nan)
-        data[list(elements)] = [element.value for element in values]
-        added |= dict.fromkeys(one.names, one.series(data))
-        by = ", ".join(sorted({element.source for element in values}))
-        signed = any(element.signed for element in values)
-        how = ", import and export by the sign of their sum" if signed else ""
-        notes.append(f"{one.names[-1]} is not in the schedule: recomputed from {by}{how}")
-    return added, notes
+                yield _Row(float(difference.data[row]), there, law.constraint_id)
 
 
 def listed(given: Iterable[str], recomputed: Iterable[str]) -> str:

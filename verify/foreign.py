@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from engiagent.errors import InputError
@@ -11,17 +11,9 @@ from engiagent.io.files import open_inside
 from engiagent.units.unit import UnitError, parse_unit
 from engiagent.verify.plainyaml import loads_yaml
 
-Labels = Literal["start", "end"]
-
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000
-_KINDS: Final[Mapping[str, tuple[type, str]]] = {
-    **dict.fromkeys(("mapping", "units", "index"), (dict, "a list of texts by name")),
-    **dict.fromkeys(("labels", "zone", "time_format", "decimal"), (str, "a text")),
-    "hold": (bool, "true or false"),
-    "skip": (int, "a number of lines"),
-}
-"""What each key of a map holds, and how it is called in messages."""
+_CHOICES: Final = {"labels": ("start", "end"), "decimal": (".", ","), "hold": (True, False)}
 
 
 @dataclass(frozen=True)
@@ -32,53 +24,44 @@ class Reading:
     ----------
     mapping
         Quantity or variable to column. ``battery.net_charge`` takes a signed column apart and says
-        what its positive values are; a minus before the column turns its sign.
+        what its positive values are; a minus before the column turns its sign; a number with its
+        unit, as ``0 kW``, is a constant.
     units
         Units by column or by quantity, for columns that name none.
-    index
-        Set to column, for a table with a row for each element: ``{"G": "generator"}``. A column
-        that is called as a set of labels needs no entry.
     labels
-        Whether a time stamp names the start of its period or the end.
+        Whether a time stamp names the ``start`` of its period or the ``end``.
     hold
         Whether a power that is given for longer periods holds in each of the shorter ones.
     zone
         The zone of stamps that have no offset; by default that of the problem.
-    time_format
-        How stamps are written that are not ISO 8601, as ``%d.%m.%Y %H:%M``; ``epoch s`` or
-        ``epoch ms`` for seconds or milliseconds since 1970.
     decimal
-        ``.`` or ``,`` where a file does not show which it uses.
-    skip
-        How many lines stand above the header of a text file.
+        ``,`` where numbers are written with decimal commas.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
-    index: Mapping[str, str] = field(default_factory=dict)
-    labels: Labels = "start"
+    labels: str = "start"
     hold: bool = False
     zone: str | None = None
-    time_format: str | None = None
-    decimal: str | None = None
-    skip: int = 0
+    decimal: str = "."
 
     def __post_init__(self) -> None:
-        for name, allowed in (("labels", ("start", "end")), ("decimal", (None, ".", ","))):
+        for name in ("mapping", "units"):
             value = getattr(self, name)
-            if value not in allowed:
-                options = ", ".join(str(item) for item in allowed if item is not None)
-                raise InputError(f"no such choice of {name!r}", found=repr(value), expected=options)
-        if not 0 <= self.skip <= 1000:
-            raise InputError("skip is not a number of lines", found=str(self.skip))
+            texts = [*value, *value.values()] if isinstance(value, Mapping) else [None]
+            if not all(isinstance(text, str) for text in texts):
+                raise InputError(f"{name} is not a list of texts by name", found=repr(value)[:80])
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                expected = ", ".join(map(str, allowed))
+                found = repr(getattr(self, name))[:80]
+                raise InputError(f"no such choice of {name!r}", found=found, expected=expected)
         try:
             if self.zone is not None:
                 ZoneInfo(self.zone)
-        except (KeyError, ValueError, OSError):
+        except (KeyError, ValueError, OSError, TypeError, AttributeError):
             found = repr(str(self.zone)[:60])
-            raise InputError(
-                "unknown time zone", found=found, expected="as Europe/Berlin"
-            ) from None
+            raise InputError("unknown time zone", found=found, expected="Europe/Berlin") from None
         for column, unit in self.units.items():
             try:
                 parse_unit(unit)
@@ -106,15 +89,9 @@ class Reading:
         """
         if not isinstance(content, Mapping):
             raise InputError("no mapping of a schedule", file, found=type(content).__name__)
-        for name, value in content.items():
-            if name not in _KINDS:
-                expected = ", ".join(_KINDS)
-                raise InputError("unknown key in a mapping", file, None, None, repr(name), expected)
-            kind, words = _KINDS[name]
-            texts = [t for pair in value.items() for t in pair] if isinstance(value, dict) else []
-            if type(value) is not kind or not all(isinstance(text, str) for text in texts):
-                what = f"{name} is not {words}"
-                raise InputError(what, file, found=repr(value)[:80])
+        for name in sorted(content.keys() - asdict(cls()).keys()):
+            expected = ", ".join(asdict(cls()))
+            raise InputError("unknown key in a mapping", file, None, None, repr(name), expected)
         try:
             return cls(**content)
         except InputError as error:
@@ -131,10 +108,9 @@ def load_mapping(path: Path) -> Reading:
     """
     data = open_inside(path.parent, path.name, max_bytes=MAX_MAPPING_BYTES)
     try:
-        text = data.decode("utf-8-sig")
+        content = loads_yaml(data.decode("utf-8-sig"), path.name)
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8 text", path.name) from None
-    content = loads_yaml(text, path.name)
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         found = content.get("schema") if isinstance(content, Mapping) else type(content).__name__
         raise InputError("no mapping file", path.name, 1, None, repr(found), f"schema: {SCHEMA}")

@@ -26,16 +26,8 @@ NEAREST: Final = 0.6
 class Known:
     """What the documents of a check speak of.
 
-    Attributes
-    ----------
-    declarations
-        Of the blueprint and of the requirements, as many as there are.
-    variables
-        The blueprint's, by name.
-    quantities
-        All dotted names that the documents use.
-    units
-        By quantity the unit that its declared model has it in.
+    The declarations of blueprint and requirements, the blueprint's variables by name, all dotted
+    names in use, and by quantity the unit that its declared model has it in.
     """
 
     declarations: tuple[Declarations, ...] = ()
@@ -55,21 +47,17 @@ class Known:
 
     @cached_property
     def elements(self) -> dict[str, tuple[VariableDef, str]]:
-        """By ``p[G1]``, ``p.G1`` or ``p_G1`` a variable over labels, and perhaps time, and a label.
-
-        A spelling that two elements or another name have stands for none of them.
-        """
-        found: dict[str, tuple[VariableDef, str]] = {}
-        several = set(self.names)
-        for definition in self.variables.values():
-            dims = self.dims(definition)
-            across = [dim for dim in dims if dim.root.kind not in TIMED and len(dims) < 3]
-            for label in map(label_text, across[0].labels if len(across) == 1 else ()):
-                for name in filter(None, (definition.name, definition.quantity)):
-                    for spelt in (f"{name}[{label}]", f"{name}.{label}", f"{name}_{label}"):
-                        if found.setdefault(spelt, (definition, label)) != (definition, label):
-                            several.add(spelt)
-        return {name: element for name, element in found.items() if name not in several}
+        """By ``p[G1]`` a variable over labels, and perhaps time, and a label."""
+        return {
+            f"{name}[{label_text(label)}]": (definition, label_text(label))
+            for definition in self.variables.values()
+            for dims in (self.dims(definition),)
+            for across in ([dim for dim in dims if dim.root.kind not in TIMED],)
+            if len(across) == 1 and len(dims) < 3
+            for label in across[0].labels
+            for name in (definition.name, definition.quantity)
+            if name
+        }
 
     @cached_property
     def label_sets(self) -> frozenset[str]:
@@ -116,20 +104,14 @@ class Known:
         return found
 
     def full_name(self, name: str) -> str:
-        """Return what a column's name stands for: itself, another spelling, or a last word.
+        """Return what a column's name stands for: itself, or what has the same letters and digits.
 
-        ``charge`` stands for ``battery.charge`` where no other quantity ends in it, and so does
-        ``Battery charge`` for any but a variable of that very name; ``p_G1`` is an element of a
-        variable. Columns that differ in the unit alone have it in their names.
+        Columns that differ in the unit alone have it in their names.
         """
         for words in dict.fromkeys((name, split_header(name).name)):
             if words in self.names or words in self.elements:
                 return words
-            found = self._spelt.get(squeezed_name(words)) or {
-                full
-                for full in (*self.by_quantity, *self.quantities)
-                if full.rpartition(".")[2] == words
-            }
+            found = self._spelt.get(squeezed_name(words), set())
             if len(found) == 1:
                 return next(iter(found))
         return name

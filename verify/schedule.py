@@ -16,7 +16,6 @@ from engiagent.verify.reading import Column, read_content
 from engiagent.verify.series import Floats, Series
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
-KILOWATT_HOUR = parse_unit("kWh")
 CLAIMS = ("status", "objective", "objective_unit", "bound", "solver", "is_mip")
 """What the checker reads of what a schedule says about itself."""
 
@@ -31,18 +30,10 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a schedule says, sorted.
+    """What a schedule says, sorted: series by variable and by quantity, multipliers by constraint.
 
-    Attributes
-    ----------
-    series
-        Numbers by variable name and by quantity.
-    duals, farkas
-        Multipliers by constraint.
-    claims
-        Attributes: status, objective, bound, solver …
-    notes
-        What was assumed on reading: units, sign conventions, a first state.
+    ``claims`` are attributes such as status and objective; ``notes`` say what was assumed on
+    reading: units, sign conventions, a first state.
     """
 
     series: Mapping[str, Series]
@@ -65,9 +56,8 @@ class Schedule:
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise InputError(
-                f"the {claim} is no number", "the schedule", found=repr(value)
-            ) from None
+            what = f"the {claim} is no number"
+            raise InputError(what, "the schedule", found=repr(value)) from None
 
     def sha256(self) -> str:
         """Return the hash over what is checked: numbers, their units, axes and claims."""
@@ -94,24 +84,11 @@ def read_schedule(
     known: Known,
     reading: Reading | Mapping[str, str] | None = None,
     initial: Mapping[str, tuple[float, int]] | None = None,
-    capacities: Mapping[str, float] | None = None,
 ) -> Schedule:
-    """Return the schedule that ``solution`` holds.
+    """Return the schedule that ``solution`` holds: a path, a dataset, a table or arrays by name.
 
-    Parameters
-    ----------
-    solution
-        An ``xarray.Dataset``, a ``pandas.DataFrame``, a mapping of arrays, or a path to a file
-        ending in ``.nc``, ``.csv``, ``.json`` or ``.parquet``.
-    known
-        What the documents speak of.
-    reading
-        How the columns are to be read, or only which is which.
-    initial
-        By quantity the value at the first instant (SI) and the number of periods, to complete
-        states that are given without their first value.
-    capacities
-        Energy capacities (SI) by the quantity of the state of charge, for states given in %.
+    ``initial``: by quantity the value at the first instant (SI) and the number of periods, to
+    complete states that are given without their first value.
 
     Raises
     ------
@@ -122,7 +99,7 @@ def read_schedule(
     asked = Reading.of(reading)
     if isinstance(solution, Schedule):
         raise InputError("a schedule that was read already", "the schedule")
-    content = read_content(solution, asked, known.label_sets)
+    content = read_content(solution, asked.decimal)
     multipliers: dict[str, dict[str, Multipliers]] = {"dual__": {}, "farkas__": {}}
     plain: dict[str, Column] = {}
     for name, column in content.columns.items():
@@ -134,7 +111,6 @@ def read_schedule(
             flat = np.asarray(column.data, dtype=np.float64).reshape(-1)
             multipliers[prefix][name.removeprefix(prefix)] = Multipliers(flat, unit)
     series, notes = name_columns(replace(content, columns=plain), known, asked)
-    _as_energy(series, notes, capacities or {})
     _complete_states(series, notes, initial or {})
     return Schedule(
         series,
@@ -143,18 +119,6 @@ def read_schedule(
         content.claims,
         tuple(dict.fromkeys(notes)),
     )
-
-
-def _as_energy(
-    series: dict[str, Series], notes: list[str], capacities: Mapping[str, float]
-) -> None:
-    """Turn states of charge given in % or as a fraction into energies."""
-    for name, capacity in capacities.items():
-        known = series.get(name)
-        if known is not None and known.unit.is_dimensionless:
-            energy = known.data * known.unit.scale * capacity / KILOWATT_HOUR.scale
-            notes.append(f"{name} is given in {known.unit}: read as a share of the energy capacity")
-            _exchange(series, known, replace(known, data=energy, unit=KILOWATT_HOUR))
 
 
 def _complete_states(
@@ -167,12 +131,8 @@ def _complete_states(
             start = (first - known.unit.origin) / known.unit.scale
             longer = np.concatenate(([start], known.data))
             notes.append(f"{name} has one value per period: they are read as those at its end")
-            _exchange(series, known, replace(known, data=longer, dims=("",), coordinates={}))
-
-
-def _exchange(series: dict[str, Series], known: Series, new: Series) -> None:
-    """Put a series in the place of another one under all its names."""
-    series.update({name: new for name, one in series.items() if one is known})
+            new = replace(known, data=longer, dims=("",), coordinates={})
+            series.update({name: new for name, one in series.items() if one is known})
 
 
 def _plain(value: Any) -> str | float | None:

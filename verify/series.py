@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +21,10 @@ TIMED = ("time", "instants", "periods")
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers of one variable or quantity.
+    """Numbers of one variable or quantity in ``unit``, NaN where a sparse one does not exist.
 
-    Attributes
-    ----------
-    data
-        In ``unit``, one axis per name in ``dims``; NaN where a sparse variable does not exist.
-    coordinates
-        Labels or time stamps along an axis, where the schedule gives them.
-    zoned
-        Whether time stamps are UTC.
+    One axis per name in ``dims``; ``coordinates`` are labels or time stamps along an axis, which
+    are UTC where ``zoned``.
     """
 
     name: str
@@ -94,7 +87,7 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
     clock = dim.root.axis
     if isinstance(given, np.ndarray) or dim.root.kind in TIMED:
         if clock is not None and clock.dated == isinstance(given, np.ndarray):
-            check_times(series, given, dim)
+            _check_times(series, given, dim, clock)
         return data
     wanted = [label_text(label) for label in dim.labels]
     if sorted(given) != sorted(wanted):
@@ -113,23 +106,12 @@ def label_text(label: object) -> str:
     return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def check_times(series: Series, given: Coordinate, dim: IndexSet) -> None:
-    """Raise when time stamps, or clock texts of a set without dates, are not those of the set.
-
-    Raises
-    ------
-    InputError
-        Naming the first that is wrong.
-    """
-    axis: TimeAxis = dim.root.axis  # type: ignore[assignment]  # asked for by the caller
+def _check_times(series: Series, given: Coordinate, dim: IndexSet, axis: TimeAxis) -> None:
+    """Raise when time stamps, or clock texts of a set without dates, are not those of the set."""
     if isinstance(given, np.ndarray):
-        by_utc = series.zoned and axis.zone is not None
-        moments = given.astype("datetime64[ns]", copy=False)
-        known = axis.stamps if by_utc or axis.local is axis.edges else _moments(axis)
-        if dim.root is dim and np.array_equal(moments, known[: dim.size]):
-            return
-        edges = (axis.edges if by_utc else axis.local)[dim.in_root]
-        right = np.abs(moments.astype(np.int64) / 1e9 - edges) < 0.5
+        edges = (axis.edges if series.zoned and axis.zone is not None else axis.local)[dim.in_root]
+        seconds = given.astype("datetime64[ns]", copy=False).astype(np.int64) / 1e9
+        right = np.abs(seconds - edges) < 0.5
     else:
         clocks = [
             [_CLOCK.findall(str(text))[:1] for text in texts] for texts in (given, dim.labels)
@@ -144,12 +126,6 @@ def check_times(series: Series, given: Coordinate, dim: IndexSet) -> None:
         )
 
 
-@lru_cache(maxsize=4)
-def _moments(axis: TimeAxis) -> npt.NDArray[np.datetime64]:
-    """Return the edges as time stamps by the wall clock."""
-    return np.rint(axis.local * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
-
-
 def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:
     """Return the sets over which a series runs: by name, by labels, or by a length that is unique.
 
@@ -158,10 +134,8 @@ def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, 
     InputError
         When no set or more than one fits.
     """
-    return tuple(
-        _match(series, dim, size, sets)
-        for dim, size in zip(series.dims, series.data.shape, strict=True)
-    )
+    sizes = zip(series.dims, series.data.shape, strict=True)
+    return tuple(_match(series, dim, size, sets) for dim, size in sizes)
 
 
 def _match(series: Series, dim: str, size: int, sets: Mapping[str, IndexSet]) -> IndexSet:
@@ -178,8 +152,6 @@ def _match(series: Series, dim: str, size: int, sets: Mapping[str, IndexSet]) ->
     if len(timed) == 1:
         return timed[0]
     shown = ", ".join(f"{s.name} ({s.size})" for s in sets.values())
-    raise InputError(
-        f"{series.name} has {size} values along {dim}",
-        "the schedule",
-        expected=f"the length of one of {shown}" if not timed else f"a name among {shown}",
-    )
+    expected = f"{'a name among' if timed else 'the length of one of'} {shown}"
+    what = f"{series.name} has {size} values along {dim}"
+    raise InputError(what, "the schedule", expected=expected)

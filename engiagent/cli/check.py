@@ -22,7 +22,7 @@ from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
 
-READING = ("mappings", "units", "labels", "hold", "zone", "time_format", "decimal")
+READING = ("mappings", "units", "labels", "hold", "zone", "decimal")
 """The names under which the options come to the command."""
 _FILES = (".yaml", ".yml", ".json")
 
@@ -57,11 +57,6 @@ def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Take powers that are given for longer periods as constant over them.",
             ),
             click.option("--zone", metavar="ZONE", help="The zone of stamps without an offset."),
-            click.option(
-                "--time-format",
-                metavar="FORMAT",
-                help="How stamps are written that are not ISO 8601, as '%d.%m.%Y %H:%M'.",
-            ),
             click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
         ]
     ):

@@ -90,10 +90,9 @@ def report(run: Path, as_json: bool) -> None:
 def import_model(model: Path, out: Path | None, as_json: bool) -> None:
     """Read MODEL, an LP or MPS file, into a blueprint.
 
-    MODEL ends in .lp, .mps, .lp.gz or .mps.gz. Names such as x[3] or flow_a_b become indexed
-    variables and constraints; every number stays as it is in the file. Read are linear constraints
-    and a linear or quadratic objective; special ordered sets, conditions and quadratic constraints
-    are refused with their line.
+    MODEL ends in .lp or .mps. Names such as x[3] or flow_a_b become indexed variables and
+    constraints; every number stays as it is in the file. Read are linear constraints, a linear
+    objective, bounds and whole numbers; everything else is refused with its line.
     """
     if as_json and out is None:
         raise click.UsageError("--json needs --out, since the blueprint is JSON too.")

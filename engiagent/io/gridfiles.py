@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,26 @@ from engiagent.io.tabular import (
 )
 from engiagent.units.headers import split_header
 from engiagent.units.words import resolve_unit
+
+MOST_NUMBERS: Final = 60_000_000
+FEW_NUMBERS: Final = 1_250_000
+MOST_TIMES: Final = 20
+"""Numbers that any file may unpack to, and how many times its own size beyond them."""
+STEPS: Final = {
+    "days": 86_400 * 10**9,
+    "hours": 3_600 * 10**9,
+    "minutes": 60 * 10**9,
+    "seconds": 10**9,
+    "milliseconds": 10**6,
+    "microseconds": 10**3,
+    "nanoseconds": 1,
+}
+"""Lengths of the units in which netCDF counts instants. [ns]"""
+_GREGORIAN: Final = ("standard", "gregorian", "proleptic_gregorian")
+_UNREADABLE: Final = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, OSError),
+    *(RuntimeError, TypeError, ValueError),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +147,83 @@ def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
             else:
                 columns.append(typed_column(file, name, position, unit, cells))
         return columns
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """An array as it is stored: time stamps as ``datetime64[ns]``, NaN for what is missing."""
+
+    dims: tuple[str, ...]
+    values: npt.NDArray[Any]
+    attrs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArrays:
+    """Everything in a netCDF file, in the form of an ``xarray.Dataset``."""
+
+    data_vars: Mapping[str, StoredArray]
+    coords: Mapping[str, StoredArray]
+    dims: tuple[str, ...]
+    attrs: Mapping[str, Any]
+
+
+def read_arrays(path: Path) -> StoredArrays:
+    """Return all arrays of a netCDF file; xarray would take half a second to be imported.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or declares more numbers than any file here has.
+    """
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(path) as source:
+            # Looked at before anything is read: a small file can declare, or be packed from, any.
+            cells = sum(int(np.prod(v.shape, dtype=np.float64)) for v in source.variables.values())
+            most = min(MOST_NUMBERS, FEW_NUMBERS + MOST_TIMES * path.stat().st_size // 8)
+            if cells > most:
+                what, expected = "it declares more numbers than its file holds", f"up to {most}"
+                raise InputError(what, path.name, found=f"{cells} numbers", expected=expected)
+            arrays = {name: _stored(v) for name, v in source.variables.items()}
+            attrs = {name: source.getncattr(name) for name in source.ncattrs()}
+            dims = tuple(source.dimensions)
+    except InputError:
+        raise
+    except _UNREADABLE as error:
+        reason = str(error).split("\n")[0][:200]
+        raise InputError(f"no readable netCDF: {reason}", path.name) from None
+    listed = [attrs, *(array.attrs for array in arrays.values())]
+    named = {word for some in listed for word in str(some.get("coordinates", "")).split()}
+    coords = {name: array for name, array in arrays.items() if name in {*dims, *named}}
+    series = {name: array for name, array in arrays.items() if name not in coords}
+    return StoredArrays(series, coords, dims, attrs)
+
+
+def _stored(variable: Any) -> StoredArray:
+    import netCDF4
+
+    attrs = {key: variable.getncattr(key) for key in variable.ncattrs()}
+    values, dims = variable[...], tuple(variable.dimensions)
+    step, since, start = str(attrs.get("units", "")).partition(" since ")
+    kind = "O" if variable.dtype is str else np.asarray(values).dtype.kind
+    if kind == "S" and len(dims) == np.ndim(values) > 0:
+        values, dims = netCDF4.chartostring(np.ma.getdata(values)), dims[:-1]
+    elif since and kind in "iuf":
+        if str(attrs.get("calendar", "standard")).lower() not in _GREGORIAN:
+            raise ValueError(f"time stamps of the calendar {attrs['calendar']!r}")
+        numbers = np.ma.filled(np.ma.asarray(values), 0)
+        lengths = numbers * STEPS[step.strip().lower()]  # whole counts stay whole
+        missing = np.ma.getmaskarray(values) | ~np.isfinite(numbers)
+        passed = np.rint(np.where(missing, 0, lengths)).astype(np.int64).astype("m8[ns]")
+        first = datetime.fromisoformat(start.strip())
+        first = first if first.tzinfo is None else first.astimezone(UTC).replace(tzinfo=None)
+        moments = np.datetime64(first, "ns") + passed
+        values = np.where(missing, np.datetime64("NaT", "ns"), moments)
+    elif np.ma.is_masked(values) and kind in "iuf":
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    return StoredArray(dims, np.asarray(np.ma.getdata(values)), attrs)
 
 
 def read_grid(folder: Path, file: str, name: str) -> GridVariable:

@@ -1,7 +1,6 @@
 """A blueprint in the making: sets, parameters and constraints under names that are unique."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
@@ -36,18 +35,9 @@ def identifier(text: str, longest: int = 60) -> str:
 class Index:
     """The elements over which a variable, a parameter or a constraint runs.
 
-    Attributes
-    ----------
-    sets
-        Names of the sets: one for each part of an element, or one set of tuples.
-    parts
-        Names of the sets of the single parts; none for a scalar.
-    domains, places
-        The domains of the parts, and where those of each element stand in them, (n, parts).
-    letters
-        What the parts of an element are called in expressions.
-    line
-        Where in the file that which runs over it begins.
+    ``sets`` has one name for each part of an element, or one of a set of tuples, ``parts`` the sets
+    of the single parts; ``places`` (n, parts) says where those of each element stand in
+    ``domains``, ``letters`` how they are called, ``line`` where in the file it begins.
     """
 
     sets: tuple[str, ...]
@@ -111,7 +101,7 @@ class Draft:
     def domain_set(self, domain: Domain, wanted: str = "") -> str:
         """Return the name of the set of a whole domain."""
         labels = domain.labels
-        usual = "N" if isinstance(labels[0], int) else "T" if _are_times(labels) else "L"
+        usual = "N" if isinstance(labels[0], int) else "L"
         content: Json = {"kind": "labels", "elements": labels}
         if domain.is_range:
             content = {"kind": "range", "start": labels[0], "stop": labels[-1]}
@@ -146,15 +136,11 @@ class Draft:
 
     # -- parameters -----------------------------------------------------------------------------
 
-    def table(
-        self, wanted: str, over: Sequence[Index], values: Sequence[Any], element_of: str = ""
-    ) -> str:
+    def table(self, wanted: str, over: Sequence[Index], values: Sequence[Any]) -> str:
         """Declare a parameter by values in the order of its elements; return its element."""
         name = self.name(wanted)
         elements = [part for index in over for part in index.elements()]
         entry: Json = {"name": name, "index": [s for index in over for s in index.sets]}
-        if element_of:
-            entry["type"] = f"element of {element_of}"
         source = self.source(over[0].line)
         entry |= {"value": _nested(list(values), elements), "source_reference": source}
         self.parameters.append(entry)
@@ -234,7 +220,3 @@ def _nested(values: list[Any], elements: Sequence[Sequence[tuple[str | int, ...]
             target = target.setdefault(str(label), {})
         target[str(labels[-1])] = _nested(values[k * size : (k + 1) * size], elements[1:])
     return result
-
-
-def _are_times(labels: Sequence[object]) -> bool:
-    return all(isinstance(x, str) and re.match(r"\d{4}[-_]\d\d[-_]\d\d", x) for x in labels)

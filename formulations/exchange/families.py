@@ -17,15 +17,11 @@ from engiagent.formulations.values import Ints
 
 Labels = tuple[str, ...]
 
-MAX_SCALARS: Final = 40
-"""How many names without an index may stand alone before they become one family."""
-
 MAX_FAMILIES: Final = 80
 MAX_INDICES: Final = 6
-POOL: Final = "column"
 BAD: Final = re.compile(r"[^A-Za-z0-9]+")
 
-_BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?")
+_BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?_?")
 _NUMBERED = re.compile(r"(?P<base>.*?[^\d_#.\s])[_#.\s]?(?P<digits>\d+(?:_\d+)*)")
 _PLAIN = re.compile(r"0|[1-9]\d{0,8}")
 _PLAIN_LABEL = re.compile(r"[ !#-\[\]-~]+")
@@ -55,14 +51,8 @@ class Domain:
 class Family:
     """Members of one name in the order of their labels.
 
-    Attributes
-    ----------
-    members
-        Their numbers in the file, (m,).
-    domains
-        The domain of each index; none for a name that stands alone.
-    places
-        Where the labels of each member stand in these domains, (m, arity).
+    ``members`` are their numbers in the file, ``places`` (m, arity) says where the labels of each
+    stand in ``domains``, of which a name that stands alone has none.
     """
 
     base: str
@@ -81,6 +71,8 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
 
     >>> split_name("x[3]"), split_name("flow(a,b)"), split_name("c_1_2"), split_name("total")
     (('x', ('3',)), ('flow', ('a', 'b')), ('c', ('1', '2')), ('total', ()))
+    >>> split_name("c_u_cap(3)_")  # as Pyomo writes them
+    ('c_u_cap', ('3',))
     """
     match = _BRACKETED.fullmatch(name)
     if match is not None and match["inside"].strip():
@@ -127,13 +119,7 @@ def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
             found.append((base, members))
         else:
             alone += [number for number, _ in members]
-    pools: dict[object, list[tuple[int, Labels]]] = {}
-    for number in sorted(alone):
-        pools.setdefault(kinds[number], []).append((number, (names[number],)))
-    if len(alone) > MAX_SCALARS:
-        found += [(POOL, members) for members in pools.values()]
-    else:
-        found += [(names[number], [(number, ())]) for number in alone]
+    found += [(names[number], [(number, ())]) for number in alone]
     return sorted(found, key=lambda group: group[1][0][0])
 
 

@@ -1,30 +1,25 @@
-"""CPLEX LP files: text to a model, every error with its line and column.
+"""CPLEX LP files: text to a model, every error with its line.
 
-Read are sums of terms, ranges, bounds, kinds of columns and a quadratic objective. HiGHS's own
-reader, tried on the same files, takes ``x y >= 4`` for a sum, drops the constant of ``x + 3 >= 4``
-and knows neither ranges nor names such as ``x[1,2]``; so it is not used.
+Read are sums of terms with a number on the right, bounds on lines of their own and whole numbers.
+HiGHS's own reader knows no names such as ``x[1,2]`` and drops the constant of ``x + 3 >= 4``; so it
+is not used.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
-import numpy as np
+from engiagent.formulations.exchange.model import INFINITE, FileModel, Row, SourceText
 
-from engiagent.errors import InputError
-from engiagent.formulations.exchange.model import INFINITE, FileModel, Pair, Row, SourceText
-
-_FLIPPED: Final = {"<=": ">=", ">=": "<=", "=": "="}
 _SECTIONS: Final = {
     "minimize": r"minimi[sz]e|minimum|min",
     "maximize": r"maximi[sz]e|maximum|max",
-    "constraints": r"subject\s+to|such\s+that|s\.t\.|st\.|st|lazy\s+constraints?|user\s+cuts?",
-    "unknown": r"general\s+constraints?|gencons(?:tr)?|semi-integers?|sos[12]?|pwlobj|pwl",
+    "constraints": r"subject\s+to|such\s+that|s\.t\.|st\.|st",
+    "unknown": r"general\s+constraints?|gencons(?:tr)?|semi-\w+|semis?|sos[12]?|pwlobj|pwl"
+    r"|lazy\s+constraints?|user\s+cuts?",
     "bounds": r"bounds?",
     "generals": r"generals?|gen|integers?|int",
     "binaries": r"binary|binaries|bin",
-    "semicontinuous": r"semi-continuous|semis?",
     "end": r"end",
 }
 _SECTION: Final = re.compile(
@@ -34,35 +29,20 @@ _SECTION: Final = re.compile(
 )
 # A bracket that follows a name at once belongs to it, with whatever it holds: x[1,2], x(t-1).
 _HEAD: Final = r"""[^\W\d]|[_!"#$%&,;?@'`{}|~]"""
-_TOKEN: Final = re.compile(
-    rf"""\s*(?:(?P<name>(?:{_HEAD})(?:{_HEAD}|[\d./]|\[[^\[\]\s]*\]|\([^()\s]*\)|[()])*)
-    |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<relation><=|=<|>=|=>|<(?!-)|>|=)|(?P<sign>->|[-+*^:/\[\]]))""",
-    re.VERBOSE,
+_NUMBER: Final = r"(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?)(?![\w\[(]))"
+_NAME: Final = rf"(?!{_NUMBER})(?:{_HEAD})(?:{_HEAD}|[\d./]|\[[^\[\]\s]*\]|\([^()\s]*\)|[()])*+"
+_RELATION: Final = r"<=|=<|>=|=>|<(?!-)|>|="
+_SIGNED: Final = rf"(?:[+-]\s*)?{_NUMBER}"
+_LABEL: Final = re.compile(rf"\s*({_NAME})\s*:")
+_TERM: Final = re.compile(
+    rf"\s*(?P<signs>(?:[+-]\s*)*)(?:(?P<number>{_NUMBER})\s*\*?)?\s*(?P<name>{_NAME})?\s*"
 )
-
-
-class Token(NamedTuple):
-    """A word: ``kind`` is ``section``, ``number``, ``name``, ``relation`` or the sign itself."""
-
-    kind: str
-    text: str
-    line: int
-    column: int
-
-    @property
-    def is_infinity(self) -> bool:
-        """Whether it is a word for what has no end."""
-        return self.kind == "name" and self.text.lower() in ("inf", "infinity")
-
-
-@dataclass
-class _Sum:
-    """A constant and coefficients of columns."""
-
-    begin: Token
-    constant: float = 0.0
-    terms: dict[str, float] = field(default_factory=dict)
+_SIDE: Final = re.compile(rf"(?P<relation>{_RELATION})\s*(?P<value>{_SIGNED})[ \t]*(?=\n|\Z)")
+_BOUND: Final = re.compile(
+    rf"(?:(?P<left>{_SIGNED})\s*(?P<first>{_RELATION})\s*)?(?P<name>{_NAME})"
+    rf"(?:\s+(?P<free>(?i:free))|\s*(?P<second>{_RELATION})\s*(?P<right>{_SIGNED}))?"
+)
+_CONSTRAINT: Final = "terms left and one number right, as cap: 2 x + y <= 4; no quadratic terms"
 
 
 def parse_lp(source: SourceText) -> FileModel:
@@ -73,268 +53,135 @@ def parse_lp(source: SourceText) -> FileModel:
     InputError
         With the line, what was found there and what was expected.
     """
-    return _Reader(source).read()
+    model, begun = FileModel(source), False
+    for section, first, text in _sections(source):
+        if (section in ("minimize", "maximize")) == begun:
+            expected = "Subject To, Bounds, …" if begun else "Minimize or Maximize"
+            raise source.error(first, "this section cannot stand here", section, expected)
+        if not begun:
+            begun, model.sense = True, "minimize" if section == "minimize" else "maximize"
+            label = _LABEL.match(text)
+            model.objective = Row("objective" if label is None else label[1], first)
+            model.name = model.objective.name
+            place = label.end() if label is not None else 0
+            place, model.offset = _terms(model, model.objective, text, place, first)
+            if place < len(text.rstrip()):
+                raise _no_sum(source, text, place, first)
+        elif section == "constraints":
+            _constraints(model, text.rstrip(), first)
+        for line, part in enumerate(text.split("\n"), first):
+            if section == "bounds" and part.strip():
+                _bound(model, line, part.strip())
+            for name in part.split() if section in ("generals", "binaries") else ():
+                if not re.fullmatch(_NAME, name):
+                    raise source.error(line, "a variable is needed here", name)
+                column = model.column(name, line)
+                column.integral = True
+                if section == "binaries":
+                    column.lower, column.upper = max(column.lower, 0.0), min(column.upper, 1.0)
+    return model.finished()
 
 
-def _tokens(source: SourceText) -> Iterator[Token]:
-    """Yield the words of a file, the last of which is the section ``end``."""
-    section, known = "", ", ".join(name for name in _SECTIONS if name != "unknown")
+def _sections(source: SourceText) -> Iterator[tuple[str, int, str]]:
+    """Yield the sections of a file: their name, their first line and their text."""
+    known = ", ".join(name for name in _SECTIONS if name != "unknown")
+    section, first, lines = "", 1, list[str]()
     for line, text in enumerate(source.lines, 1):
         content = text.partition("\\")[0].rstrip()
-        if not content:
-            continue
-        found, place = _SECTION.match(content) if section != "end" else None, 0
-        if found is not None:
-            place = found.end()
-            section = found.lastgroup or ""
-            if section == "unknown":
-                what = "this kind of section is not read"
-                raise source.error(line, what, content.strip(), f"one of {known}")
-            yield Token("section", section, line, found.start(section) + 1)
-        if not section:
+        found = _SECTION.match(content)
+        if section == "end" and content:
+            raise source.error(line, "text after the end", content.strip())
+        if found is None or section == "end":
+            lines.append(content)
+        elif found["unknown"]:
+            what = "this kind of section is not read"
+            raise source.error(line, what, content.strip(), f"one of {known}")
+        else:
+            if section:
+                yield section, first, "\n".join(lines)
+            section, first, lines = found.lastgroup or "", line, [content[found.end() :]]
+        if not section and content:
             expected = "Minimize or Maximize (the CPLEX LP format; lp_solve's own is another one)"
             raise source.error(line, "this is no LP file", content.strip(), expected)
-        if section == "end" and content[place:].strip():
-            raise source.error(line, "text after the end", content[place:].strip())
-        while place < len(content):
-            match = _TOKEN.match(content, place)
-            if match is None:
-                place = len(content) - len(content[place:].lstrip())
-                what = "this character has no meaning here"
-                raise source.error(line, what, content[place], None, place + 1)
-            kind = match.lastgroup or ""
-            word, place = match[kind], match.end()
-            if kind == "relation":
-                word = "<=" if "<" in word else ">=" if ">" in word else "="
-            yield Token(word if kind == "sign" else kind, word, line, match.start(kind) + 1)
     if not section:
         raise source.error(1, "the file is empty", None, "Minimize or Maximize")
-    if section != "end":
+    if section != "end" or any(map(str.strip, lines)):
         last = len(source.lines)
         raise source.error(last, "the file is cut off", None, "End on a line of its own")
 
 
-class _Reader:
-    """A place among the words of a file, and the model of those before it."""
+def _line(text: str, place: int, first: int) -> int:
+    return first + text.count("\n", 0, place + len(text[place:]) - len(text[place:].lstrip()))
 
-    def __init__(self, source: SourceText) -> None:
-        self.source, self.model = source, FileModel(source)
-        self.tokens, self.at, self.section = list(_tokens(source)), 0, ""
 
-    def read(self) -> FileModel:
-        """Return the model."""
-        while self.section != "end":
-            token, started = self.take("a section", "section"), bool(self.section)
-            self.section = token.text
-            if (self.section in ("minimize", "maximize")) == started:
-                expected = "Subject To, Bounds, …" if started else "Minimize or Maximize"
-                what = "this section cannot stand here"
-                raise self.source.error(token.line, what, token.text, expected)
-            if not started:
-                self._objective()
-            while self.section != "end" and self.kind != "section":
-                _STATEMENTS[self.section](self)
-        self.model.name = self.model.objective.name
-        return self.model.finished()
+def _no_sum(source: SourceText, text: str, place: int, first: int) -> Exception:
+    """Return the error for what cannot be read as terms, or as the side of a constraint."""
+    found = text[place:].lstrip().split("\n")[0].rstrip()
+    line = _line(text, place, first)
+    return source.error(line, "this is no sum", found or "the end of the section", _CONSTRAINT)
 
-    # -- words ----------------------------------------------------------------------------------
 
-    @property
-    def kind(self) -> str:
-        """The kind of the next token."""
-        return self.tokens[self.at].kind
-
-    @property
-    def on_new_line(self) -> bool:
-        """Whether the next token stands on another line than the last."""
-        return self.tokens[self.at].line != self.tokens[self.at - 1].line
-
-    def take(self, expected: str, *kinds: str) -> Token:
-        """Return the next token, which must be of one of some kinds, and go on."""
-        token = self.tokens[self.at]
-        if token.kind not in kinds:
-            raise self.error(f"{expected} is needed here", token)
-        self.at += 1
-        return token
-
-    def accept(self, *kinds: str) -> str:
-        """Return the next word and go on if it is of one of some kinds; else nothing."""
-        return self.take("", *kinds).text if self.kind in kinds else ""
-
-    def error(self, message: str, token: Token, expected: str | None = None) -> InputError:
-        """Return an error at a token."""
-        return self.source.error(token.line, message, token.text, expected, token.column)
-
-    # -- sums -----------------------------------------------------------------------------------
-
-    def sign(self) -> float:
-        """Return the product of the signs that come next."""
-        result = 1.0
-        while sign := self.accept("+", "-"):
-            result = -result if sign == "-" else result
-        return result
-
-    def coefficient(self, token: Token) -> float:
-        """Return the number of a token, which must be finite."""
-        if float(token.text) >= INFINITE:
-            raise self.error("this coefficient is infinite", token, "less than 1e20")
-        return float(token.text)
-
-    def column(self) -> str:
-        """Return the name of the column that comes next."""
-        token = self.take("a variable", "name")
-        return self.model.column(token.text, token.line).name
-
-    def sum(self, one_line: bool = False) -> _Sum:
-        """Return a sum of terms; with ``one_line`` it ends where its line ends.
-
-        A sign on the line after a relation's right side starts another constraint.
-        """
-        found = _Sum(self.tokens[self.at])
-        self._term(found, one_line)
-        while self.kind in ("+", "-") and not (one_line and self.on_new_line):
-            self._term(found, one_line)
-        return found
-
-    def _term(self, found: _Sum, one_line: bool) -> None:
-        value = self.sign()
-        token = self.take("a term", "number", "name", "[")
-        if token.kind == "[":
-            self._quadratic(token, value)
-            return
-        if token.kind == "number":
-            labels = self.kind == "name" and self.tokens[self.at + 1].kind == ":"
-            another = labels or self.section == "bounds" or (one_line and self.on_new_line)
-            if not self.accept("*") and (self.kind != "name" or another):
-                found.constant += value * float(token.text)
-                return
-            value *= self.coefficient(token)
-            token = self.take("a variable", "name")
-        if token.is_infinity:
-            found.constant += value * np.inf
-            return
-        name = self.model.column(token.text, token.line).name
-        if self.kind in ("^", "*", "/"):
-            what = "quadratic terms stand in square brackets"
-            raise self.error(what, self.tokens[self.at], "[ 2 x ^2 ]")
-        found.terms[name] = found.terms.get(name, 0.0) + value
-
-    def _quadratic(self, opening: Token, outside: float) -> None:
-        if self.section not in ("minimize", "maximize"):
-            raise self.error("quadratic constraints are not read", opening, "linear terms")
-        terms: list[tuple[Pair, float]] = []
-        while not terms or self.kind in ("+", "-"):
-            value = outside * self.sign()
-            if self.kind == "number":
-                value *= self.coefficient(self.take("a number", "number"))
-                self.accept("*")
-            first = second = self.column()
-            if self.take("^2 or * and a variable", "^", "*").kind == "*":
-                second = self.column()
-            else:
-                self._two("this is no quadratic term", "x ^2 or x * y")
-            terms.append(((first, second), value))
-        self.take("+, - or ]", "]")
-        if self.accept("/"):
-            self._two("an objective's brackets are halved", "/ 2")
-            terms = [(pair, value / 2.0) for pair, value in terms]
-        for pair, value in terms:
-            self.model.add_product(*pair, value)
-
-    def _two(self, message: str, expected: str) -> None:
-        two = self.take("2", "number")
-        if float(two.text) != 2.0:
-            raise self.error(message, two, expected)
-
-    def limits(self, one_line: bool) -> tuple[_Sum, list[tuple[str, float]]]:
-        """Return a sum with variables, and the relations and numbers between which it lies."""
-        sums, relations = [self.sum(one_line)], list[str]()
-        while not relations or (self.kind == "relation" and len(relations) < 2):
-            relations.append(self.take("a relation", "relation").text)
-            sums.append(self.sum(one_line or any(part.terms for part in sums)))
-        middle, (left, right) = sums[len(sums) // 2], (sums[0], sums[-1])
-        if len(relations) == 2:
-            if left.terms or right.terms or relations[0] != relations[1] or relations[0] == "=":
-                what = "a range has numbers on both ends and one direction"
-                raise self.source.error(left.begin.line, what, None, "as -5 <= x + y <= 8")
-            sides = [(_FLIPPED[relations[0]], left.constant), (relations[1], right.constant)]
-        elif left.terms:
-            middle, sides = left, [(relations[0], right.constant)]
-            for name, value in right.terms.items():
-                left.terms[name] = left.terms.get(name, 0.0) - value
-        else:  # the number may come first
-            sides = [(_FLIPPED[relations[0]], left.constant)]
-        values = [(relation, value - middle.constant) for relation, value in sides]
-        if not np.isfinite(middle.constant) or any(np.isnan(value) for _, value in values):
-            what = "an infinite number cannot stand in a sum"
-            raise self.source.error(left.begin.line, what)
-        return middle, values
-
-    # -- statements -----------------------------------------------------------------------------
-
-    def label(self) -> Token | None:
-        """Return the name before a colon, and go on behind it."""
-        token = self.tokens[self.at]
-        if token.kind != "name" or self.tokens[self.at + 1].kind != ":":
-            return None
-        self.at += 2
-        return token
-
-    def _objective(self) -> None:
-        model, begin, label = self.model, self.tokens[self.at - 1], self.label()
-        model.sense = "minimize" if self.section == "minimize" else "maximize"
-        model.objective = Row(label.text if label is not None else "objective", begin.line)
-        if self.kind == "section":
-            return
-        found = self.sum()
-        if self.kind != "section":
-            raise self.error("this cannot follow a term", self.tokens[self.at], "+ or -")
-        if not abs(found.constant) < INFINITE:
-            raise self.source.error(begin.line, "the constant is infinite")
-        model.objective.terms, model.offset = found.terms, found.constant
-
-    def _constraint(self) -> None:
-        begin, label = self.tokens[self.at], self.label()
-        name = label.text if label is not None else f"R{len(self.model.rows) + 1}"
-        while label is None and name in self.model.rows:
-            name += "_"
-        found, sides = self.limits(one_line=False)
-        if self.kind == "->":
-            arrow = self.tokens[self.at]
-            raise self.error("conditions are not read", arrow, "a linear constraint")
-        if not found.terms:
-            raise self.error("this constraint has no variable", begin)
-        row = Row(name, begin.line, terms=found.terms)
-        for relation, value in sides:
-            self.model.limit(row, relation, value, begin.line)
-        self.model.add_row(row)
-
-    def _bound(self) -> None:
-        begin, sides = self.tokens[self.at], [(">=", -np.inf), ("<=", np.inf)]
-        free = self.tokens[self.at + 1].text.lower() == "free"
-        if free and begin.kind == "name" and not begin.is_infinity:
-            terms = {self.column(): 1.0}
-            self.at += 1
+def _terms(model: FileModel, row: Row, text: str, place: int, first: int) -> tuple[int, float]:
+    """Read terms into a row; return where they end, and the constant among them."""
+    constant, begin, line, counted = 0.0, place, first + text.count("\n", 0, place), place
+    while place < len(text) and (match := _TERM.match(text, place)):
+        number, name = match["number"], match["name"]
+        if not (number or name) or (place > begin and not match["signs"]):
+            break
+        value = (-1.0) ** match["signs"].count("-") * float(number or 1.0)
+        if abs(value) >= INFINITE:
+            what = "this number is infinite"
+            raise model.source.error(_line(text, place, first), what, number, "less than 1e20")
+        if name:
+            line += text.count("\n", counted, match.start("name"))
+            counted = match.start("name")
+            known = model.column(name, line).name
+            row.terms[known] = row.terms.get(known, 0.0) + value
         else:
-            found, sides = self.limits(one_line=True)
-            terms = found.terms
-            if list(terms.values()) != [1.0] or found.constant:
-                raise self.error("a bound has one variable and numbers", begin, "as 1 <= x <= 3")
-        for relation, value in sides:
-            self.model.limit(self.model.columns[next(iter(terms))], relation, value, begin.line)
-
-    def _kind_of_column(self) -> None:
-        column = self.model.columns[self.column()]
-        column.semicontinuous |= self.section == "semicontinuous"
-        column.integral |= self.section != "semicontinuous"
-        if self.section == "binaries":
-            column.lower, column.upper = max(column.lower, 0.0), min(column.upper, 1.0)
+            constant += value
+        place = match.end()
+    return place, constant
 
 
-_STATEMENTS: Final[dict[str, Callable[[_Reader], None]]] = {
-    "constraints": _Reader._constraint,
-    "bounds": _Reader._bound,
-    "generals": _Reader._kind_of_column,
-    "binaries": _Reader._kind_of_column,
-    "semicontinuous": _Reader._kind_of_column,
-}
+def _constraints(model: FileModel, text: str, first: int) -> None:
+    """Read constraints, each with one number on its right side, at the end of a line."""
+    place, line, counted = 0, first, 0
+    while place < len(text):
+        start = place + len(text[place : place + 200]) - len(text[place : place + 200].lstrip())
+        line, counted = line + text.count("\n", counted, start), start
+        label = _LABEL.match(text, place)
+        name = label[1] if label is not None else f"R{len(model.rows) + 1}"
+        while label is None and name in model.rows:
+            name += "_"
+        row = Row(name, line)
+        place = label.end() if label is not None else place
+        place, constant = _terms(model, row, text, place, first)
+        side = _SIDE.match(text, place)
+        if side is None or constant or not row.terms:
+            raise _no_sum(model.source, text, place if side is None else start, first)
+        value = float("".join(side["value"].split()))
+        model.limit(row, _relation(side["relation"]), value, line)
+        model.add_row(row)
+        place = side.end()
+
+
+def _relation(text: str) -> str:
+    return "<=" if "<" in text else ">=" if ">" in text else "="
+
+
+def _bound(model: FileModel, line: int, text: str) -> None:
+    """Read the bounds of one variable."""
+    found = _BOUND.fullmatch(text)
+    if found is None or not (found["left"] or found["free"] or found["second"]):
+        expected = "one variable and numbers, as 1 <= x <= 3"
+        raise model.source.error(line, "this is no bound", text, expected)
+    column = model.column(found["name"], line)
+    if found["free"]:
+        model.limit(column, ">=", float("-inf"), line)
+        model.limit(column, "<=", float("inf"), line)
+    if found["first"]:
+        relation = {"<=": ">=", ">=": "<=", "=": "="}[_relation(found["first"])]
+        model.limit(column, relation, float("".join(found["left"].split())), line)
+    if found["second"]:
+        value = float("".join(found["right"].split()))
+        model.limit(column, _relation(found["second"]), value, line)

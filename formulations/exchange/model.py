@@ -1,7 +1,5 @@
 """What an LP or MPS file says: named columns and rows, each with the line on which it stands."""
 
-import gzip
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -10,8 +8,7 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import Sense
-
-Pair = tuple[str, str]
+from engiagent.io.files import open_inside
 
 INFINITE: Final = 1e20
 """What counts as infinite in bounds and sides, by convention of all readers."""
@@ -19,7 +16,6 @@ INFINITE: Final = 1e20
 MAX_BYTES: Final = 100_000_000
 """Largest file, unpacked."""
 
-MAX_NAME: Final = 1000
 UPPER_PART: Final = "~upper"
 """What the name of the second of two rows ends in that are one row with two sides."""
 
@@ -42,16 +38,11 @@ class SourceText:
     lines: tuple[str, ...]
 
     def error(
-        self,
-        line: int,
-        message: str,
-        found: str | None = None,
-        expected: str | None = None,
-        column: int | None = None,
+        self, line: int, message: str, found: str | None = None, expected: str | None = None
     ) -> InputError:
         """Return an error at a line, counted from 1."""
         shown = None if found is None else repr(found if len(found) <= 60 else f"{found[:57]}...")
-        return InputError(message, self.file, line, column, shown, expected)
+        return InputError(message, self.file, line, None, shown, expected)
 
 
 def source_of(text: str, file: str = "model") -> SourceText:
@@ -60,36 +51,24 @@ def source_of(text: str, file: str = "model") -> SourceText:
 
 
 def read_source(path: Path) -> SourceText:
-    """Return the lines of a model file, which may be packed with gzip.
+    """Return the lines of a model file.
 
     Raises
     ------
     InputError
-        When the file is absent, no regular file, too large, cut off, or no text.
+        When the file is absent, no regular file, too large or no text.
     """
-    name = path.name
-    if path.exists() and not path.is_file():
-        raise InputError("this is no regular file", name, expected="an LP or MPS file")
-    try:
-        with open(path, "rb") as stream:
-            packed = stream.read(2) == b"\x1f\x8b"
-            stream.seek(0)
-            # Reading one byte more than allowed stops what unpacks without end.
-            data = (gzip.GzipFile(fileobj=stream) if packed else stream).read(MAX_BYTES + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError("the gzip file is damaged or cut off", name) from None
-    except OSError as error:
-        raise InputError(f"cannot read the model: {error.strerror or error}", name) from None
-    if len(data) > MAX_BYTES:
-        raise InputError("the model is too large", name, expected=f"at most {MAX_BYTES} bytes")
+    data = open_inside(path.parent, path.name, max_bytes=MAX_BYTES)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise InputError("this is no text", name, line, None, "a zero byte", "an LP or MPS file")
+        raise InputError(
+            "this is no text", path.name, line, None, "a zero byte", "an LP or MPS file"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")  # what old files are in; it never fails
-    return source_of(text, name)
+    return source_of(text, path.name)
 
 
 @dataclass
@@ -101,7 +80,6 @@ class Column:
     lower: float = 0.0
     upper: float = np.inf
     integral: bool = False
-    semicontinuous: bool = False
     stated: set[str] = field(default_factory=set)
 
 
@@ -119,16 +97,10 @@ class Row:
 
 @dataclass
 class FileModel:
-    """A model with named rows and columns, linear but for the objective's ``products``.
+    """A linear model: rows and columns by name, in the order of the file.
 
-    Attributes
-    ----------
-    columns, rows
-        By name, in the order of the file.
-    products, offset
-        The objective's quadratic terms, coefficients by pairs of columns, and its constant.
-    assumptions
-        What the file leaves open and how it was read.
+    ``offset`` is the objective's constant; ``assumptions``: what the file leaves open and how it
+    was read.
     """
 
     source: SourceText
@@ -136,7 +108,6 @@ class FileModel:
     sense: Sense = "minimize"
     objective: Row = field(default_factory=lambda: Row("objective", 1))
     offset: float = 0.0
-    products: dict[Pair, float] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
@@ -144,23 +115,16 @@ class FileModel:
     def column(self, name: str, line: int) -> Column:
         """Return a column, a new one when the name is new."""
         if name not in self.columns:
-            self._refuse_long(name, line)
             self.columns[name] = Column(name, line)
         return self.columns[name]
 
     def add_row(self, row: Row) -> None:
         """Add a row whose name must be new."""
-        self._refuse_long(row.name, row.line)
         before = self.rows.get(row.name)
         if before is not None:
             what = f"a second row of the same name; the first is on line {before.line}"
             raise self.source.error(row.line, what, row.name)
         self.rows[row.name] = row
-
-    def _refuse_long(self, name: str, line: int) -> None:
-        if len(name) > MAX_NAME:
-            what = f"a name of {len(name)} characters"
-            raise self.source.error(line, what, name, f"at most {MAX_NAME}")
 
     def limit(self, what: Column | Row, relation: str, value: float, line: int) -> None:
         """Set the sides of a column or row that ``<=``, ``>=`` or ``=`` and a number limit."""
@@ -173,27 +137,8 @@ class FileModel:
                 setattr(what, side, value)
                 what.stated.add(side)
 
-    def add_product(self, first: str, second: str, value: float) -> None:
-        """Add a term of two columns, in any order, to the objective."""
-        pair = (second, first) if (second, first) in self.products else (first, second)
-        self.products[pair] = self.products.get(pair, 0.0) + value
-
     def finished(self) -> "FileModel":
-        """Return the model once all is read, with rows joined that were written as two.
-
-        Raises
-        ------
-        InputError
-            For a semi-continuous column that is integer, negative or has no upper bound.
-        """
-        for column in self.columns.values():
-            column.semicontinuous &= column.lower != 0.0  # else zero is within the bounds
-            if column.semicontinuous and (
-                column.lower < 0.0 or column.upper == np.inf or column.integral
-            ):
-                what = f"the semi-continuous {column.name} is not read"
-                expected = "no integer, a lower bound from 0 on and a finite upper bound"
-                raise self.source.error(column.line, what, None, expected)
+        """Return the model once all is read, with rows joined that were written as two."""
         for row in list(self.rows.values()):
             before = self.rows.get(row.name.removesuffix(UPPER_PART), row)
             open_sides = (before.upper, row.lower) == (np.inf, -np.inf)

@@ -7,13 +7,12 @@ not used.
 
 import math
 import re
-from collections.abc import Callable, Iterator
 from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.model import INFINITE, FileModel, Row, SourceText
 
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
+_NUMBER: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:inf(?:inity)?))")
 _RELATIONS: Final = {"E": "=", "L": "<=", "G": ">="}
 _BOUNDS: Final[dict[str, tuple[tuple[str, float | None], ...]]] = {
     "UP": (("<=", None),),
@@ -21,13 +20,22 @@ _BOUNDS: Final[dict[str, tuple[tuple[str, float | None], ...]]] = {
     "FX": (("=", None),),
     "LI": ((">=", None),),
     "UI": (("<=", None),),
-    "SC": (("<=", None),),
     "FR": ((">=", -math.inf), ("<=", math.inf)),
     "MI": ((">=", -math.inf),),
     "PL": (("<=", math.inf),),
     "BV": ((">=", 0.0), ("<=", 1.0)),
 }
 """What each kind of bound says; None stands for the number on its line."""
+_SECTIONS: Final = {
+    "NAME": ("", "nothing"),
+    "OBJSENSE": ("", "MIN or MAX"),
+    "ROWS": ("", "N, E, L or G and one name"),
+    "COLUMNS": ("ROWS", "COLUMN ROW NUMBER, perhaps ROW NUMBER, names without blanks"),
+    "RHS": ("COLUMNS", "SET ROW NUMBER, perhaps ROW NUMBER"),
+    "RANGES": ("COLUMNS", "SET ROW NUMBER, perhaps ROW NUMBER"),
+    "BOUNDS": ("COLUMNS", f"{', '.join(_BOUNDS)}, then SET COLUMN NUMBER"),
+}
+"""By section the one that it needs before it, and what stands on its lines."""
 
 
 def parse_mps(source: SourceText) -> FileModel:
@@ -38,235 +46,169 @@ def parse_mps(source: SourceText) -> FileModel:
     InputError
         With the line, what was found there and what was expected.
     """
-    return _Reader(source).read()
+    reader, section, seen = _Reader(source), "", set[str]()
+    for line, text in enumerate(source.lines, 1):
+        reader.line, fields = line, text.split()
+        if not fields or text.startswith("*"):
+            continue
+        if not text[0].isspace():
+            section = fields.pop(0).upper()
+            if section == "ENDATA":
+                return reader.finished()
+            needed = _SECTIONS.get(section, ("?",))[0]
+            if section in seen or (needed and needed not in seen):
+                what = "this section is not read, or cannot stand here"
+                raise reader.error(what, section, f"one of {', '.join(_SECTIONS)}, each once")
+            seen.add(section)
+            if section == "NAME":
+                reader.model.name = fields[0] if fields else "model"
+            if section != "OBJSENSE" or not fields:
+                continue
+        if not section:
+            raise reader.error("this is no MPS file", fields[0], "NAME or ROWS at a line's start")
+        comments = [k for k, word in enumerate(fields) if word[0] == "$" and k >= 2]
+        try:
+            reader.read(section, fields[: comments[0]] if comments else fields)
+        except (ValueError, IndexError):
+            what, expected = f"this is no line of {section}", _SECTIONS[section][1]
+            raise reader.error(what, " ".join(fields), expected) from None
+        except KeyError as error:
+            raise reader.error(f"{error} is not declared", " ".join(fields)) from None
+    raise reader.error("the file is cut off or no MPS file", None, "NAME, ROWS, … and ENDATA")
 
 
 class _Reader:
     """Reads one file; ``line`` is the one being read."""
 
     def __init__(self, source: SourceText) -> None:
-        self.source, self.model, self.line = source, FileModel(source), 0
+        self.model, self.line = FileModel(source), 1
+        self.rows: dict[str, Row] = {}  # those without limits too
         self.kinds: dict[str, str] = {}
-        self.entered: set[tuple[str, str]] = set()
+        self.entered: set[tuple[str, ...]] = set()
         self.sets: dict[str, str] = {}
         self.whole, self.latest = False, ""
 
-    def error(
-        self, message: str, found: str | None = None, expected: str | None = None
-    ) -> InputError:
+    def error(self, what: str, found: str | None = None, expected: str | None = None) -> InputError:
         """Return an error at the line that is being read."""
-        return self.source.error(self.line, message, found, expected)
+        return self.model.source.error(self.line, what, found, expected)
 
-    def read(self) -> FileModel:
-        """Return the model."""
-        section, seen = "", set[str]()
-        for line, text in enumerate(self.source.lines, 1):
-            self.line, fields = line, text.split()
-            if not fields or text.startswith("*"):
-                continue
-            if text[0].isspace():
-                if not section:
-                    raise self.error("no section has begun", fields[0], "NAME or ROWS")
-                comments = [k for k, word in enumerate(fields) if word[0] == "$" and k >= 2]
-                _SECTIONS[section][0](self, fields[: comments[0]] if comments else fields)
-                continue
-            section = fields[0].upper()
-            if section == "ENDATA":
-                return self._finished()
-            self._begin(section, fields, seen)
-        if not section:
-            raise self.error("this is no MPS file", None, "NAME or ROWS at a line's start")
-        raise self.error("the file is cut off", None, "ENDATA")
-
-    def _begin(self, section: str, words: list[str], seen: set[str]) -> None:
-        if section not in _SECTIONS:
-            known = ", ".join([*_SECTIONS, "ENDATA"])
-            raise self.error("this section is not read", words[0], f"one of {known}")
-        if section in seen:
-            raise self.error("a second section of this kind", words[0])
-        needed = _SECTIONS[section][1]
-        if needed and needed not in seen:
-            raise self.error(f"this section needs {needed} before it", words[0], needed)
-        seen.add(section)
-        if section == "NAME" and len(words) > 1:
-            self.model.name = words[1]
-        elif section == "OBJSENSE" and len(words) > 1:
-            self._sense(words[1:])
-
-    # -- fields ---------------------------------------------------------------------------------
+    def read(self, section: str, fields: list[str]) -> None:
+        """Read a line; of a wrong form it is a ValueError, of an unknown name a KeyError."""
+        if section == "OBJSENSE" and re.fullmatch(r"(?i)(min|max)(imi[sz]e)?", fields[0]):
+            self.model.sense = "maximize" if fields[0].upper()[:3] == "MAX" else "minimize"
+        elif section == "ROWS":
+            self.declare(fields[0].upper(), *fields[1:])
+        elif section == "BOUNDS":
+            self.bound(fields[0].upper(), fields[1:])
+        elif section == "COLUMNS" and fields[1:2] == ["'MARKER'"]:
+            self.whole = ("'INTEND'", "'INTORG'").index(fields[-1].upper()) == 1
+        elif section == "COLUMNS":
+            self.column(fields[0], fields[1:])
+        elif section in ("RHS", "RANGES"):
+            if len(fields) % 2:
+                self.one_set(section, fields.pop(0))
+            for name, value in self.pairs(fields):
+                self.once(section, name)
+                (self.side if section == "RHS" else self.widen)(name, value)
+        else:
+            raise ValueError
 
     def number(self, text: str) -> float:
         """Return a number, which may be infinite."""
-        if _NUMBER.fullmatch(text):
-            return float(text.replace("d", "e").replace("D", "e"))
-        if text.lower().lstrip("+-") in ("inf", "infinity", "1.#inf"):
-            return -math.inf if text.startswith("-") else math.inf
-        raise self.error("a number is needed here", text, "as 3.5 or -1e30")
+        if not _NUMBER.fullmatch(text):
+            raise self.error("a number is needed here", text, "as 3.5 or -1e30")
+        return float(text)
 
-    def finite(self, text: str) -> float:
-        """Return a number that is not infinite."""
-        if abs(self.number(text)) >= INFINITE:
-            raise self.error("this coefficient is infinite", text, "less than 1e20")
-        return self.number(text)
-
-    def row(self, name: str) -> Row | None:
-        """Return a declared row or the objective; None for another row without limits."""
-        if name not in self.kinds:
-            raise self.error("this row is not declared", name, "a name from ROWS")
-        if self.kinds[name] != "N":
-            return self.model.rows[name]
-        return self.model.objective if name == self.model.objective.name else None
-
-    def column(self, name: str) -> str:
-        """Return the name of a column that has been declared."""
-        if name not in self.model.columns:
-            raise self.error("this column is not declared", name, "a name from COLUMNS")
-        return name
-
-    def sides(self, fields: list[str], section: str) -> Iterator[tuple[Row, float]]:
-        """Yield rows and numbers of RHS or RANGES; the name of the set may be left out."""
-        if len(fields) % 2:
-            self.one_set(section, fields.pop(0))
-        if len(fields) not in (2, 4):
-            what = f"a line of {section} has one or two entries"
-            raise self.error(what, " ".join(fields), "ROW NUMBER")
-        for name, text in zip(fields[::2], fields[1::2], strict=True):
-            if (section, name) in self.entered:
-                raise self.error(f"a second entry in {section} for this row", name)
-            self.entered.add((section, name))
-            row, value = self.row(name), self.number(text)
-            if row is not None:
-                yield row, value
+    def once(self, section: str, *entry: str) -> None:
+        """Refuse a second entry of a section."""
+        if (section, *entry) in self.entered:
+            raise self.error(f"a second entry in {section}", " ".join(entry))
+        self.entered.add((section, *entry))
 
     def one_set(self, section: str, name: str) -> None:
         """Refuse a second set of right-hand sides, ranges or bounds."""
-        first = self.sets.setdefault(section, name)
-        if first != name:
-            raise self.error(f"a second set in {section}; only one can be read", name, first)
+        if self.sets.setdefault(section, name) != name:
+            raise self.error(f"a second set in {section}", name, self.sets[section])
 
-    # -- sections -------------------------------------------------------------------------------
+    def pairs(self, fields: list[str]) -> list[tuple[str, float]]:
+        """Return one or two names with their numbers."""
+        if len(fields) not in (2, 4):
+            raise ValueError
+        return list(zip(fields[::2], map(self.number, fields[1::2]), strict=True))
 
-    def _nothing(self, fields: list[str]) -> None:
-        raise self.error("nothing stands in this section", " ".join(fields))
-
-    def _sense(self, fields: list[str]) -> None:
-        word = fields[0].upper()
-        if not re.fullmatch(r"(MIN|MAX)(IMI[SZ]E)?", word):
-            raise self.error("this is no sense", fields[0], "MIN or MAX")
-        self.model.sense = "maximize" if word.startswith("MAX") else "minimize"
-
-    def _row(self, fields: list[str]) -> None:
-        kind = fields[0].upper()
-        if kind not in ("N", *_RELATIONS) or len(fields) != 2:
-            raise self.error("this is no row", " ".join(fields), "N, E, L or G and one name")
-        row = Row(fields[1], self.line)
-        if row.name in self.kinds:
-            raise self.error("a second row of the same name", row.name)
+    def declare(self, kind: str, name: str, *more: str) -> None:
+        """Declare a row."""
+        if more or kind not in ("N", *_RELATIONS):
+            raise ValueError
+        self.once("ROWS", name)
+        row = self.rows[name] = Row(name, self.line)
         if kind != "N":
             self.model.add_row(row)
             self.model.limit(row, _RELATIONS[kind], 0.0, self.line)
         elif "N" not in self.kinds.values():
             self.model.objective = row
-        self.kinds[row.name] = kind
+        self.kinds[name] = kind
 
-    def _column(self, fields: list[str]) -> None:
-        if len(fields) >= 3 and fields[1] == "'MARKER'":
-            if fields[-1].upper() not in ("'INTORG'", "'INTEND'"):
-                raise self.error("this is no marker", fields[-1], "'INTORG' or 'INTEND'")
-            self.whole = fields[-1].upper() == "'INTORG'"
-            return
-        if len(fields) not in (3, 5):
-            what = "a column's line has a name and one or two entries"
-            raise self.error(what, " ".join(fields), "COLUMN ROW NUMBER, names without blanks")
-        name = fields[0]
+    def column(self, name: str, entries: list[str]) -> None:
+        """Read coefficients of a column, which stand together."""
         if name in self.model.columns and name != self.latest:
             what = f"this column began on line {self.model.columns[name].line} and has ended since"
             raise self.error(what, name, "all entries of a column together")
         self.latest = name
+        pairs = self.pairs(entries)
         self.model.column(name, self.line).integral = self.whole
-        for row_name, text in zip(fields[1::2], fields[2::2], strict=True):
-            row, value = self.row(row_name), self.finite(text)
-            if row is not None and name in row.terms:
-                raise self.error("a second entry in the same row", row_name)
-            if row is not None:
-                row.terms[name] = value
+        for row, value in pairs:
+            if abs(value) >= INFINITE:
+                raise self.error("this number is infinite", f"{value:g}", "less than 1e20")
+            self.once("COLUMNS", name, row)
+            self.rows[row].terms[name] = value
 
-    def _right_hand_side(self, fields: list[str]) -> None:
-        for row, value in self.sides(fields, "RHS"):
-            if row is not self.model.objective:
-                self.model.limit(row, _RELATIONS[self.kinds[row.name]], value, self.line)
-            elif abs(value) >= INFINITE:
-                raise self.error("the objective's constant is infinite", f"{value:g}")
-            else:
-                self.model.offset = -value
+    def side(self, name: str, value: float) -> None:
+        """Read the right-hand side of a row, or the constant of the objective."""
+        row = self.rows[name]
+        if row is self.model.objective and abs(value) >= INFINITE:
+            raise self.error("this number is infinite", f"{value:g}", "less than 1e20")
+        if row is self.model.objective:
+            self.model.offset = -value
+        elif self.kinds[name] != "N":
+            self.model.limit(row, _RELATIONS[self.kinds[name]], value, self.line)
 
-    def _range(self, fields: list[str]) -> None:
-        """Widen rows: an equation to the side that the sign says, others to their open side."""
-        for row, value in self.sides(fields, "RANGES"):
-            kind = self.kinds[row.name]
-            if kind == "G" or (kind == "E" and value > 0):
-                self.model.limit(row, "<=", row.lower + abs(value), self.line)
-            elif kind == "L" or (kind == "E" and value < 0):
-                self.model.limit(row, ">=", row.upper - abs(value), self.line)
+    def widen(self, name: str, value: float) -> None:
+        """Widen a row: an equation to the side that the sign says, others to their open side."""
+        row, kind = self.rows[name], self.kinds[name]
+        if kind == "G" or (kind == "E" and value > 0):
+            self.model.limit(row, "<=", row.lower + abs(value), self.line)
+        elif kind == "L" or (kind == "E" and value < 0):
+            self.model.limit(row, ">=", row.upper - abs(value), self.line)
 
-    def _bound(self, fields: list[str]) -> None:
-        kind, rest = fields[0].upper(), fields[1:]
-        if kind not in _BOUNDS:
-            raise self.error("this is no bound", fields[0], f"one of {', '.join(_BOUNDS)}")
-        needed = 2 if any(value is None for _, value in _BOUNDS[kind]) else 1
+    def bound(self, kind: str, rest: list[str]) -> None:
+        """Read a bound of a column; the name of its set may be left out."""
+        limits = _BOUNDS.get(kind, ())
+        needed = 2 if any(value is None for _, value in limits) else 1
         if len(rest) == 3 or (len(rest) == needed + 1 and rest[0] not in self.model.columns):
             self.one_set("BOUNDS", rest.pop(0))
-        if len(rest) not in (needed, 2):
-            raise self.error("this bound cannot be read", " ".join(rest), "SET COLUMN NUMBER")
-        column = self.model.columns[self.column(rest[0])]
+        if not limits or len(rest) not in (needed, 2):
+            raise ValueError
+        column = self.model.columns[rest[0]]
         given = self.number(rest[1]) if needed == 2 else 0.0
-        if kind in ("UP", "UI", "SC") and given < 0.0 and "lower" not in column.stated:
-            column.lower = -math.inf
-            self.model.assumptions.append(
-                f"{column.name} has a negative upper bound and no lower one, which is read as "
-                f"no lower bound (line {self.line})"
-            )
-        for relation, value in _BOUNDS[kind]:
+        if kind in ("UP", "UI") and given < 0.0 and "lower" not in column.stated:
+            what = "a negative upper bound and no lower one, which readers take for 0 or -infinity"
+            raise self.error(what, column.name, "its lower bound before it, as LO or MI")
+        for relation, value in limits:
             self.model.limit(column, relation, given if value is None else value, self.line)
-        column.semicontinuous |= kind == "SC"
         column.integral |= kind in ("BV", "LI", "UI")
 
-    def _quadratic(self, off_diagonal: float, fields: list[str]) -> None:
-        """Read an element of Q in 1/2 x'Qx of the objective."""
-        if len(fields) != 3:
-            what = "a quadratic term has two columns"
-            raise self.error(what, " ".join(fields), "COLUMN COLUMN NUMBER")
-        first, second = map(self.column, fields[:2])
-        factor = 0.5 if first == second else off_diagonal
-        self.model.add_product(first, second, factor * self.finite(fields[2]))
-
-    def _finished(self) -> FileModel:
+    def finished(self) -> FileModel:
+        """Return the model once all is read."""
         model = self.model
         defaults = [c for c in model.columns.values() if c.integral and not c.stated]
         for column in defaults:
             column.upper = 1.0
-        named = [column.name for column in defaults]
-        self._assume("integer columns without bounds are read as 0 or 1, as is the custom", named)
         free = [k for k, kind in self.kinds.items() if kind == "N" and k != model.objective.name]
-        self._assume("free rows beside the objective limit nothing and are left out", free)
-        return model.finished()
-
-    def _assume(self, what: str, names: list[str]) -> None:
-        if names:
+        for what, names in (
+            ("integer columns without bounds are read as 0 or 1", [c.name for c in defaults]),
+            ("free rows beside the objective limit nothing and are left out", free),
+        ):
             more = ", …" if len(names) > 5 else ""
-            self.model.assumptions.append(f"{what}: {', '.join(names[:5])}{more}")
-
-
-_SECTIONS: Final[dict[str, tuple[Callable[[_Reader, list[str]], None], str]]] = {
-    "NAME": (_Reader._nothing, ""),
-    "OBJSENSE": (_Reader._sense, ""),
-    "ROWS": (_Reader._row, ""),
-    "LAZYCONS": (_Reader._row, "ROWS"),
-    "COLUMNS": (_Reader._column, "ROWS"),
-    "RHS": (_Reader._right_hand_side, "COLUMNS"),
-    "RANGES": (_Reader._range, "COLUMNS"),
-    "BOUNDS": (_Reader._bound, "COLUMNS"),
-    "QUADOBJ": (lambda reader, fields: reader._quadratic(1.0, fields), "COLUMNS"),  # a triangle
-    "QMATRIX": (lambda reader, fields: reader._quadratic(0.5, fields), "COLUMNS"),  # all of it
-}
-"""What reads the lines of each section, and the section that it needs before it."""
+            model.assumptions += [f"{what}: {', '.join(names[:5])}{more}"] if names else []
+        return model.finished()

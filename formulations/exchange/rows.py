@@ -3,14 +3,11 @@
 A row names each of its columns by a *pattern*: the family of the column, and for each of its
 indices an index of the row, perhaps some steps on (``x[t+1]``), a fixed label (``x["hub"]``), or
 nothing, where the row has all columns that agree in the other indices, as in
-``sum(x[i, j] for j in J)`` of the row i. Rows with the same patterns become one constraint. What is
-left stands alone where it is little; else rows with equally many columns of each family share a
-constraint, whose tables name the columns, so that a model takes as much space and time as it has
-nonzeros.
+``sum(x[i, j] for j in J)`` of the row i. Rows with the same patterns become one constraint; every
+other row stands alone.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
@@ -19,7 +16,7 @@ import numpy as np
 
 from engiagent.formulations.exchange.draft import Index, identifier, indexed, scaled
 from engiagent.formulations.exchange.families import Domain, Family
-from engiagent.formulations.exchange.translation import Translation, Variable
+from engiagent.formulations.exchange.translation import Translation
 from engiagent.formulations.values import Floats, Ints
 
 MAX_STEPS: Final = 3
@@ -28,7 +25,6 @@ MAX_GROUPS: Final = 8
 MAX_FILTERED: Final = 2_000_000
 """How many combinations a filtered sum may run over in one constraint."""
 
-MAX_ALONE: Final = 60
 MAX_TERMS: Final = 24
 
 
@@ -51,13 +47,9 @@ class Pattern(NamedTuple):
 def add_rows(t: Translation) -> None:
     """Add all rows of a model as constraints."""
     left = [row for family in t.rows for row in FamilyOfRows(t, family).add(least=2)]
-    stated = [row for row in left if t.kinds[row]]
-    counts = np.diff(t.matrix.indptr)
-    short = [row for row in stated if counts[row] <= MAX_TERMS]
-    alone = set(short) if len(short) <= MAX_ALONE else {row for row in short if not counts[row]}
-    for row in sorted(alone):
-        FamilyOfRows(t, Family.single(t.names[row], row)).add(least=1)
-    _add_tabulated(t, [row for row in stated if row not in alone])
+    for row in sorted(left):
+        if t.kinds[row]:
+            FamilyOfRows(t, Family.single(t.names[row], row)).add(least=1)
 
 
 def _same(keys: Ints, values: Floats) -> bool:
@@ -157,7 +149,7 @@ class FamilyOfRows:
         left: list[int] = []
         for (kind, signature), positions in groups.items():
             whole = len(positions) >= least or (len(positions) == len(rows) and sums)
-            short = len(signature) <= MAX_TERMS and (signature or sums or least == 1)
+            short = least == 1 or (len(signature) <= MAX_TERMS and (signature or sums))
             if kind and whole and short:
                 self._constraint(np.array(positions))
             else:
@@ -165,11 +157,22 @@ class FamilyOfRows:
         return left
 
     def _constraint(self, positions: Ints) -> None:
-        family, numbers = self.family, self.family.members[positions]
-        name, line = identifier(family.base), self.t.lines[int(numbers.min())]
-        index = self.t.draft.index(family.domains, family.places[positions], name, line)
-        pieces = self.pieces(positions, index)
-        _state(self.t, pieces, numbers, index, (name, family.base, family.base))
+        t, family, rows = self.t, self.family, self.family.members[positions]
+        name, line = identifier(family.base), t.lines[int(rows.min())]
+        index = t.draft.index(family.domains, family.places[positions], name, line)
+        kind = t.kinds[rows[0]]
+        # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
+        pieces = self.pieces(positions, index) or [scaled(0.0, t.reference(0))]
+        body = t.draft.total(pieces, name, index)
+
+        def side(values: Floats, word: str) -> str:
+            return t.draft.factor(f"{name}_{word}", [index], values[rows])
+
+        if kind == "range":
+            text = f"{side(t.lower, 'min')} <= {body} <= {side(t.upper, 'max')}"
+        else:
+            text = f"{body} {kind} {side(t.upper if kind == '<=' else t.lower, 'rhs')}"
+        t.draft.add(family.base, family.base, index, text)
 
     def pieces(self, positions: Ints, index: Index) -> list[str]:
         """Return the terms of some rows as expressions of their index."""
@@ -217,69 +220,3 @@ def _place(index: Index, domain: Domain, p: int, step: int) -> str:
     if p < 0:
         return domain.literal(step)
     return f"{index.letters[p]}{step:+d}" if step else index.letters[p]
-
-
-def _state(
-    t: Translation, pieces: list[str], rows: Ints, index: Index, names: tuple[str, str, str]
-) -> None:
-    """Add rows of one kind as a constraint; the names are for its parts, its id and its title."""
-    name, wanted, title = names
-    kind = t.kinds[rows[0]]
-    # Without terms 0 <= 5 says nothing, but 0 <= -5 says that there is no solution.
-    body = t.draft.total(pieces or [scaled(0.0, t.reference(0))], name, index)
-
-    def side(values: Floats, word: str) -> str:
-        return t.draft.factor(f"{name}_{word}", [index], values[rows])
-
-    if kind == "range":
-        text = f"{side(t.lower, 'min')} <= {body} <= {side(t.upper, 'max')}"
-    else:
-        text = f"{body} {kind} {side(t.upper if kind == '<=' else t.lower, 'rhs')}"
-    t.draft.add(wanted, title, index, text)
-
-
-# --- rows without a common structure -----------------------------------------------------------
-
-
-def _add_tabulated(t: Translation, rows: Sequence[int]) -> None:
-    """Add rows that have equally many columns of each family as one constraint."""
-    groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-    owners, starts = t.owner[t.matrix.indices].tolist(), t.matrix.indptr.tolist()
-    for row in rows:
-        owned = tuple(sorted(owners[starts[row] : starts[row + 1]]))
-        groups.setdefault((t.kinds[row], owned), []).append(row)
-    for (_, owned), members in groups.items():
-        _tabulated(t, Counter(owned), np.array(members))
-
-
-def _tabulated(t: Translation, owned: Counter[int], rows: Ints) -> None:
-    draft, line = t.draft, t.lines[int(rows[0])]
-    titles = [t.names[row] for row in rows.tolist()]
-    domain = Domain(titles)
-    name = draft.domain_set(domain, "rows")
-    index = draft.index((domain,), np.arange(len(rows))[:, None], name, line)
-    terms = t.matrix[rows].tocoo()
-    pieces = []
-    for owner, count in owned.items():
-        variable, mine = t.variables[owner], t.owner[terms.col] == owner
-        over = [index, t.slots(count)] if count > 1 else [index]
-        factor = draft.factor(f"{name}_{variable.name}", over, terms.data[mine])
-        chosen = _chosen(t, variable, terms.col[mine], f"{name}_{variable.name}_at", over)
-        text = scaled(factor, chosen)
-        pieces.append(f"sum({text} for {over[1].binders()[0]})" if count > 1 else text)
-    title = titles[0] if len(rows) == 1 else f"{len(rows)} rows"
-    _state(t, pieces, rows, index, (name, name, title))
-
-
-def _chosen(
-    t: Translation, variable: Variable, columns: Ints, wanted: str, over: Sequence[Index]
-) -> str:
-    """Return a reference to columns of one variable that tables name."""
-    index, inside = variable.index, []
-    places = index.places[t.member[columns]].T.tolist()
-    for domain, part, group in zip(index.domains, places, index.parts, strict=True):
-        text = domain.literal(part[0])
-        if len(set(part)) > 1:
-            text = t.draft.table(wanted, over, [domain.labels[k] for k in part], group)
-        inside.append(text)
-    return indexed(variable.name, inside)

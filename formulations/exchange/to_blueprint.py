@@ -11,7 +11,7 @@ import numpy as np
 
 from engiagent.blueprint.document import SCHEMA, Blueprint
 from engiagent.errors import InputError
-from engiagent.formulations.exchange.draft import Json, indexed, scaled
+from engiagent.formulations.exchange.draft import Json, indexed
 from engiagent.formulations.exchange.families import Family
 from engiagent.formulations.exchange.lp_reader import parse_lp
 from engiagent.formulations.exchange.model import FileModel, number, read_source
@@ -21,7 +21,7 @@ from engiagent.formulations.exchange.translation import Translation, Variable, t
 
 
 def read_model(path: Path) -> FileModel:
-    """Return the model in an LP or MPS file, by its name; both may be packed with gzip.
+    """Return the model in an LP or MPS file, by its name.
 
     Raises
     ------
@@ -29,13 +29,13 @@ def read_model(path: Path) -> FileModel:
         With the line, what was found there and what was expected.
     """
     for suffix, parse in ((".lp", parse_lp), (".mps", parse_mps)):
-        if path.name.lower().removesuffix(".gz").endswith(suffix):
+        if path.name.lower().endswith(suffix):
             return parse(read_source(path))
     raise InputError(
         "it is not clear in which format the model is written",
         path.name,
         found=repr(path.suffix or path.name),
-        expected="a name that ends in .lp, .mps, .lp.gz or .mps.gz",
+        expected="a name that ends in .lp or .mps; unpack it first",
     )
 
 
@@ -130,10 +130,6 @@ def _objective(t: Translation) -> Json:
     family = Family.single("cost", len(model.rows))
     index = t.draft.index((), family.places, family.base, model.objective.line)
     pieces = FamilyOfRows(t, family).pieces(np.zeros(1, dtype=np.int64), index)
-    names = {name: t.reference(k) for k, name in enumerate(model.columns)} if model.products else {}
-    for (first, second), value in model.products.items():
-        square = f"{names[first]}**2" if first == second else f"{names[first]}*{names[second]}"
-        pieces += [scaled(value, square)] if value != 0.0 else []
     if model.offset or not pieces:
         pieces.append(number(model.offset))
     return {

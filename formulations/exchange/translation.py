@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.formulations.exchange.draft import Draft, Index, identifier, indexed
-from engiagent.formulations.exchange.families import Domain, Family, families
+from engiagent.formulations.exchange.families import Family, families
 from engiagent.formulations.exchange.model import Column, FileModel
 from engiagent.formulations.exchange.names import unused
 
@@ -27,19 +27,10 @@ class Variable:
 class Translation:
     """What all parts of the translation share.
 
-    Attributes
-    ----------
-    matrix
-        The rows of the model, (m + 1, n), the last of which is the objective.
-    lines, names
-        Where in the file the rows stand, and what they are called.
-    lower, upper, kinds
-        The two sides of each row, and what they make of it: ``==``, ``<=``, ``>=`` or ``range``,
-        and nothing for one that limits nothing, as the objective.
-    variables, rows
-        The families of columns, named, and those of rows.
-    owner, member
-        For each column its variable, and which member of that it is.
+    ``matrix`` has the rows of the model, the last of which is the objective; ``lines`` and
+    ``names`` say where in the file they stand and how they are called, ``lower``, ``upper`` and
+    ``kinds`` (``==``, ``<=``, ``>=``, ``range`` or nothing) what limits them. ``owner`` and
+    ``member`` give for each column its variable, and which member of that it is.
     """
 
     def __init__(self, model: FileModel) -> None:
@@ -56,7 +47,6 @@ class Translation:
         taken: dict[str, None] = {}
         for family in columns:
             taken[unused(identifier(family.base), taken, "_")] = None
-        self._slots: dict[int, Index] = {}
         self.draft = Draft(model.source.file, taken)
         self.variables = []
         for name, family in zip(taken, columns, strict=True):
@@ -90,16 +80,6 @@ class Translation:
             whole = priced > FEW or (priced and len(set(costs)) == 1)
             yield from ((k, c) for k, c in zip(members, costs, strict=True) if c != 0.0 or whole)
 
-    def slots(self, count: int) -> Index:
-        """Return the index over the numbers from 1 on that a sum of some terms runs over."""
-        if count not in self._slots:
-            numbers = Domain([str(k + 1) for k in range(count)])
-            self.draft.domain_set(numbers, f"K_{count}")
-            self._slots[count] = self.draft.index(
-                (numbers,), np.arange(count)[:, None], "slots", 1, first=1
-            )
-        return self._slots[count]
-
     def reference(self, column: int) -> str:
         """Return a column as it is named in expressions."""
         variable = self.variables[int(self.owner[column])]
@@ -112,7 +92,7 @@ def type_of(column: Column) -> str:
     """Return the type of a column, as a blueprint says it."""
     if column.integral:
         return "binary" if (column.lower, column.upper) == (0.0, 1.0) else "integer"
-    return "semicontinuous" if column.semicontinuous else "continuous"
+    return "continuous"
 
 
 def _relation(lower: float, upper: float) -> str:

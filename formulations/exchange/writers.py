@@ -83,19 +83,15 @@ def _refuse(program: Program, form: str) -> None:
         )
     limit = f"{form} files say linear rows and a quadratic objective only, but"
     advice = "emit it as a script, or bound the variables so that linear rows can say it"
-    parts = [
-        (f"the function {part.atom.function!r}", part.row_numbers()) for part in program.nonlinear
-    ]
-    parts += [
+    for what, rows in (
+        *((f"the function {p.atom.function!r}", p.row_numbers()) for p in program.nonlinear),
         ("a product of variables", program.products.of_rows().rows),
         ("a condition that no bound puts into linear rows", program.indicators.rows),
-    ]
-    for what, rows in parts:
+    ):
         for row in rows[:1].tolist():
-            owner = f"the objective {program.objective_name!r}"
-            if row != OBJECTIVE:
-                found = next(b for b in program.rows if b.start <= row < b.stop)
-                owner = f"the constraint {found.constraint_id!r}"
+            owners = (b.constraint_id for b in program.rows if b.start <= row < b.stop)
+            goal = f"the objective {program.objective_name!r}"
+            owner = goal if row == OBJECTIVE else f"the constraint {next(owners)!r}"
             raise EngiagentError(f"{limit} {owner} has {what}; {advice}")
     for group in program.sos1[:1]:
         inside = (b for b in program.columns if np.any((b.start <= group) & (group < b.stop)))
@@ -120,7 +116,7 @@ def write_lp(program: Program) -> str:
     lines = ["Minimize" if p.sense == "minimize" else "Maximize", *_wrapped(_lp_objective(m))]
     lines += ["Subject To", *(line for row in m.rows for line in _wrapped(_lp_row(m, row)))]
     for title, entries in (
-        ("Bounds", _lp_bounds(m)),
+        ("Bounds", (f"{number(low)} <= {name} <= {number(up)}" for name, low, up in m.bounds())),
         ("Generals", names[p.integrality & ~binary]),
         ("Binaries", names[p.integrality & binary]),
     ):
@@ -175,18 +171,6 @@ def _lp_row(m: _Named, row: _Row) -> Iterator[str]:
         else [f"0 {m.columns[0]}"]
     )
     yield f"{row.relation} {number(row.side)}"
-
-
-def _lp_bounds(m: _Named) -> Iterator[str]:
-    for name, lower, upper in m.bounds():
-        if lower == -np.inf and upper == np.inf:
-            yield f"{name} free"
-        elif lower == upper:
-            yield f"{name} = {number(lower)}"
-        elif upper == np.inf:
-            yield f"{name} >= {number(lower)}"
-        else:
-            yield f"{number(lower)} <= {name} <= {number(upper)}"
 
 
 # --- MPS ---------------------------------------------------------------------------------------
@@ -248,10 +232,6 @@ def _mps_columns(m: _Named) -> Iterator[str]:
 
 def _mps_bounds(m: _Named) -> Iterator[str]:
     for column, lower, upper in m.bounds():
-        name = f"BND {column}"
-        if lower == upper:
-            yield f" FX {name} {number(lower)}"
-        else:
-            # Both sides, since readers differ in what they take for the one left out.
-            yield f" MI {name}" if lower == -np.inf else f" LO {name} {number(lower)}"
-            yield f" PL {name}" if upper == np.inf else f" UP {name} {number(upper)}"
+        # Both sides, since readers differ in what they take for the one left out.
+        yield f" MI BND {column}" if lower == -np.inf else f" LO BND {column} {number(lower)}"
+        yield f" PL BND {column}" if upper == np.inf else f" UP BND {column} {number(upper)}"

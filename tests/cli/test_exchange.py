@@ -1,6 +1,5 @@
 """``emit`` to LP, MPS and LaTeX, and ``import`` of what others wrote."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -23,12 +22,11 @@ def test_emit(tmp_path: Path, form: str, start: str) -> None:
     assert invoke("emit", path, "--to", form).stdout == out.read_text()
 
 
-@pytest.mark.parametrize("suffix", ["lp", "mps", "lp.gz", "mps.gz"])
+@pytest.mark.parametrize("suffix", ["lp", "mps"])
 def test_a_model_goes_out_comes_back_and_is_solved(tmp_path: Path, suffix: str) -> None:
     path = blueprints.products(tmp_path / "products.json")
-    text = invoke("emit", path, "--to", suffix.removesuffix(".gz")).stdout.encode()
     model, back = tmp_path / f"model.{suffix}", tmp_path / "back.json"
-    model.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    model.write_text(invoke("emit", path, "--to", suffix).stdout)
     result = invoke("import", model, "--out", back, "--json")
     assert result.exit_code == 0, result.stderr
     answer = json.loads(result.stdout)
@@ -58,7 +56,7 @@ def test_what_cannot_be_read_is_located(tmp_path: Path) -> None:
     model.write_text("max 2 x\nst\n c: 2 <= <= 4\nend\n")
     result = invoke("import", model, "--out", out, "--json")
     assert result.exit_code == 2
-    assert "model.lp:3:10: a term is needed here; found '<='" in result.stderr
+    assert "model.lp:3: this is no sum; found '<= <= 4'; expected terms left" in result.stderr
     assert json.loads(result.stdout)["error"]
     assert out.read_text() == "kept"
     assert invoke("import", tmp_path / "none.mps").exit_code == 2

@@ -125,7 +125,7 @@ def test_a_small_file_of_large_arrays_is_refused(tmp_path: Path) -> None:
     zeros = xr.Dataset({"charge": ("t", np.zeros(8_000_000))})
     zeros.to_netcdf(path, encoding={"charge": {"zlib": True, "complevel": 9}}, engine="netcdf4")
     assert path.stat().st_size < 200_000
-    with pytest.raises(EngiagentError, match="more than its file holds"):
+    with pytest.raises(EngiagentError, match="more numbers than its file holds"):
         load_solution(path)
 
 

@@ -169,7 +169,7 @@ def test_a_set_that_comes_twice_has_two_dimensions() -> None:
 
 def test_unreadable_files_are_refused_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "text.nc").write_text("no netCDF at all")
-    with pytest.raises(InputError, match="cannot read the solution"):
+    with pytest.raises(InputError, match="no readable netCDF"):
         load_solution(tmp_path / "text.nc")
     with pytest.raises(InputError, match="no such file"):
         load_solution(tmp_path / "absent.nc")

@@ -135,7 +135,7 @@ def test_times_of_another_day_are_refused(tmp_path: Path, solved: xr.Dataset) ->
     shifted = solved.assign_coords(
         T=solved["T"] + np.timedelta64(1, "h"), I=solved["I"] + np.timedelta64(1, "h")
     )
-    with pytest.raises(InputError, match="the time of value 1"):
+    with pytest.raises(InputError, match="its first row begins 60 min after T"):
         check(example.make_problem(tmp_path), shifted, example.blueprint())
 
 

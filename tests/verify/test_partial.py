@@ -141,23 +141,3 @@ def test_a_discharge_from_the_balance_gives_the_state_of_the_battery(tmp_path: P
     recomputed = next(n for n in certificate.notes if "; recomputed: " in n)
     assert "battery.discharge" in recomputed.split("; recomputed: ")[1]
     assert "battery.state_of_charge" in recomputed.split("; recomputed: ")[1]
-
-
-YAML = """schema: engiagent-requirements/1
-sets:
-  - {name: T, kind: time, start: "00:00", step: 1 h, periods: 6}
-requirements:
-  - {id: B, quote: "stores", forall: ["t in T"],
-     expression: "grid.import[t] == battery.charge[t] + 2[kW]"}
-  - {id: L, quote: "stores", forall: ["t in T"], expression: "grid.import[t] <= 5[kW]"}
-"""
-
-
-def test_requirements_alone_determine_physical_quantities(tmp_path: Path) -> None:
-    from engiagent.verify.requirements import parse_requirements
-
-    problem, required = example.make_problem(tmp_path), parse_requirements(YAML)
-    good = check(problem, {"battery.charge": np.full(6, 2.5)}, requirements=required)
-    assert {c["status"] for c in good.levels["algebra"]["checks"]} == {"pass"}
-    bad = check(problem, {"battery.charge": np.full(6, 4.0)}, requirements=required)
-    assert [v["check"] for v in bad.violations] == ["L"]

@@ -11,8 +11,9 @@ import pytest
 import xarray as xr
 
 from engiagent.errors import InputError
+from engiagent.io.gridfiles import read_arrays
 from engiagent.verify.alignment import Stamps
-from engiagent.verify.arrays import read_dataset, read_netcdf
+from engiagent.verify.arrays import read_dataset
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.requirements import parse_requirements
@@ -118,12 +119,12 @@ def test_units_headers_signs_and_kinds_of_files_give_the_same_plan(
         "time": times,
         "battery.charge [W]": charge * 1e3,
         "battery.discharge (MW)": discharge / 1e3,
-        "battery.state_of_charge [%]": energy[1:],
+        "battery.state_of_charge [MWh]": energy[1:] / 1e3,
     }
     in_json = {
-        "battery.charge": {"unit": "W", "values": (charge * 1e3).tolist()},
+        "battery.charge [W]": (charge * 1e3).tolist(),
         "battery.discharge": discharge.tolist(),
-        "battery.state_of_charge": {"unit": "MWh", "values": (energy / 1e3).tolist()},
+        "battery.state_of_charge [MWh]": (energy / 1e3).tolist(),
     }
     (tmp_path / "c.json").write_text(json.dumps(in_json))
     solved.drop_attrs(deep=False).to_netcdf(tmp_path / "d.nc")
@@ -258,7 +259,7 @@ def test_a_netcdf_file_holds_the_dataset_that_it_was_written_from(tmp_path: Path
     )
     data.time.attrs["zone"] = "Europe/Berlin"
     data.to_netcdf(tmp_path / "plan.nc")
-    written, there = read_netcdf(tmp_path / "plan.nc"), read_dataset(data)
+    written, there = read_dataset(read_arrays(tmp_path / "plan.nc")), read_dataset(data)
     assert set(written.columns) == set(there.columns) == {"p", "on", "count", "gap"}
     assert set(written.faults) == set(there.faults) == {"when", "remark"}
     assert {k: str(v) for k, v in written.claims.items()} == {

@@ -328,7 +328,7 @@ def _at_periods(
     found = (
         None
         if stamps is None
-        else text_stamps(stamps.texts(), lambda row, what: stamps.error(row, what), None)
+        else text_stamps(stamps.texts(), lambda row, what: stamps.error(row, what))
     )
     if found is None or axis is None:
         tracing.open.append(f"{name}: it is aligned with no periods that {source[0].name} has")

@@ -1,7 +1,6 @@
 """What LP and MPS files mean, rule by rule, and what is refused: with file, line and reason."""
 
 import contextlib
-import gzip
 import time
 from pathlib import Path
 
@@ -54,10 +53,6 @@ def bounds(model: FileModel) -> dict[str, tuple[float, float]]:
         ("c: 2 x - y => 4.5e1", ({"x": 2, "y": -1}, 45, INF)),
         ("c: - x + - 3 y = -.5", ({"x": -1, "y": -3}, -0.5, -0.5)),
         ("c: x - - y >= + 2", ({"x": 1, "y": 1}, 2, INF)),
-        ("c: 3 >= x", ({"x": 1}, -INF, 3)),  # the number may come first
-        ("c: -5 <= x + y <= 8", ({"x": 1, "y": 1}, -5, 8)),
-        ("c: 8 >= x + y >= -5", ({"x": 1, "y": 1}, -5, 8)),
-        ("c: x + 3 >= 5 - 2 y", ({"x": 1, "y": 2}, 2, INF)),  # variables on both sides
         ("c: x + y + x <= 4", ({"x": 2, "y": 1}, -INF, 4)),
         ("c: 3 * x <= 4", ({"x": 3}, -INF, 4)),
         ("c: x <= 1e30", ({"x": 1}, -INF, INF)),
@@ -121,7 +116,6 @@ def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) ->
         ("x <= +inf", (0, INF)),
         ("x <= -2", (0, -2)),  # LP files keep the lower bound: infeasible, as HiGHS and SCIP say
         ("x <= 5\n x >= 1", (1, 5)),
-        ("x <= 5 y <= 3 x >= 1", (1, 5)),
         ("0 <= x\n -1 <= y", (0, INF)),
     ],
 )
@@ -131,21 +125,10 @@ def test_lp_bounds(bound: str, wanted: tuple[float, float]) -> None:
 
 def test_lp_kinds() -> None:
     model = lp(
-        "min\n x + y + z + w\nst\n c: x >= 1\nbound\n y <= 7\n 2 <= w <= 9\n"
-        "general\n y\nbin\n x\nintegers\n z\nsemi-continuous\n w\nend"
+        "min\n x + y + z\nst\n c: x >= 1\nbound\n y <= 7\ngeneral\n y\nbin\n x\nintegers z\nend"
     )
-    found = {c.name: (c.integral, c.semicontinuous) for c in model.columns.values()}
-    assert found == {"x": (True, False), "y": (True, False), "z": (True, False), "w": (False, True)}
-    assert bounds(model) == {"x": (0, 1), "y": (0, 7), "z": (0, INF), "w": (2, 9)}
-
-
-def test_lp_quadratic_terms() -> None:
-    model = lp(
-        "min\n x + [ 4 x^2 - 2 x * y + y ^ 2 ] / 2\nst\n q: x + y <= 5\n"
-        "lazy constraints\n l: x <= 9\nend"
-    )
-    assert model.products == {("x", "x"): 2, ("x", "y"): -1, ("y", "y"): 0.5}
-    assert rows(model)["l"] == ({"x": 1}, -INF, 9)
+    assert {c.name: c.integral for c in model.columns.values()} == dict.fromkeys("xyz", True)
+    assert bounds(model) == {"x": (0, 1), "y": (0, 7), "z": (0, INF)}
 
 
 # --- MPS ---------------------------------------------------------------------------------------
@@ -197,7 +180,7 @@ def test_mps_ranges(tmp_path: Path, row: str, width: float, wanted: tuple[float,
         ("LO BND x 1\n UP BND x 1e30", (1, INF), True),
         ("UP x 5", (0, 5), False),  # the set's name may be left out
         ("FR x", (-INF, INF), False),
-        ("UP BND x -5", (-INF, -5), False),  # HiGHS and SCIP keep 0, CPLEX and Gurobi do not
+        ("MI BND x\n UP BND x -5", (-INF, -5), True),
         ("LO BND x 0\n UP BND x -5", (0, -5), False),
     ],
 )
@@ -214,12 +197,10 @@ def test_mps_bounds(tmp_path: Path, bound: str, wanted: tuple[float, float], agr
 
 
 def test_mps_doubtful_readings_are_assumptions() -> None:
-    text = small_mps("BOUNDS\n UP BND x -5").replace(" y r 2", " M 'MARKER' 'INTORG'\n y r 2")
-    text = text.replace(" L r\n", " L r\n N other\n")
-    first, second, third = mps(text).assumptions
-    assert "x has a negative upper bound" in first
-    assert "without bounds are read as 0 or 1" in second
-    assert "other" in third
+    text = small_mps("").replace(" y r 2", " M 'MARKER' 'INTORG'\n y r 2")
+    first, second = mps(text.replace(" L r\n", " L r\n N other\n")).assumptions
+    assert "without bounds are read as 0 or 1" in first
+    assert "other" in second
 
 
 @pytest.mark.parametrize(
@@ -235,16 +216,11 @@ def test_mps_constant_of_the_objective_and_sets_without_names() -> None:
     assert (model.offset, rows(model)["r"][2]) == (7.5, 4)
 
 
-def test_mps_quadratic_sections() -> None:
-    assert mps(small_mps("QUADOBJ\n x x 4\n x y -1")).products == {("x", "x"): 2, ("x", "y"): -1}
-    whole = mps(small_mps("QMATRIX\n x x 4\n x y -1\n y x -1")).products
-    assert whole == {("x", "x"): 2, ("x", "y"): -1}
-
-
 # --- what is refused ---------------------------------------------------------------------------
 
 LP = "Minimize\n obj: x\nSubject To\n c: x + y >= 2\n{}End\n"
 
+NO_SUM = "this is no sum; found '%s'; expected terms left and one number right"
 BAD_LP = [
     ("", "1: the file is empty"),
     ("max: 3x + 2y;\nc1: x <= 4;", "1: .*lp_solve"),
@@ -253,62 +229,61 @@ BAD_LP = [
     ("Minimize\n x\nMaximize\n y\nEnd", "3: this section cannot stand here"),
     ("Subject To\n c: x >= 1\nEnd", "1: this section cannot stand here"),
     (LP.format(" c: x <= 9\n"), "5: a second row of the same name; the first is on line 4"),
-    (LP.format(" d: x y >= 3\n"), "5:7: a relation is needed here; found 'y'"),
-    (LP.format(" d: 3 4 x >= 3\n"), "5:7: a relation is needed here; found '4'"),
-    (LP.format(" d: x >= nan\nBounds\n x <= nan\n"), "7:2: a bound has one variable and numbers"),
-    (LP.format(" d: x + >= 3\n"), "5:9: a term is needed here; found '>='"),
-    (LP.format(" d: x\n"), "6:1: a relation is needed here; found 'end'"),
-    (LP.format(" d: 3 >= 2\n"), "5:2: this constraint has no variable"),
-    (LP.format(" d: 1e300 x >= 2\n"), "5:5: this coefficient is infinite"),
-    (LP.format(" d: x^2 >= 2\n"), "5:6: quadratic terms stand in square brackets"),
-    (LP.format(" d: [ x^3 ] >= 2\n"), "5:5: quadratic constraints are not read"),
-    (LP.format(" d: [ x^2 >= 2\n"), "5:5: quadratic constraints are not read"),
+    (LP.format(" d: x y >= 3\n"), f"5: {NO_SUM % 'y >= 3'}"),
+    (LP.format(" d: 3 4 x >= 3\n"), f"5: {NO_SUM % '4 x >= 3'}"),
+    (LP.format(" d: x\n  >= nan\n"), f"6: {NO_SUM % '>= nan'}"),
+    (LP.format(" d: x + >= 3\n"), f"5: {NO_SUM % '. >= 3'}"),
+    (LP.format(" d: x\n"), "5: this is no sum; found 'the end of the section'"),
+    (LP.format(" d: 3 >= 2\n"), f"5: {NO_SUM % 'd: 3 >= 2'}"),
+    (LP.format(" d: x + 3 >= 2\n"), f"5: {NO_SUM % 'd: x . 3 >= 2'}"),  # HiGHS drops the 3
+    (LP.format(" d: x >= 2 y\n + z <= 3\n"), f"5: {NO_SUM % '>= 2 y'}"),
+    (LP.format(" d: 1 <= x <= 3\n"), f"5: {NO_SUM % '<= x <= 3'}"),
+    (LP.format(" d: 1e300 x >= 2\n"), "5: this number is infinite; found '1e300'"),
+    (LP.format(" d: x^2 >= 2\n"), "5: this is no sum; .*no quadratic terms"),
+    (LP.format(" d: [ x^2 ] >= 2\n"), "5: this is no sum; .*no quadratic terms"),
+    ("Minimize\n x + [ x^2 ] / 2\nSubject To\n c: x >= 1\nEnd", "2: .*no quadratic terms"),
     (LP.format(" d: x >= 1e30\n"), "5: the lower bound of d is infinite on the wrong side"),
-    (LP.format(" d: x >= 3 inf\n"), "5: the lower bound of d is infinite on the wrong side"),
-    (LP.format("Bounds\n inf free\n"), "6:6: a relation is needed here; found 'free'"),
-    ("Minimize\n x + 1e30\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
-    ("Minimize\n x + 0 inf\nSubject To\n c: x >= 1\nEnd", "1: the constant is infinite"),
-    (LP.format(" d: 1 <= x >= 3\n"), "5: a range has numbers on both ends"),
-    (LP.format(" d: 3 (x + y) >= 3\n"), "5:7: this character has no meaning here; found '[(]'"),
-    (LP.format(" d: z = 2 -> x >= 3\n"), "5:11: conditions are not read"),
-    (LP.format(" d: z = 1 <-> x >= 3\n"), "5:11: this character has no meaning here"),
+    ("Minimize\n x + 1e30\nSubject To\n c: x >= 1\nEnd", "2: this number is infinite"),
+    (LP.format(" d: 3 (x + y) >= 3\n"), "5: this is no sum; found '.x . y. >= 3'"),
+    (LP.format(" d: z = 1 -> x >= 3\n"), "5: this is no sum; found '= 1 -> x >= 3'"),
     (LP.format("PWLObj\n x: (0, 1)\n"), "5: this kind of section is not read"),
     (LP.format("General Constraints\n m: z = x\n"), "5: this kind of section is not read"),
-    (LP.format("Bounds\n x + y <= 4\n"), "6:2: a bound has one variable and numbers"),
+    (LP.format("Semi-continuous\n x\n"), "5: this kind of section is not read"),
+    (LP.format("Bounds\n x + y <= 4\n"), "6: this is no bound; .*one variable and numbers"),
+    (LP.format("Bounds\n x <= 4 y <= 3\n"), "6: this is no bound"),
+    (LP.format("Bounds\n inf free\n"), "6: this is no bound"),
     (LP.format("Bounds\n x >= inf\n"), "6: the lower bound of x is infinite on the wrong side"),
-    (LP.format("Generals\n x 3\n"), "6:4: a variable is needed here; found '3'"),
+    (LP.format("Generals\n x 3\n"), "6: a variable is needed here; found '3'"),
     (LP.format("") + "\n x + y >= 3", "7: text after the end"),
-    (LP.format(f" d: x + {'y' * 2000} >= 2\n"), "5: a name of 2000 characters; found 'y"),
-    (LP.format(f" {'c' * 2000}: x >= 2\n"), "5: a name of 2000 characters"),
-    (LP.format(" d: x \x07 >= 3\n"), "5:7: this character has no meaning here"),
+    (LP.format(" d: x \x07 >= 3\n"), "5: this is no sum"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_LP)
 def test_bad_lp_files(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=f"model.lp:{message}|model.lp:[0-9:]+ {message}"):
+    with pytest.raises(InputError, match=f"model.lp:{message}"):
         lp(text)
 
 
 BAD_MPS = [
-    ("", "1: this is no MPS file"),
-    ("\n\n", "3: this is no MPS file"),
-    (" x y 3", "1: no section has begun"),
-    ("Minimize\n x", "1: this section is not read; found 'Minimize'; expected one of NAME"),
-    ("NAME m\nROWS\n N c\nCOLUMNS\n x c 1\n", "6: the file is cut off; expected ENDATA"),
-    ("NAME m\nCOLUMNS\n x c 1\nENDATA", "2: this section needs ROWS before it"),
-    (small_mps("").replace(" L r", " L r\n L r"), "5: a second row of the same name"),
-    (small_mps("").replace(" L r", " Q r"), "4: this is no row; found 'Q r'"),
-    (small_mps("").replace("r 2", "s 2"), "7: this row is not declared; found 's'"),
+    ("", "1: the file is cut off or no MPS file"),
+    ("\n\n", "3: the file is cut off or no MPS file"),
+    (" x y 3", "1: this is no MPS file"),
+    ("Minimize\n x", "1: this section is not read.*found 'MINIMIZE'; expected one of NAME"),
+    ("NAME m\nROWS\n N c\nCOLUMNS\n x c 1\n", "6: the file is cut off or no MPS file"),
+    ("NAME m\nCOLUMNS\n x c 1\nENDATA", "2: this section .*cannot stand here; found 'COLUMNS'"),
+    (small_mps("").replace(" L r", " L r\n L r"), "5: a second entry in ROWS"),
+    (small_mps("").replace(" L r", " Q r"), "4: this is no line of ROWS; found 'Q r'"),
+    (small_mps("").replace("r 2", "s 2"), "7: 's' is not declared; found 'y s 2'"),
     (small_mps("").replace("r 2", "r two"), "7: a number is needed here; found 'two'"),
     (small_mps("").replace("r 2", "r nan"), "7: a number is needed here; found 'nan'"),
-    (small_mps("").replace("r 2", "r 1e999"), "7: this coefficient is infinite"),
-    (small_mps("").replace("r 2", "r 2\n y r 3"), "8: a second entry in the same row"),
+    (small_mps("").replace("r 2", "r 1e999"), "7: this number is infinite"),
+    (small_mps("").replace("r 2", "r 2\n y r 3"), "8: a second entry in COLUMNS"),
     (small_mps("").replace("r 2", "r 2\n x r 3"), "8: this column began on line 6"),
-    (small_mps("").replace("r 2", "r"), "7: a column's line has a name"),
+    (small_mps("").replace("r 2", "r"), "7: this is no line of COLUMNS"),
     (small_mps("").replace("RHS r 4", "RHS r 4\n RHS r 5"), "10: a second entry in RHS"),
     (small_mps("").replace("RHS r 4", "RHS r 4\n TWO r 5"), "10: a second set in RHS"),
-    (small_mps("").replace("RHS r 4", "RHS q 4"), "9: this row is not declared"),
+    (small_mps("").replace("RHS r 4", "RHS q 4"), "9: 'q' is not declared"),
     (
         small_mps("").replace("RHS r 4", "RHS r -1e30"),
         "9: the upper bound of r is infinite on the wrong side",
@@ -317,18 +292,23 @@ BAD_MPS = [
         small_mps("RANGES\n RNG r 3", "G").replace("RHS r 4", "RHS r -1e30"),
         "11: the upper bound of r is infinite on the wrong side",
     ),
-    (small_mps("RANGES\n RNG q 3"), "11: this row is not declared"),
-    (small_mps("BOUNDS\n UP BND z 3"), "11: this column is not declared; found 'z'"),
-    (small_mps("BOUNDS\n XX BND x 3"), "11: this is no bound; found 'XX'; expected one of UP"),
-    (small_mps("BOUNDS\n UP BND x"), "11: this column is not declared; found 'BND'"),
+    (small_mps("RANGES\n RNG q 3"), "11: 'q' is not declared"),
+    (small_mps("BOUNDS\n UP BND z 3"), "11: 'z' is not declared"),
+    (
+        small_mps("BOUNDS\n XX BND x 3"),
+        "11: this is no line of BOUNDS; found 'XX BND x 3'; expected UP",
+    ),
+    (small_mps("BOUNDS\n UP BND x"), "11: 'BND' is not declared"),
     (small_mps("BOUNDS\n LO BND x inf"), "11: the lower bound of x is infinite"),
-    (small_mps("SURPRISE\n x"), "10: this section is not read; found 'SURPRISE'"),
-    (small_mps("QUADOBJ\n x z 3"), "11: this column is not declared"),
+    (small_mps("SURPRISE\n x"), "10: this section is not read.*found 'SURPRISE'"),
+    (small_mps("QUADOBJ\n x x 3"), "10: this section is not read"),
+    (small_mps("BOUNDS\n UP BND x -5"), "11: a negative upper bound and no lower one"),
+    (small_mps("BOUNDS\n SC BND x 5"), "11: this is no line of BOUNDS"),
     (small_mps("QCMATRIX r\n x x 3"), "10: this section is not read"),
     (small_mps("INDICATORS\n IF r x 1"), "10: this section is not read"),
     (small_mps("").replace("x cost", "x y cost"), "6: .*names without blanks"),
-    (small_mps("").replace("NAME m", "NAME m\nOBJSENSE\n BEST"), "3: this is no sense"),
-    (small_mps("").replace(" y r 2", " M 'MARKER' 'SOSORG'"), "7: this is no marker"),
+    (small_mps("").replace("NAME m", "NAME m\nOBJSENSE\n BEST"), "3: this is no line of OBJSENSE"),
+    (small_mps("").replace(" y r 2", " M 'MARKER' 'SOSORG'"), "7: this is no line of COLUMNS"),
 ]
 
 
@@ -343,9 +323,7 @@ def test_bad_mps_files(text: str, message: str) -> None:
     [
         ("m.lp", b"Minimize\n x\0y\nEnd", "m.lp:2: this is no text; found a zero byte"),
         ("m.mps", bytes(range(256)) * 9, "m.mps:1: this is no text"),
-        ("m.lp.gz", gzip.compress(b"Minimize\n x\nEnd", mtime=0)[:-9], "damaged or cut off"),
-        ("m.lp.gz", b"\x1f\x8bnonsense", "damaged or cut off"),
-        ("m.lp.gz", gzip.compress(b"x" * 101_000_000, mtime=0), "the model is too large"),
+        ("m.lp.gz", b"", "a name that ends in .lp or .mps; unpack it first"),
         ("m.txt", b"Minimize", "found '.txt'; expected a name that ends in .lp"),
     ],
 )
@@ -357,9 +335,9 @@ def test_bad_files(tmp_path: Path, name: str, data: bytes, message: str) -> None
 
 
 def test_no_file_and_no_regular_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the model: No such file"):
+    with pytest.raises(InputError, match=r"m\.lp is not there"):
         read_source(tmp_path / "m.lp")
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="Is a directory"):
         read_source(tmp_path)
 
 
@@ -402,7 +380,7 @@ def test_any_text_is_a_model_or_a_located_error(words: list[str], form: str) -> 
         return
     rows_and_goal = [*found.rows.values(), found.objective]
     numbers = [value for row in rows_and_goal for value in row.terms.values()]
-    assert np.isfinite([*numbers, *found.products.values(), found.offset]).all()
+    assert np.isfinite([*numbers, found.offset]).all()
     sides = [(row.lower, row.upper) for row in rows_and_goal]
     sides += [(column.lower, column.upper) for column in found.columns.values()]
     assert not np.isnan(sides).any()
