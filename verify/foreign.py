@@ -13,7 +13,7 @@ from engiagent.verify.plainyaml import loads_yaml
 
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000
-_CHOICES: Final = {"labels": ("start", "end"), "decimal": (".", ","), "hold": (True, False)}
+_CHOICES: Final = {"labels": ("start", "end"), "decimal": (None, ".", ","), "hold": (True, False)}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Reading:
     zone
         The zone of stamps that have no offset; by default that of the problem.
     decimal
-        ``,`` where numbers are written with decimal commas.
+        ``,`` where numbers are written with decimal commas; None where the file shows it.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Reading:
     labels: str = "start"
     hold: bool = False
     zone: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("mapping", "units"):

@@ -4,6 +4,7 @@ A table has one row for each step and one column for each series; JSON is an obj
 or a list of records.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,9 @@ MAX_COLUMNS: Final = 10_000
 NETCDF: Final = (".nc", ".nc4")
 SUFFIXES: Final = (*NETCDF, ".csv", ".txt", ".tsv", ".json", ".parquet")
 TIME_NAMES: Final = "time timestamp datetime date hour period start t index snapshot step timestep"
+_DECIMAL_COMMA: Final = re.compile(
+    rb"(?:^|[;\t])[ \"]*[-+]?\d+,(?:\d{1,2}|\d{4,})[ \"]*(?:[;\t\r]|$)", re.MULTILINE
+)
 _LONG: Final = ({"name", "value"}, {"variable", "value"}, {"quantity", "value"})
 _OBJECT: Final = 'lists of numbers by name, as {"time": ["2025-07-01T00:00"], "charge [kW]": [5]}'
 
@@ -59,7 +63,7 @@ class Content:
     faults: Mapping[str, InputError] = field(default_factory=dict)
 
 
-def read_content(solution: Any, decimal: str = ".") -> Content:
+def read_content(solution: Any, decimal: str | None = None) -> Content:
     """Return the content of a file, a dataset, a table or a mapping of arrays.
 
     Raises
@@ -83,7 +87,7 @@ def read_content(solution: Any, decimal: str = ".") -> Content:
     raise InputError(what, "the schedule", expected=expected)
 
 
-def _read_file(path: Path, decimal: str) -> Content:
+def _read_file(path: Path, decimal: str | None) -> Content:
     ending, file = path.suffix.lower(), path.name
     if ending not in SUFFIXES:
         expected = "a file ending in .nc, .csv, .json or .parquet"
@@ -109,8 +113,14 @@ def _read_file(path: Path, decimal: str) -> Content:
     )
 
 
-def _csv(data: bytes, file: str, decimal: str) -> list[TableColumn]:
-    """Return the columns of a CSV text; the first column may have no title, as pandas writes it."""
+def _csv(data: bytes, file: str, decimal: str | None) -> list[TableColumn]:
+    """Return the columns of a CSV text; the first column may have no title, as pandas writes it.
+
+    A comma between fields that semicolons or tabs separate is decimal as soon as one of them cannot
+    group thousands; in doubt the number is refused.
+    """
+    if decimal is None:
+        decimal = "," if _DECIMAL_COMMA.search(data) else "."
     head, mark, body = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     if head.lstrip(b' "')[:1] in (b",", b";", b"\t"):
         head = b"index" + head.lstrip(b' "')

@@ -113,7 +113,6 @@ def _section(name: str, component: Component) -> Iterator[str]:
     yield f"Quantities: {shown}.\n"
 
 
-
 def _option(name: str, words: tuple[str, ...]) -> str:
     """Return an option with the words that it may be."""
     return f"`{name}`" + (f" ({', '.join(f'`{word}`' for word in words)})" if words else "")

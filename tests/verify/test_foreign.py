@@ -94,7 +94,7 @@ FILES: dict[str, tuple[str | bytes, dict[str, Any]]] = {
         comma(
             rows("{t};{c};{d}", "time;charge [kW];discharge (kW)").replace(":00;", ":00;")
         ).replace("time;", "time;", 1),
-        {"decimal": ","},
+        {},
     ),
     "decimal commas": (comma(rows("{t};{c};{d}", "time;charge;discharge")), {"decimal": ","}),
     "comments": ("# made by hand\n" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
@@ -352,7 +352,7 @@ def faulty() -> dict[str, tuple[list[str], str]]:
         ),
         "decimal commas": (
             ["charge;discharge", *["1,5;0"] * 9, "2.5;0", *["1,5;0"] * 14],
-            r"plan.csv:2:1: .*number with a comma",
+            r"plan.csv:11:1: .*decimal point in a file with decimal commas",
         ),
         "numbers with a gap": (
             ["period,charge,discharge", *(f"{k},1,0" for k in range(1, 26) if k != 7)],
