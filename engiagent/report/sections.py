@@ -37,11 +37,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn panel with its number on the page and its caption."""
+    """A drawn chart with its number on the page and its caption, wide and for a telephone."""
 
     number: int
     caption: str
     svg: Markup
+    narrow: Markup
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Section:
 
 def drawn(name: str, number: int, chart: charts.Chart) -> Chart:
     """Return a drawn chart with its number and caption; ``name`` makes its ids unique."""
-    return Chart(number, charts.caption(chart), charts.draw(chart, name))
+    wide, narrow = charts.draw(chart, name), charts.draw(chart, f"{name}-narrow", charts.NARROW)
+    return Chart(number, charts.caption(chart), wide, narrow)
 
 
 def page_of_tables(

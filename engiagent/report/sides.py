@@ -17,8 +17,7 @@ from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts.palette import STYLES
-from engiagent.report.charts.series import Plan, Series, solution_series
-from engiagent.report.schedule import settled
+from engiagent.report.charts.series import Plan, Series, settled, solution_series
 from engiagent.run.listing import RunSummary, summarise
 
 SCHEMA: Final = "engiagent-comparison/2"

@@ -5,10 +5,11 @@ Charts are lines over what was varied, fronts between goals, or a tornado.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from engiagent.report import charts, words
-from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.sections import Section, drawn, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.study.outcome import Study
 
@@ -23,7 +24,7 @@ TITLES: Final = {
 def page(outcome: Study, name: str) -> str:
     """Return the page of a study of ``name``."""
     figures = tuple(
-        Chart(k, chart.title, charts.draw(chart, f"chart-{k}"))
+        replace(drawn(f"chart-{k}", k, chart), caption=chart.title)
         for k, chart in enumerate(study_charts(outcome), start=1)
     )
     sections = [

@@ -1,5 +1,6 @@
 """What is drawn of a plan: balances that add up, bands, profiles, the turns of a run."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,9 +124,9 @@ def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
 
 def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
     panel = plan_panels(dispatch())[0]
-    (price,) = [curve for curve in panel.curves if curve.side == "right"]
+    (price,) = [curve for curve in panel.curves if curve.side == "strip"]
     assert price.label == "price"
-    assert panel.right_unit == "EUR/MWh"
+    assert panel.strip_unit == "EUR/MWh"
     assert "EUR/MWh" in draw(panel, "x")
 
 
@@ -159,14 +160,17 @@ def zone(high: list[float]) -> Panel:
 def test_the_limits_of_a_temperature_are_a_band_and_it_is_a_line() -> None:
     panel = zone([22.0, 22.0, 23.0, 23.0])
     (band,) = panel.bands
-    assert band.low.tolist() == [20.0] * 4
-    assert band.high.tolist() == [22.0, 22.0, 23.0, 23.0]
+    # Steps between the four instants; from one limit to another the wider holds.
+    assert band.shape == "step"
+    assert band.low.tolist() == [20.0] * 3
+    assert band.high.tolist() == [22.0, 23.0, 23.0]
     assert [(curve.label, curve.shape) for curve in panel.curves] == [("room.temperature", "line")]
 
 
 def test_a_limit_that_lies_far_away_does_not_flatten_the_room() -> None:
-    (band,) = zone([22.0, 22.0, 60.0, 60.0]).bands
-    assert band.high.max() < 25.0
+    drawn = draw(zone([22.0, 22.0, 60.0, 60.0]), "x")
+    ticks = [float(text) for text in re.findall(r">(\d+(?:\.\d+)?)</text>", drawn)]
+    assert max(ticks) < 25.0
 
 
 def feeder() -> Drawn:
