@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What a page that stands alone may load: nothing; its style is its own."""
+FOLDED: Final = 30
+"""A table of more rows is folded, but where it is what the page is for."""
 _HOME: Final = "engiagent.report"
 
 
@@ -120,5 +122,10 @@ def _environment(package: str) -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     style = Markup(stylesheet())
-    environment.globals |= {"style": style, "policy": POLICY, "quantity": words.quantity}
+    environment.globals |= {
+        "style": style,
+        "folded": FOLDED,
+        "policy": POLICY,
+        "quantity": words.quantity,
+    }
     return environment

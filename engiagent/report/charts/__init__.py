@@ -1,9 +1,10 @@
 """Charts as light SVG: the one place that draws for reports, studies and notebooks.
 
 A chart is data: a :class:`Panel` of values over an axis, :class:`Lanes` of bars, or a
-:class:`HeatMap` of days and hours. :func:`draw` makes it an element for a page that carries :func:`style`, :func:`document` a picture that stands
-alone, :func:`plotly_figure` a figure of plotly where that is installed. Nothing drawn here has a
-script or refers to anything outside itself.
+:class:`HeatMap` of days and hours. :func:`draw` makes it an element for a page that carries
+:func:`style`, :func:`document` a picture that stands alone, :func:`plotly_figure` a figure of
+plotly where that is installed. Nothing drawn here has a script or refers to anything outside
+itself.
 """
 
 from engiagent.report.charts.drawing import Chart, caption, document, draw

@@ -75,7 +75,7 @@ def duration_curve(title: str, unit: str, curves: Sequence[Curve]) -> Panel:
     """Return for how many hours each curve is at least at a value; limits that never change too."""
     sorted_curves, whole = [], 0.0
     for curve in curves:
-        if curve.role == "limit":
+        if curve.role == "limit" or curve.side == "strip":
             continue
         size = curve.values.size
         hours = np.diff(curve.places, append=curve.places[-1:])[:size] / 3600.0
@@ -84,14 +84,41 @@ def duration_curve(title: str, unit: str, curves: Sequence[Curve]) -> Panel:
         places = np.append(0.0, np.cumsum(hours[known][order]))
         whole = max(whole, float(places[-1]))
         values = curve.values[known][order]
-        sorted_curves.append(replace(curve, places=places, values=values, shape="step"))
+        moved = replace(curve, places=places, values=values, shape="step", is_smooth=True)
+        sorted_curves.append(moved)
     for curve in curves:
-        limits = curve.values[np.isfinite(curve.values)]
-        if curve.role == "limit" and limits.size and np.all(limits == limits[0]):
-            ends, level = np.array([0.0, whole]), limits[:1]
+        if curve.role == "limit" and _always(curve, curves[0]):
+            ends, level = np.array([0.0, whole]), curve.values[:1]
             sorted_curves.append(replace(curve, places=ends, values=level, shape="step"))
     axis = Axis("hours with at least this value", "value", np.zeros(0), ())
     return Panel(f"{title}: duration curve", unit, axis, tuple(sorted_curves))
+
+
+def _always(limit: Curve, curve: Curve) -> bool:
+    """Whether a limit has one value that holds over the whole of a curve."""
+    known = np.isfinite(limit.values)
+    runs = int(np.sum(known[1:] & ~known[:-1])) + int(known[0])
+    ends = limit.places[: known.size][known]
+    reach = limit.places[-1] if limit.shape == "step" else ends[-1:].max(initial=-np.inf)
+    whole = runs == 1 and ends[0] <= curve.places[0] and reach >= curve.places[-1]
+    return bool(whole and np.all(limit.values[known] == limit.values[0]))
+
+
+def daily_means(panel: Panel) -> Panel:
+    """Return a panel of periods with the mean of each day in their place."""
+    dates = [label[:10] for label in panel.axis.labels]
+    starts = np.array([k for k, date in enumerate(dates) if k == 0 or date != dates[k - 1]])
+    edges, labels = panel.axis.edges, tuple(dates[k] for k in starts)
+    axis = replace(panel.axis, places=panel.axis.places[starts], labels=labels)
+    places = np.append(edges[starts], edges[-1])
+    curves = []
+    for curve in panel.curves:
+        known = np.isfinite(curve.values)
+        count = np.add.reduceat(known.astype(float), starts)
+        total = np.add.reduceat(np.where(known, curve.values, 0.0), starts)
+        means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+        curves.append(replace(curve, places=places, values=means))
+    return replace(panel, title=f"{panel.title}: means of days", axis=axis, curves=tuple(curves))
 
 
 def heat_element(chart: HeatMap, name: str, width: float = WIDTH) -> tuple[Element, float]:
@@ -141,8 +168,14 @@ def describe(chart: HeatMap) -> str:
 
 
 def _ends(grid: Floats) -> tuple[float, float]:
-    low, high = value_range([grid.reshape(-1)])
-    return (-max(-low, high), max(-low, high)) if low < 0 < high else (low, high)
+    """Return the values of no and of full shade; on both sides of zero they are the same size."""
+    known = grid[np.isfinite(grid)]
+    low, high = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
+    if low < 0 < high:
+        return -max(-low, high), max(-low, high)
+    if not low < high or 0 < low < 0.5 * high or 0.5 * low > high:
+        return value_range([known])
+    return low, high
 
 
 def _shades(
@@ -173,7 +206,7 @@ def _key(low: float, high: float, unit: str) -> Element:
     is_both = low < 0 < high
     levels = list(range(-_SHADES if is_both else 1, _SHADES + 1))
     first = numerals.number(low, 4)
-    start = LEFT + 7.0 * len(first) + 6
+    start = LEFT + 7.5 * len(first) + 6
     group.append(element("text", first, x=LEFT, y=y + 4))
     for number, level in enumerate(levels):
         side = " below" if level < 0 else ""

@@ -63,6 +63,8 @@ class Curve:
         Whether each point has a mark of its own, and whether a line joins them.
     style
         Which of the styles it has, so that it looks the same on several panels; None for the next.
+    is_smooth
+        Whether it is drawn at full width however many points it has.
     """
 
     label: str
@@ -74,6 +76,7 @@ class Curve:
     marks: bool = False
     joined: bool = True
     style: int | None = None
+    is_smooth: bool = False
 
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
@@ -294,7 +297,7 @@ def _frame(panel: Panel, ends: tuple[float, float], heights: tuple[float, float]
     paths += 3 * sum(curve.role == "stack" for curve in panel.curves)
     columns = columns_for(paths, POINTS, ends[1] - ends[0])
     return _Frame(
-        x, Scale(*span, bottom, top), Scale(*value_range(strip, 2), foot, foot - _STRIP), columns
+        x, Scale(*span, bottom, top), Scale(*value_range(strip), foot, foot - _STRIP), columns
     )
 
 
@@ -348,7 +351,8 @@ def _number(style: str) -> int:
 
 
 def _line(style: str, curve: Curve, frame: _Frame) -> Element:
-    dense = " dense" if curve.values.size > _DENSE and curve.role == "series" else ""
+    is_dense = curve.values.size > _DENSE and curve.role == "series" and not curve.is_smooth
+    dense = " dense" if is_dense else ""
     places, values = curve.corners()
     y, parts = frame.y(curve), []
     for part, columns in stretches(places, np.isfinite(values), frame.x, frame.columns):

@@ -145,7 +145,7 @@ def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -
         x = scale(place)
         group.append(element("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="base"))
         half = max(0.5 * CHARACTER * len(text), 8.0)
-        if x + min(half, 8.0) < scale.stop + RIGHT - 4 and x - half >= free:
+        if x + half < scale.stop + RIGHT and x - half >= free:
             group.append(element("text", text, x=x, y=bottom + 16, text_anchor="middle"))
             free = x + half + 4
     end = element("text", title, x=scale.stop, y=bottom + 29, text_anchor="end", class_="unit")

@@ -7,7 +7,7 @@ import numpy as np
 
 from engiagent.report.charts.balances import balance_panels
 from engiagent.report.charts.drawing import Chart
-from engiagent.report.charts.heatmap import HeatMap, duration_curve, is_long
+from engiagent.report.charts.heatmap import HeatMap, daily_means, duration_curve, is_long
 from engiagent.report.charts.lanes import Lanes, switch_lanes
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Band, Curve, Panel
@@ -49,11 +49,17 @@ def plan_panels(plan: Plan) -> tuple[Chart, ...]:
     series = [replace(item, values=settled(item.values, scale[item.unit])) for item in series]
     lanes, series = _switched(plan, series)
     balances = [_with_price(panel, given) for panel in balance_panels(plan)]
-    groups = [*_grouped(series, limits, bands), *_given_panels(given)]
+    groups = _grouped(series, limits, bands)
+    if not balances:  # then the price goes with the first power
+        first = next((k for k, panel in enumerate(groups) if _is_power(panel.unit)), None)
+        if first is not None:
+            groups[first] = _with_price(groups[first], given)
+    groups += _given_panels(given)
     groups.sort(key=lambda panel: panel.unit in ("", "1"))
     named = [panel for panel in groups if panel.unit not in ("", "1")]
     panels: list[Panel | Lanes] = [*named, *lanes, *groups[len(named) :]]
     charts = [chart for panel in panels for chart in _by_length(panel)]
+    balances = [daily_means(panel) if is_long(panel.axis) else panel for panel in balances]
     return (*balances, *profile_panels(plan, allowed), *charts)
 
 
@@ -64,7 +70,7 @@ def _by_length(panel: Panel | Lanes) -> Iterator[Chart]:
         return
     yield duration_curve(panel.title, panel.unit, panel.curves)
     for item in panel.curves:
-        if item.role != "limit":
+        if item.role != "limit" and item.side == "plot":
             values = item.values[: panel.axis.places.size]
             yield HeatMap(item.label, panel.unit, panel.axis, values)
 
@@ -89,7 +95,7 @@ def _switched(plan: Plan, series: Sequence[Series]) -> tuple[list[Lanes], list[S
 
 
 def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
-    """Put the first price of the same periods into the strip below a balance."""
+    """Put the first price of the same periods into the strip below a panel."""
     for item in given:
         same = np.array_equal(item.axis.places, panel.axis.places)
         if same and _is_price(item.unit) and not item.instants:
@@ -226,8 +232,16 @@ def _limit_series(
 
 
 def _is_temperature(unit: str) -> bool:
+    return _is_like(unit, "K")
+
+
+def _is_power(unit: str) -> bool:
+    return _is_like(unit, "kW")
+
+
+def _is_like(unit: str, other: str) -> bool:
     try:
-        return parse_unit(unit).dimension == parse_unit("K").dimension
+        return parse_unit(unit).dimension == parse_unit(other).dimension
     except UnitError:
         return False
 
