@@ -62,7 +62,10 @@ def explain_plan(
     notes = list(plan.notes())
     ranged = _Ranges(plan, time.monotonic() + seconds) if seconds > 0 and plan.priced else None
     if plan.priced:
+        total = len(found)
         found = [pair for pair in found if abs(pair[1].worth) > TINY or abs(pair[1].price) > TINY]
+        if total > len(found):
+            notes.append(f"active limits whose shadow price is zero: {total - len(found)}")
     pairs = [
         (limit, ranged.of(limit, item) if ranged is not None else item)
         for limit, item in found[:MOST]

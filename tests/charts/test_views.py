@@ -13,8 +13,10 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.plant.site import Site
 from engiagent.report.charts import (
+    NARROW,
     Bar,
     Chart,
+    HeatMap,
     Lanes,
     Panel,
     document,
@@ -292,3 +294,88 @@ def test_plotly_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EngiagentError, match=r"engiagent\[plotly\]"):
         plotly_figure(plan_panels(dispatch()))
     assert document(plan_panels(dispatch())).startswith("<svg")
+
+
+def test_rounding_beside_what_is_shown_with_it_is_zero() -> None:
+    core = {
+        "sets": [TIME],
+        "parameters": [],
+        "decision_variables": [variable(name, ["t in T"]) for name in ("big", "noise")],
+        "constraints": [],
+    }
+    plan = plan_of(core, {"big": [2000.0, 1000.0, 0.0], "noise": [1e-9, -3e-8, 2e-9]})
+    curves = {c.label: c.values.tolist() for panel in plan_panels(plan) for c in panel.curves}
+    assert curves == {"big": [2000.0, 1000.0, 0.0], "noise": [0.0, 0.0, 0.0]}
+
+
+def test_only_limits_that_are_stated_are_drawn_as_limits() -> None:
+    # The sun that there is, and a power that is worked out from it, are data; 5 kW is a limit.
+    core = {
+        "sets": [TIME],
+        "parameters": [
+            {"name": "sun", "index": ["T"], "value": [0.0, 3.0, 4.0], "unit": "kW"},
+            {"name": "never", "value": "max(sun[t] for t in T) + 1[kW]", "unit": "kW"},
+            {"name": "most", "value": 5.0, "unit": "kW"},
+        ],
+        "decision_variables": [
+            variable("pv", ["t in T"], lower=0, upper="sun[t]"),
+            variable("sold", ["t in T"], lower=0, upper="never"),
+            variable("bought", ["t in T"], lower=0, upper="most"),
+        ],
+        "constraints": [],
+    }
+    values = {"pv": [0.0, 3.0, 4.0], "sold": [0.0, 1.0, 2.0], "bought": [4.0, 2.0, 0.0]}
+    panels = plan_panels(plan_of(core, values))
+    limits = [c.label for panel in panels for c in panel.curves if c.role == "limit"]
+    assert limits == ["upper limit of bought"]
+
+
+def test_what_is_on_or_off_has_a_bar_for_each_time_that_it_is_on() -> None:
+    core = {
+        "sets": [TIME],
+        "parameters": [],
+        "decision_variables": [
+            {"name": "on", "index": ["t in T"], "type": "binary", "unit": "1", "quantity": "ch.on"}
+        ],
+        "constraints": [],
+    }
+    (lanes,) = plan_panels(plan_of(core, {"on": [1.0, 0.0, 0.9999999]}))
+    assert isinstance(lanes, Lanes)
+    assert lanes.axis is not None
+    starts = lanes.axis.edges.tolist()
+    assert [(bar.lane, bar.start, bar.stop) for bar in lanes.bars] == [
+        ("ch.on", starts[0], starts[1]),
+        ("ch.on", starts[2], starts[3]),
+    ]
+    assert "from 2025-07-01 00:00 to 2025-07-01 01:00" in draw(lanes, "x")
+
+
+def test_a_year_is_a_duration_curve_and_a_heat_map() -> None:
+    hours = 8760
+    values = np.random.default_rng(1).gamma(2.0, 50.0, hours)
+    core = {
+        "sets": [TIME | {"start": "2025-01-01T00:00", "periods": hours}],
+        "parameters": [],
+        "decision_variables": [variable("load", ["t in T"], lower=0, upper=2000)],
+        "constraints": [],
+    }
+    curve, heat = plan_panels(plan_of(core, {"load": values}))
+    assert isinstance(curve, Panel)
+    (line,) = [item for item in curve.curves if item.role == "series"]
+    assert line.values.tolist() == sorted(values, reverse=True)
+    # The area below a duration curve is the energy.
+    assert np.sum(line.values * np.diff(line.places)) == pytest.approx(values.sum())
+    assert isinstance(heat, HeatMap)
+    assert np.array_equal(heat.grid(), values.reshape(365, 24).T)
+    weeks = heat.grid(7)
+    assert weeks.shape == (24, 53)
+    assert weeks[5, 0] == pytest.approx(values[5 : 7 * 24 : 24].mean())
+    assert len(draw(heat, "x")) < 150_000
+
+
+def test_every_chart_fits_a_telephone() -> None:
+    for chart in (*plan_panels(dispatch()), zone([22.0, 22.0, 23.0, 23.0])):
+        narrow = draw(chart, "x", NARROW)
+        assert f'viewBox="0 0 {NARROW:g} ' in narrow
+        places = [float(x) for x in re.findall(r'<(?:line|text)[^>]* x1?="([\d.]+)"', narrow)]
+        assert max(places) <= NARROW
