@@ -138,7 +138,7 @@ def clash_sentence(clash: Clash) -> str:
     said = "; ".join(f"({k}) {m.part.text}" for k, m in enumerate(clash.members, 1))
     places = dict.fromkeys(str(place) for m in clash.members for place in m.part.places)
     count = len(clash.members)
-    text = f"these {count} demands cannot all hold: {said}"
+    text = f"these {count} requirements cannot all hold: {said}"
     if count == 1:
         text = f"this cannot hold: {clash.members[0].part.text}"
     return text + (f" [{', '.join(places)}]" if places else "")

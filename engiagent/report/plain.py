@@ -125,7 +125,7 @@ def _without_plan(run: Run) -> str:
         return "No plan can meet all requirements at once. One of those listed has to be relaxed."
     if none_allowed(run.certificate):
         return (
-            "The blueprint allows no plan, and nobody else has read the text: compare the two, or "
+            "The blueprint allows no plan, and its reading is open: compare it with the text, or "
             "relax one of the requirements listed below."
         )
     if findings.listed(run, "contradictions"):
@@ -241,7 +241,7 @@ def _why_believe_it(run: Run) -> Answer:
 def _read(run: Run) -> str:
     """Return who has read the text."""
     line = reading_line(run.certificate)
-    return f"The reading is {line}." if line else "Nobody has looked at the text."
+    return f"The reading is {line}." if line else "The text was not read."
 
 
 def in_words(run: Run, name: str) -> str:
