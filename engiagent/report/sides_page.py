@@ -33,7 +33,7 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     models = [item for item in found.differences if item.kind not in kinds]
     sections = [
         *_section(found, "What changed", changed),
-        Section("What came of each", tables=(_outcomes(found, link),)),
+        Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
     ]
     if figures:
         text = f"{apart} more that differ are in the table only." if apart else ""
@@ -41,7 +41,7 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     if found.quantities:
         text = "" if differing else "All series are the same."
         table, is_long = _series(found), len(found.quantities) > FOLDED
-        sections.append(Section("Series", text, (table,), kind="values", is_folded=is_long))
+        sections.append(Section("Series", text, (table,), kind="values cards", is_folded=is_long))
     sections += _section(found, "Values of the plans", kinds["value"])
     sections += _section(found, "The models", models)
     sections += _section(found, "Input files", kinds["input"])
@@ -60,7 +60,7 @@ def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list
     if not items:
         return []
     tables = (_differences(found, title, items),)
-    return [Section(title, tables=tables, kind="compared", is_folded=len(items) > FOLDED)]
+    return [Section(title, tables=tables, kind="compared cards", is_folded=len(items) > FOLDED)]
 
 
 def _lead(changed: Sequence[Difference], models: Sequence[Difference]) -> str:

@@ -34,7 +34,7 @@ def page(outcome: Study, name: str) -> str:
     is_long = len(table.rows) > FOLDED
     sections = [
         Section("Charts", charts=figures),
-        Section("All points", tables=(table,), kind="values", is_folded=is_long),
+        Section("All points", tables=(table,), kind="values cards", is_folded=is_long),
     ]
     return page_of_tables(
         f"{TITLES[outcome.kind]}: {name}",

@@ -97,7 +97,7 @@ class Opened:
         return wide
 
     def clipped(self) -> list[str]:
-        """Return the drawings that are wider than what holds them, so that a part is hidden."""
+        """Return the charts and tables of which a part is hidden, wider than what holds them."""
         found: list[str] = self.page.evaluate(_CLIPPED)
         return found
 
@@ -113,7 +113,7 @@ _FINDINGS: Final = """rules => axe.run(eval(`(${rules})`)).then(found => found.v
 ))"""
 
 
-_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart'))
+_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(.cards)'))
     .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"""
 
 
