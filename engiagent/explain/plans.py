@@ -42,8 +42,8 @@ def explain_plan(
 ) -> Explanation:
     """Return the active limits of a plan, by worth, with their prices, and what is not used.
 
-    A limit whose price is known to be zero is left out, and so is a quantity that the data hold at
-    zero, as the sun at night.
+    A limit whose price is known to be zero is left out, and so is a bound that given series
+    set, as the sun that there is.
 
     Parameters
     ----------
@@ -164,11 +164,8 @@ class _Plan:
         """Return what binding elements a limit has; None without any, and for what is no limit."""
         if limit.family.side != "both" and not limit.soft:
             return None
-        if not limit.is_row and limit.side == "upper" and limit.family.side == "upper":
-            fixed = self.program.column_lower == self.program.column_upper
-            some = len(limit.places) < limit.block.stop - limit.block.start
-            if some and np.all(fixed[limit.places]):
-                return None  # a series leaves no room there, as the sun at night
+        if limit.family.kind == "bound" and self.limits.said.is_data(limit.family):
+            return None  # the sun that there is
         at, duals = self._bound_at(limit), self._duals(limit)
         balance = limit.family.side == "both" and not (limit.soft and limit.plain)
         if limit.family.side == "both" and (duals is None or not duals.any()):

@@ -296,7 +296,8 @@ class Solution:
 
 def _speaks_of(panel: Chart, words: str) -> bool:
     parts = panel.lanes if isinstance(panel, Lanes) else ()
-    parts = tuple(c.label for c in panel.curves) if isinstance(panel, Panel) else parts
+    if isinstance(panel, Panel):
+        parts = tuple(curve.label for curve in panel.curves if curve.side == "plot")
     texts = (panel.title, *parts)
     return any(words.lower() in text.lower() for text in texts)
 

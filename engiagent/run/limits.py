@@ -91,7 +91,7 @@ def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[s
     )
     for side, bound in sides:
         if isinstance(bound, str):
-            if _is_data(elaboration, parse(bound), variable.name):
+            if follows_series(elaboration, parse(bound), variable.name):
                 continue
             values = _evaluate(elaboration, parse(bound), binders, variable.where, variable.name)
             yield variable.name, side, _on_grid(elaboration, variable.name, *values)
@@ -100,8 +100,8 @@ def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[s
             yield variable.name, side, np.full(shape, float(bound))
 
 
-def _is_data(elaboration: Elaboration, node: Node, name: str) -> bool:
-    """Whether a bound follows from series over time, and is no value or profile that is stated.
+def follows_series(elaboration: Elaboration, node: Node, name: str) -> bool:
+    """Whether a bound of a variable follows from series over time, and is no value that is stated.
 
     A profile of temperatures is stated; what is worked out from one is not.
     """
@@ -116,7 +116,7 @@ def _is_data(elaboration: Elaboration, node: Node, name: str) -> bool:
             continue
         if not is_temperature and _over_time(elaboration, elaboration.symbols[found.name].dims):
             return True
-        if isinstance(found.value, str) and _is_data(elaboration, parse(found.value), name):
+        if isinstance(found.value, str) and follows_series(elaboration, parse(found.value), name):
             return True
     return False
 

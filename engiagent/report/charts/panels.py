@@ -303,12 +303,14 @@ def _frame(panel: Panel, ends: tuple[float, float], heights: tuple[float, float]
 
 def _near(bands: Sequence[Band], values: Floats) -> list[Floats]:
     """Return the edges of bands that are near enough to be in sight without flattening a curve."""
-    edges = [edge for band in bands for edge in (band.low, band.high)]
     if not values.size:
-        return edges
+        return [edge for band in bands for edge in (band.low, band.high)]
     low, high = float(values.min()), float(values.max())
     reach = _REACH * max(high - low, 0.1 * abs(high))
-    return [edge[(edge >= low - reach) & (edge <= high + reach)] for edge in edges]
+    edges = [(edge, side) for band in bands for edge, side in ((band.low, -1), (band.high, 1))]
+    near = [(edge[(edge >= low - reach) & (edge <= high + reach)], side) for edge, side in edges]
+    # With a little room beyond, or an edge at the end of the plot would look like none.
+    return [edge + side * 0.02 * reach for edge, side in near]
 
 
 def _place_range(panel: Panel) -> tuple[float, float]:

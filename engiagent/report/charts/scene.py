@@ -81,8 +81,8 @@ def value_range(parts: Iterable[Floats], most: int = 4) -> tuple[float, float]:
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
         pad = abs(high) * 0.1 or 1.0
         low, high = low - pad, high + pad
-    ticks = nice_ticks(low, high, most)
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else high - low
+    ticks = nice_ticks(0.0, high - low, most)
+    step = ticks[1] if len(ticks) > 1 else high - low
     return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
 
 
