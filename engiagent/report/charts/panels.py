@@ -270,7 +270,7 @@ def panel_element(panel: Panel, name: str, width: float = WIDTH) -> tuple[Elemen
     svg.extend(_band(band, frame) for band in panel.bands)
     svg.append(value_axis(frame.plot, unit, (LEFT, right)))
     if two:
-        svg.append(value_axis(frame.strip, numerals.unit(panel.strip_unit), (LEFT, right), 2))
+        svg.append(value_axis(frame.strip, numerals.unit(panel.strip_unit), (LEFT, right), 3))
     ticks = panel.axis.ticks(frame.x.low, frame.x.high, int(width / 60))
     svg.append(place_axis(frame.x, ticks, panel.axis.title, foot))
     svg.extend(_areas(panel.curves, frame, name))
