@@ -322,11 +322,13 @@ def test_colours_are_told_from_their_ground(scheme: int) -> None:
 
 def test_limits_are_drawn_where_they_are_near(make_run: MakeRun, blueprint: Any) -> None:
     from engiagent.report.artefacts import load_run
+    from engiagent.report.charts import Panel
     from engiagent.report.schedule import build_schedule
 
     document = blueprint(24)
     document["core_model_elements"]["decision_variables"][2]["upper"] = "9000[kWh]"
-    panels = build_schedule(load_run(make_run(blueprint=document))).panels
+    charts = build_schedule(load_run(make_run(blueprint=document))).panels
+    panels = [chart for chart in charts if isinstance(chart, Panel)]
     limits = {c.label: c for panel in panels for c in panel.curves if c.role == "limit"}
     assert set(limits) == {
         "upper limit of battery.charge, battery.discharge",  # one line for both
