@@ -89,9 +89,9 @@ Figure(
             (
                 Curve("charge", places, -charge, "step", "stack"),
                 Curve("discharge", places, discharge, "step", "stack"),
-                Curve("price", places, price[:48], "step", side="right"),
+                Curve("price", places, price[:48], "step", side="strip"),
             ),
-            right_unit="EUR/kWh",
+            strip_unit="EUR/kWh",
         ),
         Panel("Stored", "kWh", axis, (Curve("measured", places, stored, "line"),)),
     ),

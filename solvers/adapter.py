@@ -42,7 +42,7 @@ Feature = Literal[
 FEATURE_MEANINGS: Final[Mapping[Feature, str]] = {
     "indicators": "rows that hold only where a binary has a value",
     "sos1": "groups of columns of which at most one differs from zero",
-    "duals": "hands over multipliers and reduced costs at the optimum of continuous programs",
+    "duals": "hands over duals and reduced costs at the optimum of continuous programs",
     "farkas": "multipliers that prove a linear program infeasible",
     "ray": "the direction in which an unbounded linear program improves",
     "global": "`optimal` is the best of all points, also of a nonconvex program",

@@ -150,7 +150,7 @@ def _infeasible_lp(
         ray = farkas.of_one_row(program)
     reason = "no point satisfies all constraints"
     if ray is None:
-        reason += "; the solver gave no multipliers that prove it"
+        reason += "; the solver gave no duals that prove it"
     return _result(program, run, "infeasible", reason, farkas=ray)
 
 

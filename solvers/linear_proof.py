@@ -52,5 +52,5 @@ def with_proof(program: Program, result: SolverResult) -> SolverResult:
     if account.gap <= ACCEPTED:
         return known
     left = "no bound" if account.bound is None else f"a bound at a gap of {account.gap:.1e} only"
-    reason = f"the solver calls it optimal, but its multipliers prove {left}"
+    reason = f"the solver calls it optimal, but its duals prove {left}"
     return replace(known, status="feasible", reason=reason)

@@ -35,7 +35,7 @@ GRADES: Final[Mapping[str, str]] = {
     "annotated": "experts read the text and wrote down its requirements",
     "confirmed": "two independent readings of the text agree",
     "stated": "the input is formal; there is no prose to read",
-    "author only": "nobody but the author of the blueprint has read the text",
+    "author only": "only the author of the blueprint has read the text",
 }
 SHOWN_BEST: Final = ("recomputed", "agreed", "no goal")
 COUNTING: Final = ("annotated", "confirmed", "stated")

@@ -202,7 +202,7 @@ def _judge_gap(
         # A bound is proof: who is better than it breaks something, or the proof is of another
         # problem. Neither may be vouched for.
         _, beaten, by = better
-        text = f"the objective {own.value!r} is better than the bound {beaten!r} ({by}) allows"
+        text = f"the objective {own.value:.9g} is better than the bound {beaten:.9g} ({by}) allows"
         violations = (Violation("optimality", "bound", "bound", text),)
     status = "fail" if violations else "pass" if evidence == "recomputed" else "unchecked"
     if closed and evidence != "recomputed":

@@ -94,7 +94,7 @@ _TABLE: Final = (
         "◐",
         "open",
         "bold cyan",
-        "the plan holds for the blueprint, and the reading is open: nobody but the blueprint's "
+        "the plan holds for the blueprint, and the reading is open: only the blueprint's "
         "author has read the text, or something of it is not accounted for",
         "The plan keeps every requirement of the blueprint. Whether the blueprint says what the "
         "text says is open: compare what is listed as open with the text before you use the plan.",

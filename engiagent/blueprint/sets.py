@@ -88,7 +88,7 @@ class IndexSet:
     def _in_short(self) -> Mapping[str, int]:
         """Positions by wall-clock time and by time of day, without what a clock shows twice."""
         texts = [_OFFSET.sub("", str(label)) for label in self.labels]
-        found = {}
+        found: dict[str, int] = {}
         for short in (texts, [_DATE.sub("", text) for text in texts]):
             counts = Counter(short)
             found |= {text: k for k, text in enumerate(short) if counts[text] == 1}

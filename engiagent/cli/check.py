@@ -18,6 +18,7 @@ from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.certify import title_of
 from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
@@ -238,7 +239,7 @@ def tell(result: CheckResult) -> None:
     if result.distance is not None:
         say(f"  best       {distance_line(result.distance, result.objective or {})}")
     if result.disturbance is not None:
-        tell_disturbance(result.disturbance)
+        tell_disturbance(result.disturbance, result.certificate or {})
     if result.differences is not None:
         tell_differences(result)
 
@@ -255,13 +256,16 @@ def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
     return f"{amount}{doubt}; {said}"
 
 
-def tell_disturbance(found: Mapping[str, Any]) -> None:
+def tell_disturbance(found: Mapping[str, Any], certificate: Mapping[str, Any]) -> None:
     """Print in how many runs with disturbances all limits hold, and which do not."""
     say(clean(f"  {found['runs']} runs with {found['spec']}: limits hold in {found['held']:.1%}"))
+    algebra = (certificate.get("levels") or {}).get("algebra") or {}
+    names = {check.get("id"): title_of(check) for check in algebra.get("checks") or ()}
     for limit in [limit for limit in found["limits"] if limit["broken"]][:WORST]:
         worst = limit["worst"]
         excess = "" if worst is None else f", at worst by {number(worst, limit['unit'] or '')}"
-        say(clean(f"    {limit['id']} is broken in {limit['broken']:.1%}{excess}"))
+        name = names.get(limit["id"], limit["id"])
+        say(clean(f"    {name}: violated in {limit['broken']:.1%}{excess}"))
 
 
 def tell_differences(result: CheckResult) -> None:

@@ -64,7 +64,7 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--dry-run",
             is_flag=True,
             help="Say what would be done, of a language model the first prompts with tokens and "
-            "cost; solve nothing, ask nobody, write nothing.",
+            "cost; solve nothing, ask no model, write nothing.",
         ),
         click.option(
             "--allow-code",
@@ -82,7 +82,7 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--replay",
             type=RUN,
             metavar="RUN",
-            help="Answer from the exchanges that an earlier run kept; asks nobody.",
+            help="Answer from the exchanges that an earlier run recorded; asks no model.",
         ),
         click.option(
             "--memory", metavar="FILE|none", help="What runs have learnt, or nothing of it."
@@ -99,7 +99,9 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "'solved' at best.",
         ),
         click.option(
-            "--no-verifier", is_flag=True, help="Nobody holds the blueprint against the text."
+            "--no-verifier",
+            is_flag=True,
+            help="Leave out the agent that compares the blueprint with the text.",
         ),
         click.option(
             "--coordination",
@@ -128,7 +130,7 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--engine",
             type=click.Choice(ENGINES),
-            help="Who reads the problem: nobody (offline, the default: its plant block or its "
+            help="Who reads the problem: no model (offline, the default: its plant block or its "
             "stored reading counts), or a language model, with the key in ANTHROPIC_API_KEY.",
         ),
     ):
@@ -237,7 +239,7 @@ def rehearse(
         say(f"  {request.label}: {request.model}, about {item.tokens} tokens, {cost}{most}")
         if item.refused:
             say(f"  the budget would not let it go out: {item.refused}")
-    say(f"  prices of {dated}; nobody was asked")
+    say(f"  prices of {dated}; no model was asked")
     return 0
 
 

@@ -50,7 +50,7 @@ def explain(
     SOURCE is a blueprint (.json), a problem file or folder, or a run folder. Where no plan exists:
     the smallest set of requirements that clash and the least changes that let a plan exist, each
     solved again. Where the objective has no end: what grows, and which limit is missing. Else: the
-    limits that bind, with what a step beyond each is worth.
+    active limits by worth: what a step beyond each would bring.
     """
     given = {"backend": backend, "gap": gap, "time_limit": time_limit}
     options = SolveOptions(**_present(given))

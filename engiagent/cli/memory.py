@@ -28,7 +28,7 @@ def memory() -> None:
 @_FILE
 @options.as_json
 def show(path: Path | None, as_json: bool) -> None:
-    """Show how often each agent mended each kind of fault, with Wilson's interval at 95 %."""
+    """Show how often each agent repaired each kind of fault, with Wilson's interval at 95 %."""
     store = _memory(path)
     rates = store.rates() if store.path.exists() else ()
     if as_json:
@@ -54,7 +54,7 @@ def clear(path: Path | None, yes: bool, as_json: bool) -> None:
     """Forget every attempt."""
     store = _memory(path)
     if not yes and as_json:
-        raise EngiagentError("nothing is cleared: with --json nobody can be asked; add --yes")
+        raise EngiagentError("nothing is cleared: with --json nothing is asked; add --yes")
     if not yes:
         click.confirm(f"forget everything in {clean(store.path)}?", abort=True)
     forgotten = store.clear() if store.path.exists() else 0
@@ -73,7 +73,7 @@ def clear(path: Path | None, yes: bool, as_json: bool) -> None:
 def table(rates: Sequence[Rate]) -> list[str]:
     """Return rates as lines of Markdown."""
     lines = [
-        "| agent | kind of fault | attempts | mended | share | 95 % interval |",
+        "| agent | kind of fault | attempts | repaired | share | 95 % interval |",
         "|---|---|---:|---:|---:|---|",
     ]
     for rate in rates:

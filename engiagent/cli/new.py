@@ -38,7 +38,7 @@ def new(
     given = parse_settings(settings, example="capacity=400")
     if template is None:
         if not asking():
-            raise click.UsageError("nobody can be asked here; name a TEMPLATE, or --list them")
+            raise click.UsageError("no terminal to ask at; name a TEMPLATE, or --list them")
         template, folder, given = _asked(given)
     if template not in templates():
         raise InputError(f"there is no template {template!r}", expected=", ".join(templates()))

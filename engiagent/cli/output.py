@@ -145,8 +145,8 @@ def number(value: object, unit: object = None) -> str:
 
 
 def say_items(title: str, items: Iterable[Any]) -> None:
-    """Print the worst few of a list."""
-    lines = [item_text(item) for item in items]
+    """Print the worst few of a list, each once."""
+    lines = list(dict.fromkeys(map(item_text, items)))
     for line in lines[:WORST]:
         say(f"  {title + ':':<15} {line}")
     if len(lines) > WORST:
@@ -161,8 +161,6 @@ def item_text(item: Any) -> str:
     if message is None:
         return json.dumps(_plain(item))
     text = " ".join(str(message).split())
-    check = str(item.get("check") or "")
-    text = text if text.startswith(check) else f"{check}: {text}"
     where = item.get("where")
     labels = [str(value) for value in where.values()] if isinstance(where, Mapping) else []
     absent = [label for label in labels if label not in text]

@@ -219,7 +219,7 @@ def clean_up(
         say(clean(f"  {line_of(run)}"))
     if chosen and not dry_run and not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("nobody can be asked here; add --yes, or --dry-run to look")
+            raise click.UsageError("no terminal to ask at; add --yes, or --dry-run to look")
         click.confirm(f"Remove {len(chosen)} runs?", abort=True, err=True)
     left = [] if dry_run else [run.name for run in chosen if not remove_run(run.folder)]
     verb = "would be removed" if dry_run else "removed"

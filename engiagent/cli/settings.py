@@ -80,7 +80,7 @@ SETTINGS: Final = (
     Setting(
         "engine", "coordination", "text", "whether any agent may follow any other: full, fixed"
     ),
-    Setting("engine", "no_verifier", "flag", "nobody holds the blueprint against the text"),
+    Setting("engine", "no_verifier", "flag", "no agent compares the blueprint with the text"),
     Setting("budget", "max_cost", "number", "of all replies of a run [USD]"),
     Setting("budget", "max_tokens", "count", "of all prompts and replies of a run"),
     Setting("budget", "max_minutes", "number", "of a run, solver included [min]"),
@@ -242,7 +242,7 @@ def config() -> None:
 
 
 @config.command("show")
-@click.option("--all", "everything", is_flag=True, help="Also those that nobody set.")
+@click.option("--all", "everything", is_flag=True, help="Also those that are at their defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(everything: bool, as_json: bool) -> None:
     """Show every setting with its value and where it comes from.

@@ -162,7 +162,7 @@ def pareto(texts: tuple[str, ...], method: Method, points: int, **given: Any) ->
 def sensitivity(texts: tuple[str, ...], percent: float, **given: Any) -> int:
     """Move one factor at a time and show its effect on the objective.
 
-    Of linear and convex programmes the local slope is shown too, from the multipliers.
+    Of linear and convex programmes the local slope is shown too, from the duals.
     """
     return _study(Sensitivity(tuple(map(parse_factor, texts)), percent / 100), **given)
 

@@ -49,7 +49,8 @@ def say_verdict(
     doubtful = verdict in ("feasible", "solved", "undecided")
     if doubtful and not judged.missing and not judged.not_understood:
         say_items("open" if verdict == "solved" else "not shown", not_shown(found))
-    say_items("tightest", tightest(found))
+    for name, lines in least_slack(found).items():
+        say_items(name, lines)
     say_items("executed", certify.executed(found))
     say_items("proof", proof_lines(found))
 
@@ -83,14 +84,16 @@ def scenario_line(objective: Mapping[str, Any]) -> str:
     return f"expected {number(over['expected'], unit)}, {last}"
 
 
-def tightest(certificate: Mapping[str, Any]) -> list[str]:
-    """Return the limits that hold with the least room, as lines."""
-    return [
-        f"{tight.title}: "
-        f"{'at its limit' if tight.at_limit else f'{number(tight.slack, tight.unit)} to spare'}"
-        f"{f' at {tight.where}' if tight.where else ''}"
-        for tight in certify.tightest(certificate)
-    ]
+def least_slack(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the limits with the least slack as lines: those that are active, and the others."""
+    lines: dict[str, list[str]] = {"active": [], "slack": []}
+    for found in certify.least_slack(certificate):
+        at = f" at {found.where}" if found.where else ""
+        if found.at_limit:
+            lines["active"].append(f"{found.title}{at and ','}{at}")
+        else:
+            lines["slack"].append(f"{found.title}: {number(found.slack, found.unit)}{at}")
+    return lines
 
 
 EVERY = 5.0

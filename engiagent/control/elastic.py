@@ -99,7 +99,7 @@ def find_limits(
             matches = [Limit(b, True) for b in program.rows if _belongs(b.constraint_id, name)]
             matches += [Limit(b, False) for b in program.columns if b.name == name]
             if not matches:
-                raise InputError(f"no constraint and no variable {name!r} that could give way")
+                raise InputError(f"no constraint and no variable {name!r} that could be relaxed")
             group += matches
         found.append(group)
     return found

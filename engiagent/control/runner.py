@@ -329,7 +329,7 @@ class RecedingHorizon:
             return replace(self._last, reason=failed.reason), "previous plan"
         raise ControlError(
             f"step {self._count}: no control: {failed.reason}; "
-            "name in limits what may give way, or check the measurement"
+            "name in limits what may be relaxed, or check the measurement"
         )
 
     def _outside(self) -> Ints:

@@ -24,6 +24,7 @@ from engiagent.explain.relaxed import names_in, only
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.run.certify import certify
+from engiagent.run.limits import follows_series
 from engiagent.solvers.iis import Conflict, Family, Member
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import to_dataset
@@ -153,6 +154,19 @@ class Statements:
         definition = self.constraint(family.name)
         return definition is None or definition.category not in LAWS
 
+    def is_data(self, family: Family) -> bool:
+        """Whether a bound follows from given series, and is no limit that the problem states."""
+        variable = self.say.variables.get(family.name)
+        bound = None if variable is None else getattr(variable, family.side, None)
+        if not isinstance(bound, str):
+            return False
+        return follows_series(self.elaboration, parse(bound), family.name)
+
+    @cached_property
+    def elaboration(self) -> Elaboration:
+        """The sets and data of the blueprint."""
+        return Elaboration(self.demands.core, self.folder)
+
     def is_balance(self, family: Family) -> bool:
         """Whether a family says what a flow is made of, so that another flow could change it."""
         if family.kind == "bound":
@@ -255,7 +269,9 @@ class Statements:
     def proof(self, conflict: Conflict) -> dict[str, Any]:
         """Return how a conflict is known, after the checker has looked at it where it can."""
         if conflict.leaves is not None:
-            method = f"branching on whole numbers, a Farkas ray at each of {conflict.leaves} leaves"
+            method = (
+                f"branching on integer variables, a Farkas ray at each of {conflict.leaves} leaves"
+            )
             return {"method": method, "checked": True, "irreducible": conflict.irreducible}
         method = "limits that cross" if conflict.crossing else "Farkas ray"
         checked, margin = self._checked(conflict)

@@ -1,4 +1,4 @@
-r"""What holds a plan back: limits that bind, what moving them is worth, and what is not used.
+r"""What holds a plan back: active limits, what moving them is worth, and what is not used.
 
 The price of a limit is the derivative of the objective with respect to it, summed over all its
 elements, since a larger device is larger at all times. A solver's multipliers give it at once;
@@ -40,7 +40,10 @@ OWN: Final = 2e-2
 def explain_plan(
     limits: Limits, result: SolverResult, *, name: str, seconds: float = 0.0
 ) -> Explanation:
-    """Return the limits that bind in a plan, with their prices, and what is not used.
+    """Return the active limits of a plan, by worth, with their prices, and what is not used.
+
+    A limit whose price is known to be zero is left out, and so is a bound that given series
+    set, as the sun that there is.
 
     Parameters
     ----------
@@ -58,19 +61,26 @@ def explain_plan(
     found.sort(key=lambda pair: _rank(pair[1]))
     notes = list(plan.notes())
     ranged = _Ranges(plan, time.monotonic() + seconds) if seconds > 0 and plan.priced else None
-    shown_here: list[Tight] = []
-    for limit, item in found[:MOST]:
-        checked = ranged.of(limit, item) if ranged is not None else item
-        shown_here.append(replace(checked, text=_text(limit, checked, plan)))
+    if plan.priced:
+        total = len(found)
+        found = [pair for pair in found if abs(pair[1].worth) > TINY or abs(pair[1].price) > TINY]
+        if total > len(found):
+            notes.append(f"active limits whose shadow price is zero: {total - len(found)}")
+    pairs = [
+        (limit, ranged.of(limit, item) if ranged is not None else item)
+        for limit, item in found[:MOST]
+    ]
+    pairs.sort(key=lambda pair: _rank(pair[1]))
+    shown_here = [replace(item, text=_text(limit, item, plan)) for limit, item in pairs]
     if ranged is not None and ranged.unasked:
         notes.append(f"time ran out before the prices of {ranged.unasked} limits were solved again")
     rest = len(found) - len(shown_here)
     if rest > 0:
-        notes.append(f"{rest} more limits bind and are worth less")
+        notes.append(f"{rest} more active limits are worth less")
     worth = [item for item in shown_here if item.kind == "limit" and abs(item.worth) > 0]
-    summary = "nothing that binds is worth anything more" if shown_here else "no limit binds"
+    summary = "moving no limit improves the objective"
     if worth:
-        summary = f"what holds the plan back most: {worth[0].text}"
+        summary = f"worth most: {worth[0].text}"
     return Explanation(
         problem=name,
         kind="plan",
@@ -104,14 +114,14 @@ class _Plan:
         return self.result.row_dual is not None and self.result.column_dual is not None
 
     def notes(self) -> Iterator[str]:
-        """Yield what is to be known about the prices."""
+        """Yield what the prices leave open."""
         if not self.priced:
             yield "the solver gave no duals, so limits are listed without prices"
             return
         if self.result.is_mip:
             yield (
-                "prices hold with the whole numbers as they are: a step that would switch "
-                "something on or off is not in them"
+                "shadow prices hold at fixed integer values: a step that would switch something on "
+                "or off is not in them"
             )
         if not self.program.is_linear:
             yield "prices are those of the model near this plan, and hold for small steps only"
@@ -119,8 +129,8 @@ class _Plan:
             yield "with several objectives, prices are those of the objective that was solved last"
         if self.degenerate:
             yield (
-                "more limits bind than the plan needs, so the prices need not be the only ones: "
-                "a step down can be worth something else than a step up"
+                "the plan is degenerate, so shadow prices need not be unique: a step down can be "
+                "worth something else than a step up"
             )
 
     @property
@@ -154,6 +164,8 @@ class _Plan:
         """Return what binding elements a limit has; None without any, and for what is no limit."""
         if limit.family.side != "both" and not limit.soft:
             return None
+        if limit.family.kind == "bound" and self.limits.said.is_data(limit.family):
+            return None  # the sun that there is
         at, duals = self._bound_at(limit), self._duals(limit)
         balance = limit.family.side == "both" and not (limit.soft and limit.plain)
         if limit.family.side == "both" and (duals is None or not duals.any()):
@@ -366,29 +378,29 @@ def one_price(item: Tight) -> bool:
 def _text(limit: Limit, item: Tight, plan: _Plan) -> str:
     """Return a binding limit in words."""
     at = f" at {limit.where}" if limit.where else ""
-    where = f": {item.where}" if item.where and not limit.where else ""
-    share = "" if item.elements == 1 else f" at {item.bound_at} of {item.elements} elements{where}"
+    where = f" at {item.where}" if item.where and not limit.where else ""
+    share = "" if item.elements == 1 else " throughout"
+    if item.bound_at < item.elements:
+        share = f"{where} ({item.bound_at} of {item.elements})"
     objective, sense = plan.program.objective_unit, plan.program.sense
     name = plan.program.objective_name
     if item.kind == "balance":
-        place = f" ({item.dearest[0]})" if item.dearest and item.dearest[0] else ""
-        worth = shown(abs(item.price) * item.step, objective)
-        return (
-            f"“{limit.block.name}” holds{share}; moving it by {shown(item.step, item.unit)} "
-            f"where that counts most{place} changes the objective by {worth}"
-        )
+        place = f" at {item.dearest[0]}" if item.dearest and item.dearest[0] else ""
+        most = "at most " if item.dearest and item.dearest[0] else ""
+        worth = shown(abs(item.price), price_unit(objective, limit.unit))
+        return f"“{limit.block.name}”: shadow price {most}{worth}{place}"
     kind = (
         f"the {limit.side} limit of {limit.title}{at}"
         if limit.side != "both"
         else (f"the value of {limit.title}{at}")
     )
-    binds = f"{kind} binds{share}"
+    active = f"{kind}, active{share}" if share else kind
     if not abs(item.worth) > TINY:
-        return f"{binds}; loosening it by a little would change nothing"
+        return active if not plan.priced else f"{active}: a small step changes nothing"
     falls = item.price * (1.0 if sense == "minimize" else -1.0) > 0
     more = {"upper": "more", "lower": "less", "both": "less" if falls else "more"}[limit.side]
     step = shown(item.step, item.unit)
-    said = f"{binds}; {step} {more} would {gain_words(item.worth, objective, sense, name)}"
+    said = f"{active}: {step} {more} would {gain_words(item.worth, objective, sense, name)}"
     if item.elements > 1:
         said += " in all"
     if item.dearest and item.dearest[0]:

@@ -30,7 +30,7 @@ def lines_of(found: Explanation) -> Iterator[Line]:
         yield from _trouble(found.trouble)
     yield from _plan(found)
     if found.notes:
-        yield Line(0, "to be known")
+        yield Line(0, "notes")
         for note in found.notes:
             yield Line(1, note)
 
@@ -120,7 +120,7 @@ def extreme_words(extreme: Extreme) -> str:
 def _plan(found: Explanation) -> Iterator[Line]:
     limits = [item for item in found.tight if item.kind == "limit"]
     balances = [item for item in found.tight if item.kind == "balance"]
-    for title, items in (("limits that bind", limits), ("balances with a price", balances)):
+    for title, items in (("active limits", limits), ("balances with a shadow price", balances)):
         if items:
             yield Line(0, title)
         for item in items:
@@ -138,7 +138,7 @@ def clash_sentence(clash: Clash) -> str:
     said = "; ".join(f"({k}) {m.part.text}" for k, m in enumerate(clash.members, 1))
     places = dict.fromkeys(str(place) for m in clash.members for place in m.part.places)
     count = len(clash.members)
-    text = f"these {count} demands cannot all hold: {said}"
+    text = f"these {count} requirements cannot all hold: {said}"
     if count == 1:
         text = f"this cannot hold: {clash.members[0].part.text}"
     return text + (f" [{', '.join(places)}]" if places else "")

@@ -40,7 +40,9 @@ class Figure:
         """
         target = Path(path)
         if target.suffix.lower() != ".svg":
-            raise InputError("a figure is kept as SVG", str(path), expected="a name that ends .svg")
+            raise InputError(
+                "a figure is stored as SVG", str(path), expected="a name that ends .svg"
+            )
         try:
             write_atomic(target, self.svg(theme))
         except OSError as error:

@@ -15,7 +15,7 @@ from engiagent.formulations.program import Program
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure, figure
 from engiagent.notebook.shown import amount
-from engiagent.report.charts import Panel, numerals, plan_panels
+from engiagent.report.charts import Chart, Lanes, Panel, numerals, plan_panels
 from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
@@ -142,7 +142,7 @@ class Solution:
         return Drawn(self.dataset, written, Elaboration(written.core, self.blueprint.home.folder))
 
     @cached_property
-    def panels(self) -> tuple[Panel, ...]:
+    def panels(self) -> tuple[Chart, ...]:
         """All that can be drawn of the plan, what tells most first."""
         return plan_panels(self.drawn)
 
@@ -294,8 +294,11 @@ class Solution:
         )
 
 
-def _speaks_of(panel: Panel, words: str) -> bool:
-    texts = (panel.title, *(curve.label for curve in panel.curves))
+def _speaks_of(panel: Chart, words: str) -> bool:
+    parts = panel.lanes if isinstance(panel, Lanes) else ()
+    if isinstance(panel, Panel):
+        parts = tuple(curve.label for curve in panel.curves if curve.side == "plot")
+    texts = (panel.title, *parts)
     return any(words.lower() in text.lower() for text in texts)
 
 

@@ -28,7 +28,7 @@ def render_batch(folder: Path | str) -> str:
     rows = [run_row(run, _beside(run)) for run in runs]
     title, plain = "What came of each run, the latest first", map(_csv_row, runs)
     table = DataTable(title, HEAD, tuple(rows), data_uri(csv_text(_CSV_HEAD, plain)[0]), "runs.csv")
-    sections = [Section(f"{len(runs)} runs", tables=(table,))] if runs else []
+    sections = [Section(f"{len(runs)} runs", tables=(table,), kind="values cards")] if runs else []
     return page_of_tables(
         f"Runs in {base.resolve().name or base}",
         "engiagent batch report",

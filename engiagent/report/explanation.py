@@ -1,4 +1,4 @@
-"""The section that says why there is no plan, or what holds the plan back.
+"""The section that says why there is no plan, or which limits are in force.
 
 It is read from ``explanation.json``. Where a folder holds a plan and no explanation, as one that
 another program wrote, the plan is explained here from what the folder does hold.
@@ -18,7 +18,7 @@ from engiagent.run.folder import EXPLANATION, PROBLEM
 TITLES: Final = {
     "infeasible": "Why there is no plan",
     "unbounded": "What has no limit",
-    "plan": "What holds it back",
+    "plan": "Limits in force",
     "stopped": "Why it came to no end",
 }
 MOST: Final = 40
@@ -58,8 +58,10 @@ def explanation(run: Run) -> Account | None:
     if found is None or not groups:
         return None
     cut = tuple((title, lines[:MOST]) for title, lines in groups)
+    # Of a plan the summary is the first of its limits, or that there is none.
+    summary = "" if found.kind == "plan" and found.tight else found.summary
     enough = tuple(proposal.text for proposal in found.proposals if proposal.verified)
-    return Account(TITLES[found.kind], found.summary, cut, found.kind, enough)
+    return Account(TITLES[found.kind], summary, cut, found.kind, enough)
 
 
 def _stored(path: Path) -> Explanation:

@@ -132,13 +132,13 @@ def _case(case: Mapping[str, Any]) -> tuple[Cell, ...]:
     )
 
 
-def tightest(run: Run, count: int) -> list[str]:
-    """Return the limits that hold with the least room, as lines."""
+def least_slack(run: Run, count: int) -> list[str]:
+    """Return the limits that hold with the least slack, as lines."""
     lines = []
-    for found in certify.tightest(run.certificate, count):
-        room = f"{words.quantity(found.slack, found.unit, 4)} to spare"
+    for found in certify.least_slack(run.certificate, count):
+        slack = f"Slack of {words.quantity(found.slack, found.unit, 4)}"
         at = f" ({_OFFSET.sub('', found.where).replace('T', ' ')})" if found.where else ""
-        lines.append(f"{'At its limit' if found.at_limit else room}: {found.title}{at}")
+        lines.append(f"{'Active' if found.at_limit else slack}: {found.title}{at}")
     return lines
 
 
@@ -170,7 +170,7 @@ def broken(run: Run) -> list[str]:
             amount, where = item.get("amount"), _OFFSET.sub("", place(item.get("where")))
             text = f"“{' '.join(quote.split())}”"
             if amount is not None:
-                text += f" is broken by {words.quantity(amount, item.get('unit'), 4)}"
+                text += f" is violated by {words.quantity(amount, item.get('unit'), 4)}"
             text += f" at {where}" if where else ""
         lines.setdefault(str(item.get("check") or item.get("name") or item.get("message")), text)
     return list(lines.values())
@@ -234,8 +234,9 @@ def _violation(item: Mapping[str, Any], quote: str) -> Finding:
     name = str(item.get("name") or item.get("check") or "a check")
     message = str(item.get("message") or "")
     level = f" [{item['level']}]" if item.get("level") else ""
-    if name in message:  # a message that names its check says the rest as well
-        return Finding(f"{message}{level}", quote)
+    if name in message or (quote and " ".join(quote.split()) in message):
+        # A message that names its check says the rest as well.
+        return Finding(f"{message}{level}", "" if quote and quote in message else quote)
     where, by = place(item.get("where")), ""
     if "amount" in item:
         by = f", by {words.quantity(item['amount'], item.get('unit'), 4)}"

@@ -5,16 +5,15 @@ something has to be done and not 96 times that nothing has.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from engiagent.report import words
 from engiagent.report.artefacts import Run
-from engiagent.report.charts.series import Series
+from engiagent.report.charts.series import Series, largest_by_unit, settled
 from engiagent.report.charts.timeline import Axis, time_label
-from engiagent.report.schedule import settled
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.solvers.solution import stored_arrays
 
@@ -43,9 +42,10 @@ def instructions(run: Run, series: Sequence[Series]) -> Instructions | None:
     chosen = _decisions(run, series)
     if not chosen:
         return None
-    axis = chosen[0].axis
+    axis, scale = chosen[0].axis, largest_by_unit(chosen)
+    chosen = [replace(item, values=settled(item.values, scale[item.unit])) for item in chosen]
     switches = _switches(run)
-    used = [item for item in chosen if np.nansum(np.abs(settled(item.values)))]
+    used = [item for item in chosen if np.nansum(np.abs(item.values))]
     never = tuple(words.spoken(item.label) for item in chosen if item not in used)
     shown = used[:MAX_COLUMNS]
     if not shown:
@@ -90,7 +90,7 @@ def _switches(run: Run) -> frozenset[str]:
 
 def _usage(item: Series, is_switch: bool) -> str:
     """Return how long a setting differs from zero, and how far it goes."""
-    values, edges = settled(item.values), item.axis.edges
+    values, edges = item.values, item.axis.edges
     is_used = (values != 0.0) & np.isfinite(values)
     if item.axis.kind in ("time", "clock"):
         seconds = np.diff(edges)
@@ -107,13 +107,10 @@ def _usage(item: Series, is_switch: bool) -> str:
 
 
 def _texts(item: Series, is_switch: bool) -> list[str]:
-    values = settled(item.values)
     if is_switch:
-        return ["on" if value > 0.5 else "–" for value in values]
-    known = np.isfinite(item.values)
+        return ["on" if value > 0.5 else "–" for value in item.values]
     return [
-        words.number(float(value), DIGITS) if is_known else "–"
-        for value, is_known in zip(values, known, strict=True)
+        words.number(float(value), DIGITS) if np.isfinite(value) else "–" for value in item.values
     ]
 
 

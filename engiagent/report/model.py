@@ -214,7 +214,7 @@ def _datum(item: ParameterDef, elaboration: Elaboration | None) -> Datum:
     shown = words.unit(unit) if isinstance(unit, str) else ("by element" if unit else "")
     return Datum(
         symbol=mathml.symbol(item.name),
-        description=item.description or "",
+        description=item.description or words.spoken(item.name),
         value=shown_value(item, elaboration),
         unit=shown,
         source=words.source(thaw(item.source_reference)),

@@ -59,6 +59,7 @@ def _context(run: Run) -> dict[str, Any]:
         "key_figures": numbers,
         "figures_left_out": further,
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
+        "has_plan": plain.has_plan(run),
         "todo": todo,
         "reason": _reason(run) if has_reason or why is None else why.summary,
         "facts": _objective(run),

@@ -102,15 +102,15 @@ def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     if not has_plan(run):
         return Answer(question, _without_plan(run), tone="open")
     if verdict == "violated":
-        text = "Do not use this plan: something that must hold does not. What, is listed below."
+        text = "Do not use this plan: something that must hold does not. What, is listed above."
         return Answer(question, text, tone="bad")
     usable = verdict in USABLE
     lead = "" if usable else _LEADS.get(str(verdict), _LEADS["undecided"])
     tone = "good" if usable else "open"
     if todo is None:
-        return Answer(question, f"{lead}The values to use are listed below.", tone=tone)
+        return Answer(question, f"{lead}The values to use are listed above.", tone=tone)
     when = "One setting for the whole time" if todo.total == 1 else f"{todo.total} settings in turn"
-    text = f"{lead}{when}; the table below says when."
+    text = f"{lead}{when}; the table of settings says when."
     return Answer(question, text, todo.used[:_SETTINGS], tone)
 
 
@@ -125,7 +125,7 @@ def _without_plan(run: Run) -> str:
         return "No plan can meet all requirements at once. One of those listed has to be relaxed."
     if none_allowed(run.certificate):
         return (
-            "The blueprint allows no plan, and nobody else has read the text: compare the two, or "
+            "The blueprint allows no plan, and its reading is open: compare it with the text, or "
             "relax one of the requirements listed below."
         )
     if findings.listed(run, "contradictions"):
@@ -206,15 +206,15 @@ def _is_it_safe(run: Run) -> Answer:
     question, broken = "Is it safe?", findings.broken(run)
     if broken:
         count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
-        return Answer(question, f"No: {count} broken.", tuple(broken[:_FEW]), "bad")
+        return Answer(question, f"No: {count} violated.", tuple(broken[:_FEW]), "bad")
     if {"unchecked", ""} & {_status(run, name) for name in ("algebra", "physics")}:
-        text = "Not known: not every requirement could be checked. What is open, is listed below."
+        text = "Not known: not every requirement could be checked. The levels below say which."
         return Answer(question, text, tone="open")
     total = sum(level == "algebra" for level, _ in findings.checks(run))
     text = f"Yes: all {total} requirements hold" if total > 1 else "Yes: what is required holds"
     if run.part("levels", "physics").get("states"):
         text += ", on paper and when the plan is executed in a simulation"
-    return Answer(question, f"{text}.", tuple(findings.tightest(run, _FEW)), "good")
+    return Answer(question, f"{text}.", tuple(findings.least_slack(run, _FEW)), "good")
 
 
 # --- why to believe it -------------------------------------------------------------------------
@@ -232,17 +232,16 @@ def _why_believe_it(run: Run) -> Answer:
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
     if verdict == "violated":
-        return Answer(question, f"{checker} found what is broken.", tone="open")
+        return Answer(question, f"{checker} found what is violated.", tone="open")
     passed = sum(_status(run, name) == "pass" for name in LEVELS)
     text = f"{checker} worked everything out again: {passed} of {len(LEVELS)} levels hold."
-    details = (_read(run), *(in_words(run, name) for name in LEVELS))
-    return Answer(question, text, details, "good" if verdict in PROVEN else "open")
+    return Answer(question, text, tone="good" if verdict in PROVEN else "open")
 
 
 def _read(run: Run) -> str:
     """Return who has read the text."""
     line = reading_line(run.certificate)
-    return f"The reading is {line}." if line else "Nobody has looked at the text."
+    return f"The reading is {line}." if line else "The text was not read."
 
 
 def in_words(run: Run, name: str) -> str:
@@ -268,11 +267,11 @@ _PASSED: Final = {
 }
 _STATED: Final = {
     "pass": "The data are those that the input states; there is no text to compare them with.",
-    "fail": "The data are not all those of the files that the input names; see below.",
+    "fail": "The data are not all those of the files that the input names; see above.",
 }
 _FAILED: Final = {
-    "data": "The data are not all the problem's: what differs is listed below.",
-    "algebra": "Not all requirements hold; those that do not are listed below.",
+    "data": "The data are not all the problem's: what differs is listed above.",
+    "algebra": "Not all requirements hold; those that do not are listed above.",
     "physics": "Executed in a simulation, the plan does not keep what it promises.",
     "optimality": "What is claimed about the best plan does not hold.",
 }

@@ -7,30 +7,29 @@ import numpy as np
 
 from engiagent.report import words
 from engiagent.report.artefacts import Run
-from engiagent.report.charts.panels import Panel
+from engiagent.report.charts.drawing import Chart
 from engiagent.report.charts.series import (
     Scalar,
     Series,
     aligned,
     given_series,
+    largest_by_unit,
     over_one_axis,
+    settled,
     solution_series,
 )
-from engiagent.report.charts.timeline import Floats
 from engiagent.report.charts.views import plan_panels
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 
 MAX_PANELS = 24
 MAX_ROWS = 200
-_NOTHING = 1e-7
-"""Share of a series' largest value that is no more than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """All that the page shows of a solution: its own series, and tables with the given data."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[Chart, ...]
     left_out: int
     series: tuple[Series, ...]
     tables: tuple[DataTable, ...]
@@ -59,7 +58,9 @@ def build_schedule(run: Run) -> Schedule:
 def _table(members: Sequence[Series], number: int) -> DataTable:
     """Return series of one kind of axis side by side, a row for every place of any of them."""
     places, labels, columns = aligned(members)
-    axis, clear = members[0].axis, [settled(column) for column in columns]
+    scale = largest_by_unit(members)
+    clear = [settled(c, scale[item.unit]) for c, item in zip(columns, members, strict=True)]
+    axis = members[0].axis
     units = [words.unit(item.unit) for item in members]
     names = (f"{s.label} [{u}]" if u else s.label for s, u in zip(members, units, strict=True))
     head = (axis.title, *names)
@@ -86,10 +87,3 @@ def _table(members: Sequence[Series], number: int) -> DataTable:
 
 def _shown(value: float) -> str:
     return "" if np.isnan(value) else words.number(float(value))
-
-
-def settled(values: Floats) -> Floats:
-    """Return values with what is nothing but rounding set to zero; NaN stays."""
-    known = np.abs(values[np.isfinite(values)])
-    largest = float(known.max()) if known.size else 0.0
-    return np.where(np.abs(values) <= _NOTHING * largest, 0.0, values)

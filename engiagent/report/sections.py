@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What a page that stands alone may load: nothing; its style is its own."""
+FOLDED: Final = 30
+"""A table of more rows is folded, but where it is what the page is for."""
 _HOME: Final = "engiagent.report"
 
 
@@ -37,11 +39,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn panel with its number on the page and its caption."""
+    """A drawn chart with its number on the page and its caption, wide and for a telephone."""
 
     number: int
     caption: str
     svg: Markup
+    narrow: Markup
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Section:
 
 def drawn(name: str, number: int, chart: charts.Chart) -> Chart:
     """Return a drawn chart with its number and caption; ``name`` makes its ids unique."""
-    return Chart(number, charts.caption(chart), charts.draw(chart, name))
+    wide, narrow = charts.draw(chart, name), charts.draw(chart, f"{name}-narrow", charts.NARROW)
+    return Chart(number, charts.caption(chart), wide, narrow)
 
 
 def page_of_tables(
@@ -118,5 +122,10 @@ def _environment(package: str) -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     style = Markup(stylesheet())
-    environment.globals |= {"style": style, "policy": POLICY, "quantity": words.quantity}
+    environment.globals |= {
+        "style": style,
+        "folded": FOLDED,
+        "policy": POLICY,
+        "quantity": words.quantity,
+    }
     return environment

@@ -17,8 +17,7 @@ from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts.palette import STYLES
-from engiagent.report.charts.series import Plan, Series, solution_series
-from engiagent.report.schedule import settled
+from engiagent.report.charts.series import Plan, Series, settled, solution_series
 from engiagent.run.listing import RunSummary, summarise
 
 SCHEMA: Final = "engiagent-comparison/2"
@@ -135,9 +134,8 @@ def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
             "this many runs cannot be compared", found=str(len(paths)), expected=f"2 to {MOST}"
         )
     runs = [load_run(path) for path in paths]
-    found = _differing("asked", list(map(_asked, runs)))
-    found += _differing("input", list(map(_inputs, runs)))
-    found += _differing("parameter", list(map(_parameters, runs)))
+    found = _differing("parameter", list(map(_parameters, runs)))
+    found += _differing("asked", list(map(_asked, runs)))
     parts = list(map(_parts, runs))
     for kind in dict.fromkeys(kind for part in parts for kind in part):
         found += _differing(kind, [part.get(kind, {}) for part in parts])
@@ -145,7 +143,7 @@ def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
     return SideBySide(
         names=_names(paths),
         summaries=tuple(summarise(path) for path in paths),
-        differences=(*found, *values),
+        differences=(*found, *values, *_differing("input", list(map(_inputs, runs)))),
         quantities=tuple(quantities),
     )
 
@@ -177,7 +175,14 @@ def _differing(kind: str, each: Sequence[Mapping[str, Shown]]) -> list[Differenc
 
 def _asked(run: Run) -> Mapping[str, Shown]:
     asked = mapping(run.record.get("asked"))
-    return {str(k): (str(v), "") for k, v in asked.items() if v not in (None, {}, [])}
+    return {str(k): (_option(v), "") for k, v in asked.items() if v not in (None, {}, [])}
+
+
+def _option(value: Any) -> str:
+    """Return the value of an option as people write it, as ``battery.energy_capacity=30MWh``."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={item}" for name, item in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _inputs(run: Run) -> Mapping[str, Shown]:

@@ -8,7 +8,7 @@ from typing import Final
 from engiagent.report import words
 from engiagent.report.charts import Panel
 from engiagent.report.charts.views import curve
-from engiagent.report.sections import Chart, Section, drawn, page_of_tables
+from engiagent.report.sections import FOLDED, Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.listing import RunSummary
@@ -16,7 +16,7 @@ from engiagent.run.listing import RunSummary
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
 GIVEN: Final = ("asked", "input", "parameter")
-_FEW: Final = 12
+_NAMED: Final = 3
 Link = Callable[[RunSummary], str]
 
 
@@ -28,31 +28,48 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     found = side_by_side(folders)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
-    sections = [Section("What came of each", tables=(_outcomes(found, link),))]
-    asked = [item for item in found.differences if item.kind in GIVEN]
-    models = [item for item in found.differences if item.kind not in (*GIVEN, "value")]
-    values = [item for item in found.differences if item.kind == "value"]
-    for title, items in (
-        ("What was asked and given", asked),
-        ("The models", models),
-        ("Values of the plans", values),
-    ):
-        if items:
-            tables = (_differences(found, title, items),)
-            is_long = items is models and len(models) > _FEW
-            sections.append(Section(title, tables=tables, kind="compared", is_folded=is_long))
-    if found.quantities:
-        text = "" if differing else "All series are the same."
-        sections.append(Section("Series", text, tables=(_series(found),), kind="values"))
+    kinds = {kind: [d for d in found.differences if d.kind == kind] for kind in (*GIVEN, "value")}
+    changed = [*kinds["parameter"], *kinds["asked"]]
+    models = [item for item in found.differences if item.kind not in kinds]
+    sections = [
+        *_section(found, "What changed", changed),
+        Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
+    ]
     if figures:
         text = f"{apart} more that differ are in the table only." if apart else ""
         sections.append(Section("Side by side", text, charts=figures))
+    if found.quantities:
+        text = "" if differing else "All series are the same."
+        table, is_long = _series(found), len(found.quantities) > FOLDED
+        sections.append(Section("Series", text, (table,), kind="values cards", is_folded=is_long))
+    sections += _section(found, "Values of the plans", kinds["value"])
+    sections += _section(found, "The models", models)
+    sections += _section(found, "Input files", kinds["input"])
     return page_of_tables(
         f"{len(found.names)} runs compared",
         "engiagent comparison",
         sections,
-        lead="" if found.differences or differing else "The runs do not differ.",
+        lead=_lead(changed, models)
+        if found.differences or differing
+        else "The runs do not differ.",
     )
+
+
+def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list[Section]:
+    """Return the section of some differences; none without any."""
+    if not items:
+        return []
+    tables = (_differences(found, title, items),)
+    return [Section(title, tables=tables, kind="compared cards", is_folded=len(items) > FOLDED)]
+
+
+def _lead(changed: Sequence[Difference], models: Sequence[Difference]) -> str:
+    """Say in a sentence what changed from run to run; nothing where only plans differ."""
+    given = [item for item in changed if item.kind == "parameter"]
+    parts = [f"{words.spoken(item.name)} {' → '.join(item.values)}" for item in given[:_NAMED]]
+    parts += [f"{len(given) - _NAMED} more parameters"] if len(given) > _NAMED else []
+    parts += [f"{len(models)} parts of the model"] if models else []
+    return f"Changed: {'; '.join(parts)}." if parts else ""
 
 
 def _outcomes(found: SideBySide, link: Link | None) -> DataTable:
@@ -91,7 +108,7 @@ def _differences(found: SideBySide, title: str, items: Sequence[Difference]) -> 
         for item in items[:MOST_ROWS]
     ]
     file = f"{title.lower().replace(' ', '-')}.csv"
-    return _with_csv(f"{title}: what differs", ("Name", *found.names), rows, file)
+    return _with_csv(f"{title}: names and values", ("Name", *found.names), rows, file)
 
 
 def _series(found: SideBySide) -> DataTable:

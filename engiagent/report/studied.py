@@ -4,11 +4,15 @@ Charts are lines over what was varied, fronts between goals, or a tornado.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from engiagent.report import charts, words
-from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.charts.series import settled
+from engiagent.report.sections import FOLDED, Section, drawn, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.study.outcome import Study
 
@@ -23,12 +27,14 @@ TITLES: Final = {
 def page(outcome: Study, name: str) -> str:
     """Return the page of a study of ``name``."""
     figures = tuple(
-        Chart(k, chart.title, charts.draw(chart, f"chart-{k}"))
+        replace(drawn(f"chart-{k}", k, chart), caption=chart.title)
         for k, chart in enumerate(study_charts(outcome), start=1)
     )
+    table = _table(outcome.table())
+    is_long = len(table.rows) > FOLDED
     sections = [
         Section("Charts", charts=figures),
-        Section("All points", tables=(_table(outcome.table()),), kind="values"),
+        Section("All points", tables=(table,), kind="values cards", is_folded=is_long),
     ]
     return page_of_tables(
         f"{TITLES[outcome.kind]}: {name}",
@@ -40,7 +46,8 @@ def page(outcome: Study, name: str) -> str:
 
 def _table(rows: Sequence[dict[str, Any]]) -> DataTable:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = tuple(tuple(_cell(row.get(name)) for name in names) for row in rows)
+    scale = {name: _largest(row.get(name) for row in rows) for name in names}
+    cells = tuple(tuple(_cell(row.get(name), scale[name]) for name in names) for row in rows)
     plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
     text, kept = csv_text(names, plain)
     note = "" if kept == len(rows) else f"The CSV file has the first {kept} of {len(rows)} rows."
@@ -49,9 +56,17 @@ def _table(rows: Sequence[dict[str, Any]]) -> DataTable:
     )
 
 
-def _cell(value: Any) -> Cell:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Cell(words.number(float(value), 8), is_number=True)
+def _largest(values: Iterable[Any]) -> float:
+    return max((abs(value) for value in values if _is_number(value)), default=0.0)
+
+
+def _cell(value: Any, scale: float) -> Cell:
+    """Return a value as a cell; what is rounding beside the largest of its column is zero."""
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no")
+    if isinstance(value, int | float):
+        shown = float(settled(np.array([float(value)]), scale)[0])
+        return Cell(words.number(shown, 8), is_number=True)
     return Cell("" if value is None else str(value))
 
 

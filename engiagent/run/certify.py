@@ -303,10 +303,11 @@ class Tight:
     at_limit: bool
 
 
-def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
-    """Return the limits that hold with the least room; an equation has none.
+def least_slack(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
+    """Return the limits that hold with the least slack; an equation has none.
 
-    Of those with equal room the ones that rest on words of the text come first.
+    Of those with equal slack the ones that rest on words of the text come first. That a quantity
+    is not negative, or whole, is no limit that anybody asks about.
     """
     levels = certificate.get("levels") or {}
     rows = []
@@ -315,19 +316,31 @@ def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
         slack, tolerance = worst.get("slack"), entry.get("tolerance")
         if not isinstance(slack, int | float) or not math.isfinite(slack):
             continue
-        if "==" in str(entry.get("text") or "") or entry.get("status") == "fail":
+        text, kind = str(entry.get("text") or ""), str(entry.get("id")).partition(":")[0]
+        if "==" in text or entry.get("status") == "fail" or kind == "integer":
+            continue
+        if kind == "bounds" and text.startswith("0 <= "):
             continue
         allowed = tolerance if isinstance(tolerance, int | float) else 0.0
         where = worst.get("where")
         found = Tight(
-            title=" ".join(str(entry.get("name") or entry.get("quote") or entry.get("id")).split()),
+            title=title_of(entry),
             slack=float(slack),
             unit=worst.get("unit"),
             where=", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else "",
             at_limit=abs(slack) <= allowed,
         )
         rows.append((0.0 if found.at_limit else found.slack, not entry.get("quote"), found))
-    return [found for *_, found in sorted(rows, key=lambda row: row[:2])[:count]]
+    first: dict[str, Tight] = {}
+    for *_, found in sorted(rows, key=lambda row: row[:2]):
+        first.setdefault(found.title, found)
+    return list(first.values())[:count]
+
+
+def title_of(check: Mapping[str, Any]) -> str:
+    """Return the name of a check, else the words that it rests on, else its id."""
+    name, key = check.get("name"), check.get("id")
+    return " ".join(str((name != key and name) or check.get("quote") or key).split())
 
 
 def executed(certificate: Mapping[str, Any]) -> list[str]:

@@ -219,7 +219,7 @@ def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
                 if (value, unit) != then.get(name, (None, unit)):
                     shown = unit if isinstance(unit, str) else ""
                     change = _change(name, then.get(name, (None,))[0], value, shown)
-                    noted = by_user("changed by a patch", change, item.get("source_reference"))
+                    noted: Any = by_user("changed by a patch", change, item.get("source_reference"))
                     if stated and not (excused and kind in _VALUED):
                         first, *others = stated if isinstance(stated, list) else [stated]
                         noted = {**first, "replaces": noted["replaces"]}

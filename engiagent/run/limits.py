@@ -1,4 +1,8 @@
-"""Limits that a blueprint puts on a variable: bounds, and constraints such as ``x[t] <= P``."""
+"""Limits that a blueprint puts on a variable: bounds, and constraints such as ``x[t] <= P``.
+
+A bound that follows from given series is no limit that the problem states: the sun that there
+is, or the temperature that a room never reaches.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,9 +12,10 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Binary, Binder, Compare, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Binary, Binder, Compare, Node, Reduce, Ref, parse, walk
 from engiagent.blueprint.timeaxis import Floats, Ints
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 
 Side = Literal["lower", "upper"]
 
@@ -86,11 +91,38 @@ def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[s
     )
     for side, bound in sides:
         if isinstance(bound, str):
+            if follows_series(elaboration, parse(bound), variable.name):
+                continue
             values = _evaluate(elaboration, parse(bound), binders, variable.where, variable.name)
             yield variable.name, side, _on_grid(elaboration, variable.name, *values)
         elif bound is not None:
             shape = _shape(elaboration, variable.name)
             yield variable.name, side, np.full(shape, float(bound))
+
+
+def follows_series(elaboration: Elaboration, node: Node, name: str) -> bool:
+    """Whether a bound of a variable follows from series over time, and is no value that is stated.
+
+    A profile of temperatures is stated; what is worked out from one is not.
+    """
+    unit = elaboration.symbols[name].unit
+    is_temperature = unit is not None and unit.dimension == parse_unit("K").dimension
+    parameters = {item.name: item for item in elaboration.core.parameters}
+    for part in walk(node):
+        if isinstance(part, Reduce) and _over_time(elaboration, [b.set for b in part.binders]):
+            return True
+        found = parameters.get(part.name) if isinstance(part, Ref) else None
+        if found is None:
+            continue
+        if not is_temperature and _over_time(elaboration, elaboration.symbols[found.name].dims):
+            return True
+        if isinstance(found.value, str) and follows_series(elaboration, parse(found.value), name):
+            return True
+    return False
+
+
+def _over_time(elaboration: Elaboration, sets: Iterable[str]) -> bool:
+    return any(elaboration.index_set(name).root.kind in ("time", "instants") for name in sets)
 
 
 def _simple(

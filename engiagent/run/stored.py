@@ -122,9 +122,9 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
         return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
-        raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
+        raise InputError("no name of a stored schedule", str(run / "run.json"), found=repr(name))
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
-        raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
+        raise InputError("the stored schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
     unread = _texts(unclear, run)
     return KeptSchedule(run / name, read, unread, exact, solver, None, taken)

@@ -21,7 +21,7 @@ from engiagent.units.unit import conversion, parse_unit
 PATH: Final = "core_model_elements.report"
 DUALS: Final = (
     "a dual is the change of the objective, in its own sense, for one more unit of the "
-    "constraint's right-hand side; with whole numbers in the model they are held fixed"
+    "constraint's right-hand side; integer variables are held fixed"
 )
 
 

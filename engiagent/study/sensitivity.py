@@ -1,4 +1,4 @@
-"""Sensitivity: one factor at a time to both ends of its range, and slopes from multipliers.
+"""Sensitivity: one factor at a time to both ends of its range, and slopes from duals.
 
 With x and the multipliers y, r of the base held fixed, the Lagrange function of the programme
 
@@ -164,9 +164,9 @@ def _factor(live: Live, v: Variation) -> Callable[[str], dict[str, Any]]:
 def _slope(
     live: Live, name: str, base: SolverResult | None, span: Floats, per: tuple[float, str]
 ) -> dict[str, Any]:
-    """Return the slope of the objective at the base: the multipliers', and those to both sides."""
+    """Return the slope of the objective at the base: that of the duals, and those to both sides."""
     if base is None or base.objective is None or base.row_dual is None or base.column_dual is None:
-        return {"status": "optimal", "reason": "no slope: there are no multipliers of the base"}
+        return {"status": "optimal", "reason": "no slope: there are no duals of the base"}
     middle, step = live.numbers[name].values, STEP * span
     width = STEP * per[0]
     lagrange, best = [], []
@@ -190,12 +190,12 @@ def _slope(
 def _said(values: Mapping[str, float], noise: float) -> str:
     """Return whether the slope is the same to both sides, but for what solvers leave open."""
     if len(values) < 3:
-        return "the multipliers' slope; to one side there is no plan"
+        return "the slope of the duals; to one side there is no plan"
     own, below, above = values.values()
     room = AGREE * max(abs(below), abs(above)) + noise
     if abs(below - above) <= room and abs(own - below) <= room:
-        return "exact: multipliers and solves to both sides agree"
-    return "at a kink: the slopes to both sides differ, and the multipliers have one between them"
+        return "exact: duals and solves to both sides agree"
+    return "at a kink: the slopes to both sides differ, and the duals have one between them"
 
 
 def _lagrange(program: Program, base: SolverResult) -> float:

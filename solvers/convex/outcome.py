@@ -82,7 +82,7 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
         status = "feasible"
         reason = f"{ending.words}, but a gap of {account.gap:.1e} to the proven bound is left"
         if account.bound is None:
-            reason = f"{ending.words}, but its multipliers prove no bound"
+            reason = f"{ending.words}, but its duals prove no bound"
     else:
         off = "" if account is None else f"; its point breaks a limit by {account.violation:.1e}"
         status, reason = "error", f"{ending.words}{off}"

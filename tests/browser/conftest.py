@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import ViewportSize
 
 from engiagent.agents.bench.figures import to_html
 from engiagent.agents.bench.suite import Cell, Measured
 from engiagent.agents.runs import run_problem, solve_blueprint
+from engiagent.cli.app import app
 from engiagent.report import compare, write_batch
 from engiagent.report.view import open_view
 from engiagent.text import corpus_root
@@ -45,6 +47,7 @@ MODES: Final[dict[str, tuple[ViewportSize, Literal["light", "dark"], str]]] = {
     # What a page is asked about: everything once, then what light and width can change.
     "light": (WIDE, "light", "{}"),
     "dark": (WIDE, "dark", "{runOnly: ['color-contrast']}"),
+    "print": (ViewportSize(width=688, height=970), "light", "{runOnly: ['color-contrast']}"),
     "narrow": (
         ViewportSize(width=360, height=740),
         "light",
@@ -73,9 +76,10 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
     def turn(self, mode: str) -> None:
-        """Make it light, dark or narrow."""
+        """Make it light, dark, narrow or printed on A4."""
         viewport, light, _ = MODES[mode]
-        self.page.emulate_media(color_scheme=light)
+        media: Literal["print", "screen"] = "print" if mode == "print" else "screen"
+        self.page.emulate_media(color_scheme=light, media=media)
         self.page.set_viewport_size(viewport)
 
     def axe(self, mode: str) -> list[str]:
@@ -92,6 +96,11 @@ class Opened:
         )
         return wide
 
+    def clipped(self) -> list[str]:
+        """Return the charts and tables of which a part is hidden, wider than what holds them."""
+        found: list[str] = self.page.evaluate(_CLIPPED)
+        return found
+
     def picture(self, name: str) -> None:
         """Keep a picture of the whole page for somebody to look at."""
         if SCREENS:
@@ -102,6 +111,10 @@ class Opened:
 _FINDINGS: Final = """rules => axe.run(eval(`(${rules})`)).then(found => found.violations.map(
     one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 200))}`
 ))"""
+
+
+_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(.cards)'))
+    .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"""
 
 
 def _axe() -> str:
@@ -163,10 +176,11 @@ def outside(asked: list[str], home: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs: one certified, one that lacks data, one proven infeasible."""
+    """A folder of runs: two certified, one of them a year, one lacks data, one is infeasible."""
     folder, corpus = tmp_path_factory.mktemp("work") / "runs", corpus_root()
     run_problem(corpus / "battery" / "merchant_day", out=folder / "merchant_day")
     run_problem(corpus / "battery" / "missing_efficiency", out=folder / "missing_efficiency")
+    run_problem(corpus / "hvac" / "campus_tank_year", out=folder / "campus_tank_year")
     cold = corpus / "thermal" / "cold_snap_infeasible" / "expert" / "blueprint.json"
     solve_blueprint(cold, folder / "cold_snap")
     return folder
@@ -184,13 +198,18 @@ def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     ]
     cells = {Cell("battery/shop", "offline", "full", k): m for k, m in enumerate(measured, 1)}
     (out / "bench.html").write_text(to_html("nightly", cells))
+    spec = ["study", "sweep", str(corpus_root() / "battery" / "merchant_day")]
+    spec += ["--vary", "battery.energy_capacity=20,30[MWh]", "--out", str(out / "study")]
+    assert CliRunner().invoke(app, spec).exit_code == 0
+    shutil.move(out / "study" / "sweep.html", out / "study.html")
+    shutil.rmtree(out / "study")
     batch = write_batch(runs)
     shutil.copy(batch, out / "batch.html")
     batch.unlink()
     found = {path.stem: path.as_uri() for path in out.iterdir()}
     return found | {
         f"report_{run}": (runs / run / "report.html").as_uri()
-        for run in ("merchant_day", "missing_efficiency", "cold_snap")
+        for run in ("merchant_day", "missing_efficiency", "cold_snap", "campus_tank_year")
     }
 
 

@@ -13,6 +13,8 @@ PAGES = (
     "batch",
     "bench",
     "compare",
+    "study",
+    "report_campus_tank_year",
 )
 
 
@@ -25,6 +27,7 @@ def test_a_page_is_sound_in_every_light_and_width(
         opened.turn(mode)
         opened.picture(f"{name}-{mode}")
         assert opened.sticks_out() <= 0, mode
+        assert opened.clipped() == [], mode
         assert opened.axe(mode) == [], mode
     assert opened.asked == [pages[name]]  # one request, the page itself
     assert opened.complaints == []

@@ -40,7 +40,7 @@ def dispatch(periods: int, areas: int = 3) -> Panel:
         Curve(f"unit {k} <&>", line.edges, random.normal(size=periods), "step", "stack")
         for k in range(areas)
     ]
-    price = Curve("price", line.edges, random.normal(50, 9, periods), "step", side="right")
+    price = Curve("price", line.edges, random.normal(50, 9, periods), "step", side="strip")
     band = Band("comfort", line.edges, np.full(periods, -1.0), np.full(periods, 1.0), "step")
     limit = Curve("most allowed", line.edges, np.full(periods, 2.0), "step", "limit")
     return Panel("site", "kW", line, (*curves, limit, price), (band,), "EUR/MWh")
@@ -90,7 +90,7 @@ def gaps(panel: Panel) -> Panel:
         values = curve.values.copy()
         values[::2] = np.nan
         curves.append(Curve(curve.label, curve.places, values, curve.shape, curve.role, curve.side))
-    return Panel(panel.title, panel.unit, panel.axis, tuple(curves), panel.bands, panel.right_unit)
+    return Panel(panel.title, panel.unit, panel.axis, tuple(curves), panel.bands, panel.strip_unit)
 
 
 @pytest.mark.parametrize("change", [lambda panel: panel, gaps], ids=["whole", "with gaps"])

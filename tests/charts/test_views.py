@@ -1,5 +1,6 @@
 """What is drawn of a plan: balances that add up, bands, profiles, the turns of a run."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,10 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.plant.site import Site
 from engiagent.report.charts import (
+    NARROW,
     Bar,
     Chart,
+    HeatMap,
     Lanes,
     Panel,
     document,
@@ -50,6 +53,10 @@ def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
     return Drawn(xarray.Dataset(data), made, Elaboration(made.core))
 
 
+def panels_of(plan: Drawn) -> list[Panel]:
+    return [chart for chart in plan_panels(plan) if isinstance(chart, Panel)]
+
+
 TIME = {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3}
 
 
@@ -80,7 +87,7 @@ def dispatch() -> Drawn:
 
 
 def test_a_balance_is_stacked_unit_by_unit_in_one_unit_and_both_sides_are_equal() -> None:
-    panel = plan_panels(dispatch())[0]
+    panel = panels_of(dispatch())[0]
     assert panel.title == "bus"
     assert panel.unit == "kW"
     areas = [curve for curve in panel.curves if curve.role == "stack"]
@@ -114,7 +121,7 @@ def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
     }
     nothing, some = [0.0] * 3, [1.0, 2.0, 1.0]
     values = {"sun": [some, nothing], "bought": [some, some], "used": [[2, 4, 2], some]}
-    north, south = plan_panels(plan_of(core, values))[:2]
+    north, south = panels_of(plan_of(core, values))[:2]
     assert [north.title, south.title] == ["house [north]", "house [south]"]
     styles = {curve.label: style for style, curve in styled(north.curves)}
     assert [curve.label for curve in south.curves] == ["bought", "used"]
@@ -122,10 +129,10 @@ def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
 
 
 def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
-    panel = plan_panels(dispatch())[0]
-    (price,) = [curve for curve in panel.curves if curve.side == "right"]
+    panel = panels_of(dispatch())[0]
+    (price,) = [curve for curve in panel.curves if curve.side == "strip"]
     assert price.label == "price"
-    assert panel.right_unit == "EUR/MWh"
+    assert panel.strip_unit == "EUR/MWh"
     assert "EUR/MWh" in draw(panel, "x")
 
 
@@ -133,7 +140,7 @@ def test_a_plan_of_another_blueprint_is_drawn_without_its_balance() -> None:
     plan = dispatch()
     assert plan.solution is not None
     other = Drawn(plan.solution.drop_vars("sold"), plan.blueprint, plan.elaboration)
-    assert "bus" not in {panel.title for panel in plan_panels(other)}
+    assert "bus" not in {panel.title for panel in panels_of(other)}
 
 
 def zone(high: list[float]) -> Panel:
@@ -153,20 +160,23 @@ def zone(high: list[float]) -> Panel:
         ],
         "constraints": [],
     }
-    return plan_panels(plan_of(core, {"temperature": [20.5, 21.0, 22.0, 21.5]}))[0]
+    return panels_of(plan_of(core, {"temperature": [20.5, 21.0, 22.0, 21.5]}))[0]
 
 
 def test_the_limits_of_a_temperature_are_a_band_and_it_is_a_line() -> None:
     panel = zone([22.0, 22.0, 23.0, 23.0])
     (band,) = panel.bands
-    assert band.low.tolist() == [20.0] * 4
-    assert band.high.tolist() == [22.0, 22.0, 23.0, 23.0]
+    # Steps between the four instants; from one limit to another the wider holds.
+    assert band.shape == "step"
+    assert band.low.tolist() == [20.0] * 3
+    assert band.high.tolist() == [22.0, 23.0, 23.0]
     assert [(curve.label, curve.shape) for curve in panel.curves] == [("room.temperature", "line")]
 
 
 def test_a_limit_that_lies_far_away_does_not_flatten_the_room() -> None:
-    (band,) = zone([22.0, 22.0, 60.0, 60.0]).bands
-    assert band.high.max() < 25.0
+    drawn = draw(zone([22.0, 22.0, 60.0, 60.0]), "x")
+    ticks = [float(text) for text in re.findall(r">(\d+(?:\.\d+)?)</text>", drawn)]
+    assert max(ticks) < 25.0
 
 
 def feeder() -> Drawn:
@@ -195,7 +205,7 @@ def feeder() -> Drawn:
 
 
 def test_a_profile_runs_along_the_branches_and_shows_roots_of_squares() -> None:
-    panel = plan_panels(feeder())[0]
+    panel = panels_of(feeder())[0]
     assert panel.title == "node: voltage along the feeder"
     assert panel.unit == "kV"
     assert panel.axis.labels[0] == "plant"
@@ -225,6 +235,7 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
     site.minimise_cost({"grid": 0.3})
     panels = site.blueprint().solve().panels
     profile = next(panel for panel in panels if "along the feeder" in panel.title)
+    assert isinstance(profile, Panel)
     assert profile.axis.labels == ("station", "mid", "side")
     assert profile.unit == "p.u."
     lowest = profile.curves[0]
@@ -266,8 +277,8 @@ def test_the_turns_of_a_run_are_told_in_order() -> None:
 
 def test_plotly_gets_the_same_series_and_units() -> None:
     charts: list[Chart] = [
-        *plan_panels(dispatch()),
-        *plan_panels(feeder())[:1],
+        *panels_of(dispatch()),
+        *panels_of(feeder())[:1],
         route_chart(ROUTES),
         Lanes("times", "s", (Bar("a", 0.0, 2.0), Bar("b", 2.0, None, text="goes on"))),
     ]
@@ -286,5 +297,90 @@ def test_plotly_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "plotly.subplots", None)
     with pytest.raises(EngiagentError, match=r"engiagent\[plotly\]"):
-        plotly_figure(plan_panels(dispatch()))
-    assert document(plan_panels(dispatch())).startswith("<svg")
+        plotly_figure(panels_of(dispatch()))
+    assert document(panels_of(dispatch())).startswith("<svg")
+
+
+def test_rounding_beside_what_is_shown_with_it_is_zero() -> None:
+    core = {
+        "sets": [TIME],
+        "parameters": [],
+        "decision_variables": [variable(name, ["t in T"]) for name in ("big", "noise")],
+        "constraints": [],
+    }
+    plan = plan_of(core, {"big": [2000.0, 1000.0, 0.0], "noise": [1e-9, -3e-8, 2e-9]})
+    curves = {c.label: c.values.tolist() for panel in panels_of(plan) for c in panel.curves}
+    assert curves == {"big": [2000.0, 1000.0, 0.0], "noise": [0.0, 0.0, 0.0]}
+
+
+def test_only_limits_that_are_stated_are_drawn_as_limits() -> None:
+    # The sun that there is, and a power that is worked out from it, are data; 5 kW is a limit.
+    core = {
+        "sets": [TIME],
+        "parameters": [
+            {"name": "sun", "index": ["T"], "value": [0.0, 3.0, 4.0], "unit": "kW"},
+            {"name": "never", "value": "max(sun[t] for t in T) + 1[kW]", "unit": "kW"},
+            {"name": "most", "value": 5.0, "unit": "kW"},
+        ],
+        "decision_variables": [
+            variable("pv", ["t in T"], lower=0, upper="sun[t]"),
+            variable("sold", ["t in T"], lower=0, upper="never"),
+            variable("bought", ["t in T"], lower=0, upper="most"),
+        ],
+        "constraints": [],
+    }
+    values = {"pv": [0.0, 3.0, 4.0], "sold": [0.0, 1.0, 2.0], "bought": [4.0, 2.0, 0.0]}
+    panels = panels_of(plan_of(core, values))
+    limits = [c.label for panel in panels for c in panel.curves if c.role == "limit"]
+    assert limits == ["upper limit of bought"]
+
+
+def test_what_is_on_or_off_has_a_bar_for_each_time_that_it_is_on() -> None:
+    core = {
+        "sets": [TIME],
+        "parameters": [],
+        "decision_variables": [
+            {"name": "on", "index": ["t in T"], "type": "binary", "unit": "1", "quantity": "ch.on"}
+        ],
+        "constraints": [],
+    }
+    (lanes,) = plan_panels(plan_of(core, {"on": [1.0, 0.0, 0.9999999]}))
+    assert isinstance(lanes, Lanes)
+    assert lanes.axis is not None
+    starts = lanes.axis.edges.tolist()
+    assert [(bar.lane, bar.start, bar.stop) for bar in lanes.bars] == [
+        ("ch.on", starts[0], starts[1]),
+        ("ch.on", starts[2], starts[3]),
+    ]
+    assert "from 2025-07-01 00:00 to 2025-07-01 01:00" in draw(lanes, "x")
+
+
+def test_a_year_is_a_duration_curve_and_a_heat_map() -> None:
+    hours = 8760
+    values = np.random.default_rng(1).gamma(2.0, 50.0, hours)
+    core = {
+        "sets": [TIME | {"start": "2025-01-01T00:00", "periods": hours}],
+        "parameters": [],
+        "decision_variables": [variable("load", ["t in T"], lower=0, upper=2000)],
+        "constraints": [],
+    }
+    curve, heat = plan_panels(plan_of(core, {"load": values}))
+    assert isinstance(curve, Panel)
+    (line,) = [item for item in curve.curves if item.role == "series"]
+    assert line.values.tolist() == sorted(values, reverse=True)
+    # The area below a duration curve is the energy.
+    assert np.sum(line.values * np.diff(line.places)) == pytest.approx(values.sum())
+    assert isinstance(heat, HeatMap)
+    assert np.array_equal(heat.grid(), values.reshape(365, 24).T)
+    weeks = heat.grid(7)
+    assert weeks.shape == (24, 53)
+    assert weeks[5, 0] == pytest.approx(values[5 : 7 * 24 : 24].mean())
+    assert len(draw(heat, "x")) < 150_000
+
+
+def test_every_chart_fits_a_telephone() -> None:
+    for chart in (*panels_of(dispatch()), zone([22.0, 22.0, 23.0, 23.0])):
+        narrow = draw(chart, "x", NARROW)
+        assert f'viewBox="0 0 {NARROW:g} ' in narrow
+        places = [float(x) for x in re.findall(r'<(?:line|text)[^>]* x1?="([\d.]+)"', narrow)]
+        assert max(places) <= NARROW

@@ -157,7 +157,7 @@ def test_a_violation_is_shown_at_the_words_and_at_the_row(depot: Path) -> None:
     lines = PLANT.splitlines()
     words = 1 + next(k for k, line in enumerate(lines) if "charge_power_max" in line)
     found = json.loads(Path("s.sarif").read_text("utf-8"))["runs"][0]["results"]
-    entry = next(e for e in found if "bounds:battery_charge" in e["message"]["text"])
+    entry = next(e for e in found if "bounds of battery_charge" in e["message"]["text"])
     (place,), (row,) = entry["locations"], entry["relatedLocations"]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "sites/depot/problem.md"
     assert place["physicalLocation"]["region"]["startLine"] == words

@@ -373,7 +373,7 @@ def test_a_series_that_would_stand_still_is_refused_unless_it_is_named_fixed() -
         ({"forecasts": {"price": [np.nan] * 20}}, "not finite"),
         ({"step": 0}, "step is 0"),
         ({"step": 99}, "step is 99"),
-        ({"limits": [["nothing"]]}, "'nothing' that could give way"),
+        ({"limits": [["nothing"]]}, "'nothing' that could be relaxed"),
         ({"stage_cost": "nothing"}, "no expression 'nothing'"),
     ],
 )

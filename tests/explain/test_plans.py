@@ -80,7 +80,7 @@ def test_a_larger_converter_is_worth_what_both_directions_gain_by_it() -> None:
 
 def test_a_plan_with_whole_numbers_says_what_its_prices_are() -> None:
     found = explain(store(whole=True))
-    assert any("whole numbers as they are" in note for note in found.notes)
+    assert any("at fixed integer values" in note for note in found.notes)
     begin = next(t for t in found.tight if t.name == "e_0")
     assert begin.unit == "kWh"
     assert begin.range is not None
@@ -229,7 +229,7 @@ def test_the_command_and_the_run_folder_say_the_same(
     title = {
         "infeasible": "Why there is no plan",
         "unbounded": "What has no limit",
-        "plan": "What holds it back",
+        "plan": "Limits in force",
     }[kind]
     assert title in page
 
@@ -281,3 +281,27 @@ def test_rows_that_count_starts_are_no_limits() -> None:
     found = explain(given)
     assert found.kind == "plan"
     assert "count" not in {item.name for item in found.tight}
+
+
+def test_data_and_what_is_worth_nothing_are_no_active_limits_and_the_rest_goes_by_worth() -> None:
+    # No sun in the first hour; 'spare' is at its limit of 0 and makes no difference to the cost.
+    given = blueprint(
+        sets=[HOURS | {"periods": 3}],
+        parameters=[parameter("sun", [0, 4, 3], "kW", "T"), parameter("none", 0, "kW")],
+        decision_variables=[
+            variable("pv", "t in T", upper="sun[t]"),
+            variable("bought", "t in T", upper=100),
+            variable("rented", "t in T", upper=1),
+            variable("spare", upper="none"),
+        ],
+        constraints=[constraint("pv[t] + rented[t] + bought[t] >= 9[kW]", "t in T", name="load")],
+        objective_function=goal(
+            "sum(0.3[EUR/kWh]*bought[t]*1[h] + 0.2[EUR/kWh]*rented[t]*1[h] for t in T)"
+        ),
+    )
+    found = [item for item in explain(given).tight if item.kind == "limit"]
+    named = [(item.name, item.side, item.bound_at) for item in found]
+    # Three hours of the load at 0.3 EUR/kWh, and of the rent at 0.1; the sun is what it is.
+    assert named == [("C1", "lower", 3), ("rented", "upper", 3)]
+    assert [item.worth / item.step for item in found] == pytest.approx([0.9, 0.3])
+    assert "active throughout" in found[0].text

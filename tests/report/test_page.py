@@ -110,23 +110,24 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
         "A <b>shop</b> & its battery",
         "✔ Certified",
         "Key figures",
+        "Schedule",
+        "What to do, and when",
+        "Numbers of the schedule",
+        "Limits in force",
+        "Active limits",
+        "Balances with a shadow price",
+        "Certificate",
         "What to do",
         "What it costs",
         "Is it safe?",
         "Why believe it?",
-        "What to do, and when",
-        "Schedule",
-        "What holds it back",
-        "Limits that bind",
-        "Balances with a price",
-        "Certificate",
         "Assumptions",
         "Data",
         "Model",
         "The problem as it was given",
         "How to repeat this",
     ]
-    assert len(page.all("svg")) == 3  # power, energy, price
+    assert len(page.all("svg")) == 2 * 3  # power, energy, price; wide and for a telephone
     assert len(page.all("math")) > 8
 
 
@@ -134,12 +135,12 @@ def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> N
     text = assert_sound(render_report(make_run())).text
     # minimise: a positive multiplier of a lower limit means that a lower limit would save
     assert (
-        "the lower limit of battery.state_of_charge (“reserve in the evening”) binds at "
-        "1 of 7 elements: 19:00–20:00 on 30 Mar; "
+        "the lower limit of battery.state_of_charge (“reserve in the evening”), active at "
+        "19:00–20:00 on 30 Mar (1 of 7): "
         "1 kWh less would save 0.125 EUR in all"
     ) in text
     assert "1 kW more would save 0.25 EUR in all" in text
-    assert "“energy balance” holds at 1 of 24 elements" in text  # an equation is no limit
+    assert "“energy balance”: shadow price" in text  # an equation is no limit
 
 
 def test_a_maximised_objective_turns_the_words_round(
@@ -288,7 +289,7 @@ def test_many_series_are_bounded(make_run: MakeRun) -> None:
         {"p": (("G", "K"), values, {"units": "MW"})}, coords={"G": labels, "K": range(24)}
     )
     page = assert_sound(render_report(make_run(solution=data, blueprint=None)))
-    assert len(page.all("svg")) <= 24
+    assert len(page.all("svg")) <= 2 * 24
     assert "more charts are left out" in page.text
 
 
@@ -321,18 +322,34 @@ def test_colours_are_told_from_their_ground(scheme: int) -> None:
 
 def test_limits_are_drawn_where_they_are_near(make_run: MakeRun, blueprint: Any) -> None:
     from engiagent.report.artefacts import load_run
+    from engiagent.report.charts import Panel
     from engiagent.report.schedule import build_schedule
 
     document = blueprint(24)
     document["core_model_elements"]["decision_variables"][2]["upper"] = "9000[kWh]"
-    panels = build_schedule(load_run(make_run(blueprint=document))).panels
+    charts = build_schedule(load_run(make_run(blueprint=document))).panels
+    panels = [chart for chart in charts if isinstance(chart, Panel)]
     limits = {c.label: c for panel in panels for c in panel.curves if c.role == "limit"}
     assert set(limits) == {
-        "most allowed for battery.charge, battery.discharge",  # one line for both
-        "least allowed for battery.state_of_charge",  # 9 MWh would flatten the chart
+        "upper limit of battery.charge, battery.discharge",  # one line for both
+        "lower limit of battery.state_of_charge",  # 9 MWh would flatten the chart
     }
-    reserve = limits["least allowed for battery.state_of_charge"]
+    reserve = limits["lower limit of battery.state_of_charge"]
     # It holds at the instants from 17:00 to 23:00 and at no time in between any others.
     zone = ZoneInfo("Europe/Berlin")
     ends = [datetime(2025, 3, 30, hour, tzinfo=zone).timestamp() for hour in (17, 23)]
     assert list(reserve.places[reserve.values == 40.0]) == ends
+
+
+@pytest.mark.parametrize(("changes", "is_folded"), [(24, False), (60, True)])
+def test_a_table_of_settings_of_more_than_thirty_rows_is_folded(
+    changes: int, is_folded: bool, make_run: MakeRun
+) -> None:
+    import numpy as np
+
+    values = np.arange(1.0, changes + 1.0)
+    data = xarray.Dataset({"p": ("K", values, {"units": "MW"})}, coords={"K": range(changes)})
+    text = render_report(make_run(solution=data, blueprint=None))
+    assert_sound(text)
+    section = text.split('id="todo"')[1].split("</section>")[0]
+    assert ("<details" in section) == is_folded

@@ -140,7 +140,7 @@ def test_a_wrong_blueprint_beside_a_text_without_annotations_is_solved_and_no_mo
     certificate = check(problem, to_dataset(program, solve(program, isolate=False)), blueprint)
     assert (certificate.verdict, certificate.plan["holds"]) == ("solved", "pass")
     line = reading_line(certificate.to_dict())
-    assert line.startswith("author only: nobody but the author")
+    assert line.startswith("author only: only the author")
     assert "of the text open" in line
 
 

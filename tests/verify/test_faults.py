@@ -35,7 +35,7 @@ def test_an_untouched_run_is_proven_best_and_accused_of_nothing(
     )
     assert certificate.bound is not None
     assert abs(certificate.bound["gap"]) < 1e-9
-    assert certificate.bound["method"] == "dual bound recomputed from the multipliers"
+    assert certificate.bound["method"] == "dual bound recomputed from the duals"
 
 
 def test_two_checks_give_the_same_bytes(tmp_path: Path, solved: xr.Dataset) -> None:

@@ -213,7 +213,7 @@ def _with_bound(
     body = {"arithmetic": EXACT, "objective": written(value), "unit": str(unit)}
     if found.value is None:
         return _noted(certificate, "optimality", {**body, "bound": None, "reason": found.reason})
-    how, best = f"{METHOD}, multipliers by {whose}", found.value
+    how, best = f"{METHOD}, duals by {whose}", found.value
     if any(system.whole) and plan - best > SAME / 10 * abs(plan):
         lower, upper = implied(programme, system)
         within = replace(system, lower=lower, upper=upper)
@@ -243,7 +243,7 @@ def _best(
     case: Case, programme: ExactProgramme, system: Linear, plan: Fraction
 ) -> tuple[ExactBound, str]:
     """Return the first bound that closes the gap, else the best, and whose multipliers it has."""
-    best, whose = ExactBound(None, "there are no multipliers"), "nobody"
+    best, whose = ExactBound(None, "there are no duals"), "nobody"
     scale = _scale(programme)
     for name, weights in _multipliers(case, programme, system):
         found = bounds.repaired(system, weights, _boxes(programme, system), scale)

@@ -95,7 +95,7 @@ def repaired(
     scale
         In what each is read as a decimal; None where in SI.
     """
-    found = ExactBound(None, "there are no multipliers")
+    found = ExactBound(None, "there are no duals")
     for ends in boxes:
         for digits in DIGITS:
             found = dual_bound(linear, read_weights(weights, scale, digits), ends, ray)

@@ -199,7 +199,9 @@ def outcome(rule: Rule, level: str, frame: Frame, worst: Worst | None) -> Outcom
     amount = -worst.slack / factor
     place = "".join(f" at {name} = {label}" for name, label in where.items())
     shown = f"{amount:.6g} {unit}" if np.isfinite(amount) else "a value that is no finite number"
-    text = f"{rule.id} ({rule.expression}) is broken by {shown}{place}"
+    words = f"“{' '.join(rule.quote.split())}”" if rule.quote else rule.id
+    named = rule.name if rule.name and rule.name != rule.id else words
+    text = f"{named} ({rule.expression}) is violated by {shown}{place}"
     return Outcome(
         {**entry, "status": "fail"},
         Violation(

@@ -32,8 +32,8 @@ from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import atoms_of
 from engiagent.verify.values import Floats, Value
 
-GIVEN: Final = "dual bound recomputed from the multipliers"
-METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
+GIVEN: Final = "dual bound recomputed from the duals"
+METHOD: Final = "bound of a convex relaxation, recomputed from duals of the checker's own"
 MAX_COLUMNS: Final = 500_000
 ROUNDS: Final = 25
 CLOSED_GAP: Final = 2e-7

@@ -35,7 +35,7 @@ from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 from engiagent.verify.vocabulary import declared_unit, is_state
 
-METHOD: Final = "dual bound of the stated requirements, recomputed from multipliers"
+METHOD: Final = "dual bound of the stated requirements, recomputed from duals"
 ALIKE: Final = 1e-9
 """How near to one another two rows say the same; a mistake here weakens the bound, no more."""
 

@@ -24,7 +24,7 @@ from engiagent.verify.levels.relaxation import CLOSED_GAP, Programme, least_viol
 from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.values import Floats
 
-METHOD: Final = "bound over all cases, each recomputed from multipliers"
+METHOD: Final = "bound over all cases, each recomputed from duals"
 LARGEST: Final = 20_000
 """Columns above which no cases are tried."""
 WHOLE: Final = 1e-6

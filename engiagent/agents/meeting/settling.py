@@ -6,6 +6,7 @@ overlapping place of the text. What the second reading does not have stays open,
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from engiagent.agents.meeting.nomenclature import entering
@@ -107,7 +108,8 @@ def unspoken(
     theirs |= {e.quantity for e in second.core.expressions if e.quantity}
     mine = [v for v in first.core.decision_variables if v.role == "decision"]
     silent = [v for v in mine if (v.quantity or v.name) not in theirs]
-    items = (*second.core.decision_variables, *second.core.constraints, *second.core.parameters)
+    core = second.core
+    items = chain[Any](core.decision_variables, core.constraints, core.parameters)
     used = [span for item in items for span in _spans(item.source_reference, text)]
     return tuple(
         v.quantity or v.name

@@ -158,7 +158,7 @@ def _clash(statements: Statements, conflict: Conflict, *, balance: bool) -> Find
     parts, proof = statements.parts(conflict), statements.proof(conflict)
     component, quantity = statements.subject(conflict.members)
     numbered = "; ".join(f"({number}) {part.text}" for number, part in enumerate(parts, 1))
-    explanation = f"these {len(parts)} demands cannot all hold: {numbered}"
+    explanation = f"these {len(parts)} requirements cannot all hold: {numbered}"
     if len(parts) == 1:
         explanation = f"this cannot hold: {parts[0].text}"
     single = len({statements.variable_of(m.family) for m in conflict.members}) == 1

@@ -28,7 +28,7 @@ from engiagent.blueprint.grid import Grid, bind_set
 from engiagent.errors import EngiagentError
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Curve, Panel
-from engiagent.report.charts.series import Dimension, Plan, set_dimension
+from engiagent.report.charts.series import Dimension, Plan, set_dimension, settled
 from engiagent.report.charts.timeline import Floats
 from engiagent.run.planvalues import PlanEvaluator
 from engiagent.solvers.arrays import AnySolution
@@ -97,6 +97,8 @@ def _panels(
         full = np.full(int(np.prod(shape)), np.nan)
         full[positions] = values if term.up else -values
         arrays.append(np.moveaxis(full.reshape(shape), along[-1], -1).reshape(-1, shape[along[-1]]))
+    scale = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in arrays)
+    arrays = [settled(part, scale) for part in arrays]
     others = [d.axis.labels for k, d in enumerate(dimensions) if k != along[-1]]
     name = constraint.name or constraint.constraint_id
     told = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part) != 0.0)]

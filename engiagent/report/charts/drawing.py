@@ -5,25 +5,30 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from engiagent.report.charts import numerals
+from engiagent.report.charts.heatmap import HeatMap, heat_element
 from engiagent.report.charts.lanes import Lanes, lanes_element
 from engiagent.report.charts.markup import Element, append_text, element, render
 from engiagent.report.charts.palette import DARK, LIGHT, Theme, style
 from engiagent.report.charts.panels import Panel, panel_element
 from engiagent.report.charts.scene import LEFT, WIDTH
 
-Chart = Panel | Lanes
+Chart = Panel | Lanes | HeatMap
 """Everything that can be drawn."""
 
 _TITLE = 30.0
 
 
-def _element(chart: Chart, name: str) -> tuple[Element, float]:
-    return panel_element(chart, name) if isinstance(chart, Panel) else lanes_element(chart, name)
+def _element(chart: Chart, name: str, width: float = WIDTH) -> tuple[Element, float]:
+    if isinstance(chart, Panel):
+        return panel_element(chart, name, width)
+    if isinstance(chart, Lanes):
+        return lanes_element(chart, name, width)
+    return heat_element(chart, name, width)
 
 
-def draw(chart: Chart, name: str) -> Markup:
+def draw(chart: Chart, name: str, width: float = WIDTH) -> Markup:
     """Return a chart as ``svg``, its ids from ``name``, for a page that carries :func:`style`."""
-    return render(_element(chart, name)[0])
+    return render(_element(chart, name, width)[0])
 
 
 def caption(chart: Chart) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.report.charts import numerals
 from engiagent.report.charts.drawing import Chart, caption
+from engiagent.report.charts.heatmap import HeatMap
 from engiagent.report.charts.lanes import Lanes
 from engiagent.report.charts.palette import DASHES, LIGHT, STYLES
 from engiagent.report.charts.panels import Band, Curve, Panel, stacked, styled
@@ -53,8 +54,11 @@ def plotly_figure(charts: Sequence[Chart]) -> "go.Figure":
             figure.update_xaxes(title_text=axis.title, **place)
             figure.update_xaxes(**place, **(ticks if axis.kind == "label" else {}))
             figure.update_yaxes(title_text=up, **place, secondary_y=False)
-            if right_unit := numerals.unit(chart.right_unit):
-                figure.update_yaxes(title_text=right_unit, **place, secondary_y=True)
+            if strip_unit := numerals.unit(chart.strip_unit):
+                figure.update_yaxes(title_text=strip_unit, **place, secondary_y=True)
+        elif isinstance(chart, HeatMap):
+            figure.add_trace(_cells(chart), **place, secondary_y=False)
+            figure.update_yaxes(title_text="hour", autorange="reversed", **place, secondary_y=False)
         else:
             for trace in _bars(chart):
                 figure.add_trace(trace, **place, secondary_y=False)
@@ -70,7 +74,7 @@ def plotly_figure(charts: Sequence[Chart]) -> "go.Figure":
 
 
 def _traces(chart: Panel) -> Iterator[tuple[Any, bool]]:
-    """Yield what is drawn of a panel, and whether it is read on the right."""
+    """Yield what is drawn of a panel, and whether it stands in the strip."""
     for band in chart.bands:
         for values, fill in ((band.low, None), (band.high, "tonexty")):
             look: dict[str, Any] = {"width": 0}
@@ -82,7 +86,7 @@ def _traces(chart: Panel) -> Iterator[tuple[Any, bool]]:
         if curve.role != "stack":
             mode = "lines" if not curve.marks else "lines+markers" if curve.joined else "markers"
             trace = _scatter(chart.axis, curve, curve.values, _look(style), mode=mode)
-            yield trace, curve.side == "right"
+            yield trace, curve.side == "strip"
         elif id(curve) in areas:
             values, colour = np.nan_to_num(curve.values), LIGHT[style]
             pattern = {"shape": _HATCHES[int(style[1:])], "fgcolor": colour, "fgopacity": 0.9}
@@ -121,6 +125,16 @@ def _look(style: str) -> dict[str, Any]:
     dash = DASHES[int(style[1:])]
     dash = dash.replace(" ", "px ") + "px" if dash else "solid"
     return {"color": LIGHT[style], "width": 2, "dash": dash}
+
+
+def _cells(chart: HeatMap) -> Any:
+    """Return a heat map: a column for every day, a row for every hour."""
+    import plotly.graph_objects as go
+
+    days = list(dict.fromkeys(label[:10] for label in chart.axis.labels))
+    grid = chart.grid()
+    hours = np.arange(len(grid)) * 24 / len(grid)
+    return go.Heatmap(x=days, y=hours, z=grid, name=chart.title, colorscale="Blues")
 
 
 def _bars(chart: Lanes) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Lanes: a row for each name and bars over a number, as of turns, stages, or ends of factors."""
+"""Lanes: a row for each name and bars, as of what is on, turns, stages, or ends of factors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,11 @@ from engiagent.report.charts.scene import (
     legend,
     place_axis,
 )
-from engiagent.report.charts.timeline import nice_ticks
+from engiagent.report.charts.timeline import Axis, Floats, nice_ticks
 
 ROW, BAR, BOTTOM = 26.0, 16.0, 44.0
 _WIDEST, _LONGEST, _MOST = 230.0, 34, 12
+_HALF: Final = 0.5
 _LEAST: Final = 1.5
 """Pixels that the shortest bar has, to be seen at all."""
 _WAYS: Final = ("main way", "taxonomy", "memory", "diagnosis", "switched or ended")
@@ -70,6 +71,10 @@ class Lanes:
         Where all bars begin, those of one lane below one another; None for bars with a start.
     across
         The title of the axis; by default the unit.
+    axis
+        Where the bars lie along time; their lanes are there also without a bar.
+    names
+        The lanes of such a chart.
     """
 
     title: str
@@ -78,20 +83,25 @@ class Lanes:
     series: tuple[str, ...] = ()
     base: float | None = None
     across: str = ""
+    axis: Axis | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def lanes(self) -> tuple[str, ...]:
         """The names of the lanes."""
-        return tuple(dict.fromkeys(bar.lane for bar in self.bars))
+        return self.names or tuple(dict.fromkeys(bar.lane for bar in self.bars))
 
     @property
     def axis_title(self) -> str:
         """What the axis shows."""
-        return self.across or numerals.unit(self.unit)
+        named = self.across or numerals.unit(self.unit)
+        return named if self.axis is None else self.axis.title
 
     @property
     def ends(self) -> tuple[float, float]:
         """The first and the last value."""
+        if self.axis is not None:
+            return float(self.axis.edges[0]), float(self.axis.edges[-1])
         values = [x for bar in self.bars for x in (bar.start, bar.stop) if x is not None]
         if self.base is None:
             return 0.0, max(values, default=1.0) or 1.0
@@ -137,25 +147,29 @@ def route_chart(lines: Sequence[Mapping[str, Any]], title: str = "Turns of the a
     return Lanes(title, "turn", tuple(bars), _WAYS if len(used) > 1 else ())
 
 
-def lanes_element(chart: Lanes, name: str) -> tuple[Element, float]:
+def lanes_element(chart: Lanes, name: str, width: float = WIDTH) -> tuple[Element, float]:
     """Return lanes as a tree, and its height."""
     lanes, low, high = chart.lanes, *chart.ends
-    widest = max((len(clipped(lane, _LONGEST)) for lane in lanes), default=0)
-    left, right = min(CHARACTER * widest + 24.0, _WIDEST), WIDTH - RIGHT
+    longest = _LONGEST if width == WIDTH else _LONGEST // 2
+    widest = max((len(clipped(lane, longest)) for lane in lanes), default=0)
+    left, right = min(CHARACTER * widest + 24.0, _WIDEST), width - RIGHT
     used = sorted({bar.series for bar in chart.bars})
     shown = [Key(chart.series[k], _style(k, chart), "area") for k in used if chart.series]
-    keys, rows = legend(shown)
+    keys, rows = legend(shown, right)
     top = TOP + rows
     bottom = top + max(len(lanes), 1) * ROW
     x = Scale(low, high, left + 8, right)
-    svg = blank(chart.title, describe(chart), bottom + BOTTOM, name)
+    svg = blank(chart.title, describe(chart), (width, bottom + BOTTOM), name)
     svg.append(keys)
-    ticks = nice_ticks(low, high, 6)
-    for tick in ticks:
+    most = int(width / (120 if chart.axis is None else 70))
+    ticks = [(value, numerals.number(value, 6)) for value in nice_ticks(low, high, most)]
+    if chart.axis is not None:
+        ticks = chart.axis.ticks(low, high, most)
+    for tick, _ in ticks:
         svg.append(element("line", x1=x(tick), x2=x(tick), y1=top, y2=bottom, class_="grid"))
     for k, lane in enumerate(lanes):
         middle = top + (k + 0.5) * ROW
-        text = clipped(lane, _LONGEST)
+        text = clipped(lane, longest)
         svg.append(element("text", text, x=left, y=middle + 4, text_anchor="end"))
         svg.extend(_bar(bar, chart, x, middle) for bar in chart.bars if bar.lane == lane)
     if chart.base is not None:
@@ -163,8 +177,7 @@ def lanes_element(chart: Lanes, name: str) -> tuple[Element, float]:
         svg.append(element("line", x1=at, x2=at, y1=top - 4, y2=bottom, class_="base"))
     unit = numerals.unit(chart.unit)
     title = f"{chart.across} [{unit}]" if chart.across and unit else chart.axis_title
-    named = [(value, numerals.number(value, 6)) for value in ticks]
-    svg.append(place_axis(x, named, title, bottom))
+    svg.append(place_axis(x, ticks, title, bottom))
     return svg, bottom + BOTTOM
 
 
@@ -175,8 +188,8 @@ def describe(chart: Lanes) -> str:
         for bar in chart.bars[:_MOST]
     ]
     more = f"; and {len(chart.bars) - _MOST} more" if len(chart.bars) > _MOST else ""
-    unit = numerals.unit(chart.unit) or "no unit"
-    return f"{len(chart.bars)} bars: {'; '.join(parts)}{more}, in {unit}" if parts else "0 bars"
+    unit = "" if chart.axis is not None else f", in {numerals.unit(chart.unit) or 'no unit'}"
+    return f"{len(chart.bars)} bars: {'; '.join(parts)}{more}{unit}" if parts else "0 bars"
 
 
 def _span(bar: Bar, chart: Lanes) -> str:
@@ -184,7 +197,25 @@ def _span(bar: Bar, chart: Lanes) -> str:
         return f"since {numerals.number(bar.start, 3)}"
     if chart.base is not None:
         return f"to {numerals.number(bar.stop, 4)}"
+    if chart.axis is not None:
+        return f"from {_moment(chart.axis, bar.start)} to {_moment(chart.axis, bar.stop)}"
     return f"from {numerals.number(bar.start, 3)} to {numerals.number(bar.stop, 3)}"
+
+
+def _moment(axis: Axis, place: float) -> str:
+    """Return the label of a place; the end of the last period has none of its own."""
+    position = int(np.searchsorted(axis.places, place))
+    return axis.labels[position] if position < len(axis.labels) else "the end"
+
+
+def switch_lanes(title: str, axis: Axis, switches: Mapping[str, Floats]) -> Lanes:
+    """Return when each of some switches is on: a bar from the start of its periods to their end."""
+    bars = []
+    for name, values in switches.items():
+        on = np.diff(np.concatenate([[0], (values > _HALF).astype(int), [0]]))
+        ends = zip(np.flatnonzero(on > 0), np.flatnonzero(on < 0), strict=True)
+        bars += [Bar(name, axis.edges[start], axis.edges[stop]) for start, stop in ends]
+    return Lanes(title, "", tuple(bars), axis=axis, names=tuple(switches))
 
 
 def _style(series: int, chart: Lanes) -> str:

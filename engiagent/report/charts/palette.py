@@ -56,6 +56,8 @@ stroke-dasharray: 10 3 1 3; }
 .drawing .mark { stroke-width: 1.6; stroke-dasharray: none; }
 .drawing .bar { stroke-width: 1.2; stroke-dasharray: none; fill-opacity: .7; }
 .drawing .light { fill-opacity: .15; }
+.drawing .heat { stroke: var(--s0); stroke-width: 1; fill: none; }
+.drawing .below { stroke: var(--s1); } .drawing .key { stroke-width: 7; }
 .drawing .hatch { fill: none; stroke-width: 1.3; stroke-dasharray: none; }
 """
 

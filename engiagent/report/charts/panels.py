@@ -1,7 +1,7 @@
 """Panels: values over one axis, as steps, lines, stacked areas, bands and limits.
 
-Values of periods are steps and states at instants are lines. A second axis on the right takes what
-has another unit, as a price over a dispatch.
+Values of periods are steps and states at instants are lines. A strip below takes what has another
+unit, as the price of a dispatch.
 """
 
 import itertools
@@ -40,7 +40,7 @@ from engiagent.report.charts.timeline import Axis, Floats
 
 Shape = Literal["step", "line"]
 Role = Literal["series", "limit", "stack"]
-Side = Literal["left", "right"]
+Side = Literal["plot", "strip"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,13 @@ class Curve:
         ``series``; ``limit`` for a bound that the series must respect; ``stack`` for an area on
         top of those before it, positive values upwards and negative ones downwards.
     side
-        Which axis it is read from.
+        Whether it stands in the plot or in the strip below.
     marks, joined
         Whether each point has a mark of its own, and whether a line joins them.
     style
         Which of the styles it has, so that it looks the same on several panels; None for the next.
+    is_smooth
+        Whether it is drawn at full width however many points it has.
     """
 
     label: str
@@ -70,10 +72,11 @@ class Curve:
     values: Floats
     shape: Shape
     role: Role = "series"
-    side: Side = "left"
+    side: Side = "plot"
     marks: bool = False
     joined: bool = True
     style: int | None = None
+    is_smooth: bool = False
 
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
@@ -100,7 +103,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves over one axis, all of one unit but those on the right.
+    """Curves over one axis, all of one unit but those in the strip.
 
     Attributes
     ----------
@@ -117,7 +120,7 @@ class Panel:
     axis: Axis
     curves: tuple[Curve, ...]
     bands: tuple[Band, ...] = ()
-    right_unit: str = ""
+    strip_unit: str = ""
     up: str = ""
     close: bool = False
     left_out: int = 0
@@ -163,12 +166,12 @@ def plot(
 
 
 def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
-    """Give each series its style, in order; limits and what is read on the right have their own."""
+    """Give each series its style, in order; limits and the strip have their own."""
     result, used = [], 0
     for curve in curves:
-        plain = curve.role != "limit" and curve.side == "left"
+        plain = curve.role != "limit" and curve.side == "plot"
         number = used if curve.style is None else curve.style
-        style = f"s{number % STYLES}" if plain else "limit" if curve.side == "left" else "over"
+        style = f"s{number % STYLES}" if plain else "limit" if curve.side == "plot" else "over"
         result.append((style, curve))
         used += plain
     return result
@@ -181,7 +184,7 @@ def describe(panel: Panel) -> str:
         finite = curve.values[np.isfinite(curve.values)]
         if len(finite) and curve.role != "limit":
             low, high = (numerals.number(float(x), 4) for x in (finite.min(), finite.max()))
-            unit = numerals.unit(panel.unit if curve.side == "left" else panel.right_unit)
+            unit = numerals.unit(panel.unit if curve.side == "plot" else panel.strip_unit)
             count = f"{len(finite)} points of " if panel.close else ""
             parts.append(f"{count}{curve.label} from {low} to {high}{' ' + unit if unit else ''}")
     parts += [f"a band for {band.label}" for band in panel.bands]
@@ -226,9 +229,11 @@ def corners_of(places: Floats, values: Floats, shape: Shape) -> tuple[Floats, Fl
 # --- drawing --------------------------------------------------------------------------------------
 
 PLOT, TALL = 150.0, 240.0
-_RIGHT_AXIS = 64.0
+_STRIP, _BETWEEN = 56.0, 14.0
 _DENSE = 1500
 _NAMED_LIMITS = 3
+_REACH = 0.7
+"""How far from the curves the edge of a band may lie to be in sight, in shares of their range."""
 _BESIDE = 0.3
 """Room beside the first and the last of labels, which stand below the middle of their places."""
 
@@ -238,39 +243,36 @@ class _Frame:
     """Where the plot lies, and in how many columns long series are thinned."""
 
     x: Scale
-    left: Scale
-    right: Scale
+    plot: Scale
+    strip: Scale
     columns: int
 
     def y(self, curve: Curve) -> Scale:
-        return self.left if curve.side == "left" else self.right
+        return self.plot if curve.side == "plot" else self.strip
 
 
-def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Element, float]:
-    """Return a panel as a tree, and its height.
-
-    ``name`` makes its ids unique on a page; it has about so many ``points``.
-    """
-    two = any(curve.side == "right" for curve in panel.curves)
-    right = WIDTH - (_RIGHT_AXIS if two else RIGHT)
+def panel_element(panel: Panel, name: str, width: float = WIDTH) -> tuple[Element, float]:
+    """Return a panel as a tree, and its height; ``name`` makes its ids unique on a page."""
+    two = any(curve.side == "strip" for curve in panel.curves)
+    right = width - RIGHT
     said = _keys(panel, name)
     keys, rows = legend(said if len(said) > 1 or not panel.close else [], right)
     top = TOP + max(rows, 8.0)
     bottom = top + (TALL if panel.close else PLOT)
-    frame = _frame(panel, (LEFT, right), (top, bottom), points)
+    frame = _frame(panel, (LEFT, right), (top, bottom))
     unit = panel.up or numerals.unit(panel.unit)
-    height = bottom + BOTTOM
-    svg = blank(f"{panel.title}, {unit or 'no unit'}", describe(panel), height, name)
+    foot = frame.strip.start if two else bottom
+    height = foot + BOTTOM
+    svg = blank(f"{panel.title}, {unit or 'no unit'}", describe(panel), (width, height), name)
     if any(curve.role == "stack" for curve in panel.curves):
         svg.append(hatches(name))
     svg.append(keys)
     svg.extend(_band(band, frame) for band in panel.bands)
-    svg.append(value_axis(frame.left, unit or "–", (LEFT, right)))
+    svg.append(value_axis(frame.plot, unit, (LEFT, right)))
     if two:
-        over = numerals.unit(panel.right_unit) or "–"
-        svg.append(value_axis(frame.right, over, (LEFT, right), side="right"))
-    ticks = panel.axis.ticks(frame.x.low, frame.x.high, 12)
-    svg.append(place_axis(frame.x, ticks, panel.axis.title, bottom))
+        svg.append(value_axis(frame.strip, numerals.unit(panel.strip_unit), (LEFT, right), 3))
+    ticks = panel.axis.ticks(frame.x.low, frame.x.high, int(width / 60))
+    svg.append(place_axis(frame.x, ticks, panel.axis.title, foot))
     svg.extend(_areas(panel.curves, frame, name))
     for style, curve in styled(panel.curves):
         if curve.role != "stack" and curve.joined:
@@ -282,22 +284,33 @@ def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Elemen
     return svg, height
 
 
-def _frame(
-    panel: Panel, ends: tuple[float, float], heights: tuple[float, float], points: int
-) -> _Frame:
+def _frame(panel: Panel, ends: tuple[float, float], heights: tuple[float, float]) -> _Frame:
     top, bottom = heights
     x = Scale(*_place_range(panel), *ends)
-    over = [c.values for c in panel.curves if c.side == "right"]
-    parts = [c.values for c in panel.curves if c.side == "left" and c.role != "stack"]
+    strip = [c.values for c in panel.curves if c.side == "strip"]
+    parts = [c.values for c in panel.curves if c.side == "plot" and c.role != "stack"]
     parts += [edge for _, *edges in stacked(panel.curves) for edge in edges]
-    parts += [edge for band in panel.bands for edge in (band.low, band.high)]
-    left, right = (
-        Scale(*(close_range(_joined(v)) if panel.close else value_range(v)), bottom, top)
-        for v in (parts, over)
-    )
+    parts += _near(panel.bands, _joined(parts))
+    span = close_range(_joined(parts)) if panel.close else value_range(parts)
+    foot = bottom + _BETWEEN + _STRIP
     paths = len(panel.curves) + 2 * len(panel.bands)
     paths += 3 * sum(curve.role == "stack" for curve in panel.curves)
-    return _Frame(x, left, right, columns_for(paths, points, ends[1] - ends[0]))
+    columns = columns_for(paths, POINTS, ends[1] - ends[0])
+    return _Frame(
+        x, Scale(*span, bottom, top), Scale(*value_range(strip), foot, foot - _STRIP), columns
+    )
+
+
+def _near(bands: Sequence[Band], values: Floats) -> list[Floats]:
+    """Return the edges of bands that are near enough to be in sight without flattening a curve."""
+    if not values.size:
+        return [edge for band in bands for edge in (band.low, band.high)]
+    low, high = float(values.min()), float(values.max())
+    reach = _REACH * max(high - low, 0.1 * abs(high))
+    edges = [(edge, side) for band in bands for edge, side in ((band.low, -1), (band.high, 1))]
+    near = [(edge[(edge >= low - reach) & (edge <= high + reach)], side) for edge, side in edges]
+    # With a little room beyond, or an edge at the end of the plot would look like none.
+    return [edge + side * 0.02 * reach for edge, side in near]
 
 
 def _place_range(panel: Panel) -> tuple[float, float]:
@@ -324,9 +337,6 @@ def _keys(panel: Panel, name: str) -> list[Key]:
         label = curve.label
         if style == "limit" and limits > _NAMED_LIMITS:
             continue
-        if curve.side == "right":
-            unit = numerals.unit(panel.right_unit)
-            label = f"{label} [{unit}], right" if unit else f"{label}, right"
         if curve.role == "stack":
             keys.append(Key(label, f"area {style}", "area", f"url(#{name}-{style})"))
         else:
@@ -343,7 +353,8 @@ def _number(style: str) -> int:
 
 
 def _line(style: str, curve: Curve, frame: _Frame) -> Element:
-    dense = " dense" if curve.values.size > _DENSE and curve.role == "series" else ""
+    is_dense = curve.values.size > _DENSE and curve.role == "series" and not curve.is_smooth
+    dense = " dense" if is_dense else ""
     places, values = curve.corners()
     y, parts = frame.y(curve), []
     for part, columns in stretches(places, np.isfinite(values), frame.x, frame.columns):
@@ -364,7 +375,9 @@ def _areas(curves: Sequence[Curve], frame: _Frame, name: str) -> list[Element]:
 
 
 def _band(band: Band, frame: _Frame) -> Element:
-    path = _area(band.places, band.low, band.high, band.shape, frame)
+    """Return a band; an edge out of sight lies at the edge of the plot."""
+    low, high = (np.clip(edge, frame.plot.low, frame.plot.high) for edge in (band.low, band.high))
+    path = _area(band.places, low, high, band.shape, frame)
     return element("path", d=path, class_="band")
 
 
@@ -375,7 +388,7 @@ def _area(places: Floats, low: Floats, high: Floats, shape: Shape, frame: _Frame
         seen = np.repeat(seen & (low != high), 2)
     corners, low = corners_of(places, low, shape)
     _, high = corners_of(places, high, shape)
-    x, y, parts = frame.x, frame.left, []
+    x, y, parts = frame.x, frame.plot, []
     for part, columns in stretches(corners, seen, x, frame.columns):
         there = _points(corners[part], high[part], x, y, columns)
         back = _points(corners[part], low[part], x, y, columns)[::-1]

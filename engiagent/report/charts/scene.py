@@ -12,6 +12,8 @@ from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.timeline import Floats, Tick, nice_ticks
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 12.0, 10.0, 34.0
+NARROW: Final = 380.0
+"""The width of a drawing for a telephone."""
 POINTS: Final = 20_000
 """How many points one chart may have; each takes some twelve bytes."""
 CHARACTER: Final = 6.6
@@ -79,8 +81,8 @@ def value_range(parts: Iterable[Floats], most: int = 4) -> tuple[float, float]:
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
         pad = abs(high) * 0.1 or 1.0
         low, high = low - pad, high + pad
-    ticks = nice_ticks(low, high, most)
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else high - low
+    ticks = nice_ticks(0.0, high - low, most)
+    step = ticks[1] if len(ticks) > 1 else high - low
     return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
 
 
@@ -101,7 +103,7 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def blank(title: str, said: str, height: float, name: str) -> Element:
+def blank(title: str, said: str, size: tuple[float, float], name: str) -> Element:
     """Return an empty drawing with its title and what it shows in words."""
     return element(
         "svg",
@@ -109,36 +111,24 @@ def blank(title: str, said: str, height: float, name: str) -> Element:
         element("desc", said, id=f"{name}-d"),
         class_="drawing",
         role="img",
-        viewBox=f"0 0 {WIDTH:g} {height:g}",
+        viewBox=f"0 0 {size[0]:g} {size[1]:g}",
         aria_labelledby=f"{name}-t {name}-d",
     )
 
 
-def value_axis(
-    scale: Scale,
-    title: str,
-    ends: tuple[float, float],
-    *,
-    side: Literal["left", "right"] = "left",
-    most: int = 4,
-) -> Element:
-    """Return the axis of values beside a plot with ``ends``; that on the left draws a grid."""
+def value_axis(scale: Scale, title: str, ends: tuple[float, float], most: int = 4) -> Element:
+    """Return the axis of values on the left of a plot with ``ends``, with its grid."""
     left, right = ends
     group = element("g", class_="axis")
     for tick in nice_ticks(scale.low, scale.high, most):
         y = scale(tick)
         text = numerals.number(tick, _digits(scale))
-        if side == "left":
-            style = "zero" if tick == 0 else "grid"
-            group.append(element("line", x1=left, x2=right, y1=y, y2=y, class_=style))
-            group.append(element("text", text, x=left - 7, y=y + 4, text_anchor="end"))
-        else:
-            group.append(element("line", x1=right, x2=right + 4, y1=y, y2=y, class_="base"))
-            group.append(element("text", text, x=right + 7, y=y + 4))
+        style = "zero" if tick == 0 else "grid"
+        group.append(element("line", x1=left, x2=right, y1=y, y2=y, class_=style))
+        group.append(element("text", text, x=left - 7, y=y + 4, text_anchor="end"))
     middle = (scale.start + scale.stop) / 2
-    x, turn = (14.0, -90) if side == "left" else (WIDTH - 14.0, 90)
-    around = f"rotate({turn} {x:g} {middle:g})"
-    label = element("text", title, x=x, y=middle, transform=around, text_anchor="middle")
+    around = f"rotate(-90 14 {middle:g})"
+    label = element("text", title, x=14.0, y=middle, transform=around, text_anchor="middle")
     label.set("class", "unit")
     group.append(label)
     return group
@@ -155,7 +145,7 @@ def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -
         x = scale(place)
         group.append(element("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="base"))
         half = max(0.5 * CHARACTER * len(text), 8.0)
-        if x + min(half, 8.0) < WIDTH - 4 and x - half >= free:
+        if x + half < scale.stop + RIGHT and x - half >= free:
             group.append(element("text", text, x=x, y=bottom + 16, text_anchor="middle"))
             free = x + half + 4
     end = element("text", title, x=scale.stop, y=bottom + 29, text_anchor="end", class_="unit")
@@ -163,12 +153,12 @@ def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -
     return group
 
 
-def legend(keys: Sequence[Key], right: float = WIDTH - RIGHT) -> tuple[Element, float]:
+def legend(keys: Sequence[Key], right: float) -> tuple[Element, float]:
     """Return the legend and how high it is."""
     group = element("g", class_="legend")
     x, row = LEFT, 0
     for key in keys:
-        label = clipped(key.label, _LONGEST)
+        label = clipped(key.label, min(_LONGEST, int((right - LEFT - _SAMPLE) / CHARACTER)))
         width = _SAMPLE + 6 + len(label) * CHARACTER
         if x + width > right and x > LEFT:
             x, row = LEFT, row + 1

@@ -34,6 +34,8 @@ class Plan(Protocol):
 
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
+_NOTHING = 1e-7
+"""Share of the largest value that is no more than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +225,25 @@ def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def _with(label: str, key: tuple[str, ...]) -> str:
     return f"{label}[{', '.join(key)}]" if key else label
+
+
+def settled(values: Floats, scale: float = 0.0) -> Floats:
+    """Return values with what is nothing but rounding set to zero; NaN stays.
+
+    ``scale`` is the size of what they stand beside, where that is larger.
+    """
+    known = np.abs(values[np.isfinite(values)])
+    largest = max(float(known.max()) if known.size else 0.0, scale)
+    return np.where(np.abs(values) <= _NOTHING * largest, 0.0, values)
+
+
+def largest_by_unit(series: Sequence[Series]) -> dict[str, float]:
+    """Return the largest absolute value of each unit, beside which rounding shows."""
+    found: dict[str, float] = {}
+    for item in series:
+        known = np.abs(item.values[np.isfinite(item.values)])
+        found[item.unit] = max(found.get(item.unit, 0.0), float(known.max(initial=0.0)))
+    return found
 
 
 def over_one_axis(series: Sequence[Series]) -> list[list[Series]]:

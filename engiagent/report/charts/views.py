@@ -1,4 +1,4 @@
-"""What a plan shows as panels: series by component and unit with limits, then the data."""
+"""What a plan shows as charts: series by component and unit with limits, switches, the data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,6 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.report.charts.balances import balance_panels
+from engiagent.report.charts.drawing import Chart
+from engiagent.report.charts.heatmap import HeatMap, daily_means, duration_curve, is_long
+from engiagent.report.charts.lanes import Lanes, switch_lanes
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.panels import Band, Curve, Panel
 from engiagent.report.charts.profiles import profile_panels
@@ -13,6 +16,8 @@ from engiagent.report.charts.series import (
     Plan,
     Series,
     given_series,
+    largest_by_unit,
+    settled,
     solution_dimensions,
     solution_series,
     split,
@@ -23,14 +28,16 @@ from engiagent.units.unit import UnitError, parse_unit
 
 _MOST_RUNS = 1500
 _BAND = "allowed for "
+_MOST_LANES, _MOST_BARS = 16, 600
 _MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
 
 
-def plan_panels(plan: Plan) -> tuple[Panel, ...]:
-    """Return the panels of a plan, what tells most first; empty without a solution.
+def plan_panels(plan: Plan) -> tuple[Chart, ...]:
+    """Return the charts of a plan, what tells most first; empty without a solution.
 
-    Balances come as stacked areas with the price over them, then profiles of voltage, then the
-    series by component and unit with their limits, the given data, and what is on or off.
+    Balances come as stacked areas with the price in a strip below, then profiles of voltage, then
+    the series by component and unit with their limits, what is on or off, and the given data. Of a
+    season or longer there are duration curves and heat maps.
     """
     series, scalars = solution_series(plan)
     if not series and not scalars:
@@ -38,19 +45,62 @@ def plan_panels(plan: Plan) -> tuple[Panel, ...]:
     given = given_series(plan)
     allowed = [] if plan.elaboration is None else find_limits(plan.elaboration)
     limits, bands = _allowed(plan, allowed, series)
+    scale = largest_by_unit(series)
+    series = [replace(item, values=settled(item.values, scale[item.unit])) for item in series]
+    lanes, series = _switched(plan, series)
     balances = [_with_price(panel, given) for panel in balance_panels(plan)]
-    panels = [*_grouped(series, limits, bands), *_given_panels(given)]
-    panels.sort(key=lambda panel: panel.unit in ("", "1"))
-    return (*balances, *profile_panels(plan, allowed), *panels)
+    groups = _grouped(series, limits, bands)
+    if not balances:  # then the price goes with the first power
+        first = next((k for k, panel in enumerate(groups) if _is_power(panel.unit)), None)
+        if first is not None:
+            groups[first] = _with_price(groups[first], given)
+    groups += _given_panels(given)
+    groups.sort(key=lambda panel: panel.unit in ("", "1"))
+    named = [panel for panel in groups if panel.unit not in ("", "1")]
+    panels: list[Panel | Lanes] = [*named, *lanes, *groups[len(named) :]]
+    charts = [chart for panel in panels for chart in _by_length(panel)]
+    balances = [daily_means(panel) if is_long(panel.axis) else panel for panel in balances]
+    return (*balances, *profile_panels(plan, allowed), *charts)
+
+
+def _by_length(panel: Panel | Lanes) -> Iterator[Chart]:
+    """Yield a panel as it is, or its duration curve and heat maps where it is a season long."""
+    if isinstance(panel, Lanes) or not is_long(panel.axis):
+        yield panel
+        return
+    yield duration_curve(panel.title, panel.unit, panel.curves)
+    for item in panel.curves:
+        if item.role != "limit" and item.side == "plot":
+            values = item.values[: panel.axis.places.size]
+            yield HeatMap(item.label, panel.unit, panel.axis, values)
+
+
+def _switched(plan: Plan, series: Sequence[Series]) -> tuple[list[Lanes], list[Series]]:
+    """Return what is on or off as lanes, and the other series."""
+    variables = plan.blueprint.core.decision_variables if plan.blueprint is not None else ()
+    binary = {item.name for item in variables if item.type == "binary"}
+    groups: dict[tuple[str, int], list[Series]] = {}
+    for item in series:
+        ends = int(np.sum(np.diff(item.values > 0.5))) + 2
+        if item.source in binary and item.axis.kind != "label" and ends <= 2 * _MOST_BARS:
+            groups.setdefault((item.axis.name, item.axis.places.size), []).append(item)
+    lanes = []
+    for members in groups.values():
+        for first in range(0, len(members), _MOST_LANES):
+            part = members[first : first + _MOST_LANES]
+            switches = {item.label: item.values for item in part}
+            lanes.append(switch_lanes("On and off", part[0].axis, switches))
+    drawn = {id(item) for members in groups.values() for item in members}
+    return lanes, [item for item in series if id(item) not in drawn]
 
 
 def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
-    """Lay the first price of the same periods over a balance, read on the right."""
+    """Put the first price of the same periods into the strip below a panel."""
     for item in given:
         same = np.array_equal(item.axis.places, panel.axis.places)
         if same and _is_price(item.unit) and not item.instants:
-            over = replace(curve(item), side="right")
-            return replace(panel, curves=(*panel.curves, over), right_unit=item.unit)
+            over = replace(curve(item), side="strip")
+            return replace(panel, curves=(*panel.curves, over), strip_unit=item.unit)
     return panel
 
 
@@ -69,7 +119,6 @@ def _grouped(
             curves += _fitting([c for item in part for c in limits.get(item.label, [])], curves)
             title = owner or ", ".join(dict.fromkeys(item.source for item in part))
             areas = _joined([bands[item.label] for item in part if item.label in bands])
-            areas = [_near(band, curves) for band in areas]
             panels.append(Panel(title, unit, part[0].axis, tuple(curves), tuple(areas)))
     return panels
 
@@ -89,14 +138,6 @@ def _joined(bands: Sequence[Band]) -> list[Band]:
 
 def _alike(one: Sequence[Floats], other: Sequence[Floats]) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
-
-
-def _near(band: Band, curves: Sequence[Curve]) -> Band:
-    """Cut a band where it lies so far away that it would flatten the curves."""
-    low, high = _reach(curves, 0.7)
-    held = np.isfinite(band.low) & np.isfinite(band.high)
-    cut = [np.where(held, np.clip(edge, low, high), np.nan) for edge in (band.low, band.high)]
-    return replace(band, low=cut[0], high=cut[1])
 
 
 def _reach(curves: Sequence[Curve], share: float) -> tuple[float, float]:
@@ -147,16 +188,26 @@ def _allowed(
     bands = {}
     for label, found in sides.items():
         if len(found) == 2 and _is_temperature(found["upper"].unit):
-            low, high = found["lower"], found["upper"]
-            shape = curve(low)
-            name = f"{_BAND}{label}"
-            bands[label] = Band(name, shape.places, low.values, high.values, shape.shape)
+            bands[label] = _band(f"{_BAND}{label}", found["lower"], found["upper"])
             continue
         for side, item in found.items():
-            word = "most" if side == "upper" else "least"
-            shown = _limit_curve(item, f"{word} allowed for {label}")
+            shown = _limit_curve(item, f"{side} limit of {label}")
             curves.setdefault(label, []).append(shown)
     return curves, bands
+
+
+def _band(name: str, lower: Series, upper: Series) -> Band:
+    """Return a band of steps; between two instants the wider of their limits holds.
+
+    Where only one side is limited, the other has no end.
+    """
+    held = np.isfinite(lower.values) | np.isfinite(upper.values)
+    low = np.where(held, np.nan_to_num(lower.values, nan=-np.inf), np.nan)
+    high = np.where(held, np.nan_to_num(upper.values, nan=np.inf), np.nan)
+    if not lower.instants:
+        return Band(name, lower.axis.edges, low, high, "step")
+    low, high = np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:])
+    return Band(name, lower.axis.places, low, high, "step")
 
 
 def _limit_series(
@@ -181,8 +232,16 @@ def _limit_series(
 
 
 def _is_temperature(unit: str) -> bool:
+    return _is_like(unit, "K")
+
+
+def _is_power(unit: str) -> bool:
+    return _is_like(unit, "kW")
+
+
+def _is_like(unit: str, other: str) -> bool:
     try:
-        return parse_unit(unit).dimension == parse_unit("K").dimension
+        return parse_unit(unit).dimension == parse_unit(other).dimension
     except UnitError:
         return False
 
@@ -215,11 +274,11 @@ def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
         if not near.any():
             continue
         limit = replace(given, values=np.where(near, given.values, np.nan))
-        side = limit.label.partition(" ")[0]
+        side = limit.label.partition(" of ")[0]
         twins = (k for k in kept if k.label.startswith(side) and _alike([k.values], [limit.values]))
         twin = next(twins, None)
         if twin is not None:
-            label = f"{twin.label}, {limit.label.rpartition(' ')[2]}"
+            label = f"{twin.label}, {limit.label.partition(' of ')[2]}"
             kept[kept.index(twin)] = replace(twin, label=label)
         else:
             kept.append(limit)
