@@ -19,6 +19,7 @@ from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.shows import Shows
 
 if TYPE_CHECKING:  # what the verbs return stands above the language
+    from engiagent.control import ClosedLoop
     from engiagent.explain import Explanation
     from engiagent.notebook.difference import Difference
     from engiagent.notebook.home import Home
@@ -700,6 +701,29 @@ class Blueprint(Shows):
         from engiagent.notebook.studies import study
 
         return study("sensitivity", self, factors, given)
+
+    def control(self, steps: int | None = None, **given: Any) -> "ClosedLoop":
+        """Close the loop: plan, apply the first period, measure, plan again.
+
+        Parameters
+        ----------
+        steps
+            How many periods are applied; by default as many as the data allow.
+        given
+            ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what
+            answers), ``actual`` (a file or series of what really comes), ``measured`` (states at
+            the start), ``limits`` (what may be relaxed, the first to be given up first), ``end``
+            (``refuse``, ``hold`` or ``repeat`` after the data), ``progress``, and settings of the
+            solver; see :func:`engiagent.control.control`.
+
+        Raises
+        ------
+        EngiagentError
+            When there is no state to measure, data do not suffice, or the first step has no plan.
+        """
+        from engiagent.notebook.loops import control
+
+        return control(self, steps, given)
 
 
 def read_as(cls: Any, data: Mapping[str, Any]) -> Any:

@@ -239,3 +239,33 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     row = int(off[ends][0])
     text = "the time stamp is not that of its period"
     raise stamps.error(row, text, expected=axis.labels[row + ends])
+
+
+def as_written(values: Array, sets: tuple[IndexSet, ...]) -> Any:
+    """Return values as a blueprint has them inline; one number where all are the same."""
+    if values.size and bool((values == values.flat[0]).all()):
+        return float(values.flat[0])
+    if len(sets) == 1 and not sets[0].root.factors:
+        return values.tolist()
+    if len(sets) == 1:
+        return _nested(sets[0].labels, values)
+    labels = sets[0].labels
+    if sets[0].root.factors:
+        raise InputError("a parameter over pairs and another set cannot be varied by a factor")
+    return {str(label): _by_labels(values[k], sets[1:]) for k, label in enumerate(labels)}
+
+
+def _by_labels(values: Array, sets: tuple[IndexSet, ...]) -> Any:
+    if len(sets) == 1:
+        return values.tolist()
+    return {str(x): _by_labels(values[k], sets[1:]) for k, x in enumerate(sets[0].labels)}
+
+
+def _nested(labels: Any, values: Array) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for label, value in zip(labels, values.tolist(), strict=True):
+        inner = result
+        for part in label[:-1]:
+            inner = inner.setdefault(str(part), {})
+        inner[str(label[-1])] = value
+    return result

@@ -207,6 +207,12 @@ def _seconds(start: str | None, key: str, text: str, zone: str | None) -> float:
     return end.timestamp() - begin.timestamp() if begin.tzinfo else (end - begin).total_seconds()
 
 
+def usual_rule(times: Times, axis: TimeAxis, unit: str) -> str:
+    """Return the rule of alignment where none is stated."""
+    finer = (times.step_seconds or 0) <= float(axis.edges[1] - axis.edges[0])
+    return "mean" if finer else "interpolate" if "degC" in unit or unit == "K" else "hold"
+
+
 def aligned(values: Floats, times: Times, axis: TimeAxis, rule: str) -> Floats:
     """Return a value for each period, shape (periods,)."""
     starts = np.asarray(times.instants, dtype=np.float64)

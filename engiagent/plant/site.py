@@ -38,6 +38,7 @@ from engiagent.units.words import Conventions
 if TYPE_CHECKING:  # both bring libraries that take long to load
     import pandas as pd
 
+    from engiagent.control import ClosedLoop
     from engiagent.notebook.solution import Solution
 
 
@@ -203,7 +204,7 @@ class Site:
         """
         number = len(self._statement.constraints) + 1
         self._statement.add_requirement(
-            f"R{number}",
+            name if name.isidentifier() else f"R{number}",
             expression,
             STATED,
             name=name or f"requirement {number}",
@@ -303,6 +304,12 @@ class Site:
             Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
         """
         return self.blueprint(folder).solve(progress=progress, **options)
+
+    def control(
+        self, steps: int | None = None, folder: str | Path | None = None, **given: Any
+    ) -> "ClosedLoop":
+        """Control the site in closed loop; ``given`` is what :meth:`Blueprint.control` takes."""
+        return self.blueprint(folder).control(steps, **given)
 
     # -- what values become -----------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ PAGES = (
     "batch",
     "bench",
     "compare",
+    "loop",
 )
 
 
