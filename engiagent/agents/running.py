@@ -42,7 +42,7 @@ from engiagent.run.secondopinion import another_solver
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
 from engiagent.study import Cases, Setting, run_study
-from engiagent.study.returns import with_saving
+from engiagent.study.returns import cases_of, with_saving
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion, with_opinion
 
@@ -277,18 +277,7 @@ class Run:
         # Sweeps may be many; the command study cases solves them.
         asked = board.blueprint.with_core(report=replace(report, sweeps=()))
         found = run_study(Cases(), asked, Setting(self.data, self.options))
-        solved = [
-            {
-                "case": row["at"]["case"],
-                "status": row["status"],
-                "objective": row.get("objective"),
-                "unit": row.get("objective_unit", found.unit),
-                "reason": row.get("reason", "") if row.get("objective") is None else "",
-                "values": row.get("values", {}),
-            }
-            for row in found.rows
-        ]
-        self.cases = with_saving(solved, board.blueprint.core)
+        self.cases = with_saving(cases_of(found), board.blueprint.core)
         self.folder.write(CASES, found.to_json())
 
     def _explain(self, blueprint: Blueprint, board: Board) -> None:

@@ -143,7 +143,7 @@ class _Plant:
             what = "the component has no model" if model is None else "unknown model"
             source.fault(given.get("model", key.node), what, nearest(model or "", MODELS))
             return
-        part = self.parts[str(key)] = Part(key, key.node, node, model, MODELS[model])
+        part = self.parts[str(key)] = Part(str(key), key.node, node, model, MODELS[model])
         for name, value in given.items():
             self._sort(part, name, value)
         for slot, known in part.known.slots.items():

@@ -13,9 +13,25 @@ from engiagent.errors import EngiagentError
 from engiagent.plant.statement import BASELINE
 from engiagent.study.economics.cashflow import annuity_factor, net_present_value
 from engiagent.study.economics.rates import internal_rates
+from engiagent.study.outcome import Study
 from engiagent.units.unit import convert, parse_unit
 
 _INVESTMENT = "_investment"
+
+
+def cases_of(study: Study) -> list[dict[str, Any]]:
+    """Return the rows of a study of cases: name, status, objective, values."""
+    return [
+        {
+            "case": row["at"]["case"],
+            "status": row["status"],
+            "objective": row.get("objective"),
+            "unit": row.get("objective_unit", study.unit),
+            "reason": row.get("reason", "") if row.get("objective") is None else "",
+            "values": row.get("values", {}),
+        }
+        for row in study.rows
+    ]
 
 
 def with_saving(cases: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
