@@ -85,8 +85,8 @@ class _Assigning:
         """
         columns, faults = self.content.columns, self.content.faults
         for target, written in self.reading.mapping.items():
-            turned = written not in columns and written.startswith("-")
-            title = written[1:].strip() if turned else written
+            turned = self._title(written) not in columns and written.startswith("-")
+            title = self._title(written[1:].strip() if turned else written)
             if title in faults:
                 raise faults[title]
             if title not in columns:
@@ -99,6 +99,15 @@ class _Assigning:
                 )
             column = columns[title]
             yield target, title, replace(column, data=-column.data) if turned else column
+
+    def _title(self, written: str) -> str:
+        """Return the name of a column whose header is written out, with its unit."""
+        header = split_header(written)
+        column = self.content.columns.get(header.name)
+        if written in self.content.columns or column is None or column.unit is None:
+            return written
+        named = resolve_unit(column.unit)
+        return header.name if named is not None and named == header.unit else written
 
     def enter_by_name(self, title: str, column: Column) -> None:
         """Enter a column under what its name stands for."""

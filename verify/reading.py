@@ -17,7 +17,7 @@ import numpy.typing as npt
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
-from engiagent.io.tableformats import read_csv, read_parquet
+from engiagent.io.tableformats import read_csv, read_excel, read_parquet
 from engiagent.io.tabular import TableColumn, by_name, header_unit, is_number
 from engiagent.units.headers import split_header
 from engiagent.verify.alignment import EPOCHS, Stamps, text_stamps
@@ -29,7 +29,7 @@ Marks = Stamps | tuple[str, ...]
 
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
-SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet")
+SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet", ".xlsx")
 TIME_NAMES: Final = frozenset(
     re.split(r"\s", "time timestamp datetime date hour period start t index snapshot step timestep")
 )
@@ -120,7 +120,7 @@ def read_content(solution: Any, reading: Reading, label_sets: Collection[str] = 
 def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Content:
     ending = path.suffix.lower()
     if ending not in SUFFIXES:
-        expected = "a file ending in .nc, .csv, .json or .parquet"
+        expected = "a file ending in .nc, .csv, .xlsx, .json or .parquet"
         raise InputError("a schedule of unknown kind", path.name, expected=expected)
     try:  # the name may be a link, for it is the user who gave it
         real = path.resolve(strict=True)
@@ -139,8 +139,10 @@ def _read_file(path: Path, reading: Reading, label_sets: Collection[str]) -> Con
         except UnicodeDecodeError:
             raise InputError("the file is not UTF-8 text", path.name) from None
         return _from_tree(loads_strict(text, path.name), path.name, reading, label_sets)
-    parquet = ending == ".parquet"
-    columns = read_parquet(data, path.name) if parquet else _csv(data, path.name, reading)
+    binary = {".parquet": read_parquet, ".xlsx": read_excel}
+    columns = (
+        binary[ending](data, path.name) if ending in binary else _csv(data, path.name, reading)
+    )
     return _table(columns, path.name, reading, label_sets)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import in_iso, is_by_day, parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.io.gridfiles import as_table, read_grid
@@ -169,6 +169,10 @@ def _is_stamped(column: TableColumn) -> bool:
     if not column.is_text:
         return False
     texts = column.texts()
+    try:
+        texts = in_iso(texts) if is_by_day(texts[0]) else texts
+    except ValueError:
+        return False  # day and month cannot be told apart
     return parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None
 
 
@@ -218,7 +222,7 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     stamps = column.stamps
     if stamps is None or not axis.dated:
         return
-    seconds, zoned = stamp_seconds(stamps.texts())
+    seconds, zoned = stamp_seconds(in_iso(stamps.texts()))
     if zoned and axis.zone is None:
         return
     edges = axis.edges if zoned else axis.local

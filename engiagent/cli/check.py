@@ -12,7 +12,16 @@ from engiagent.cli import exit_codes, options
 from engiagent.cli.checking import CheckResult, Examiner, disturbances_in, tally
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
-from engiagent.cli.output import WORST, clean, number, percent, print_json, say, say_error
+from engiagent.cli.output import (
+    WORST,
+    clean,
+    number,
+    percent,
+    print_json,
+    say,
+    say_error,
+    say_items,
+)
 from engiagent.cli.sarif import checks_to_sarif
 from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
@@ -223,13 +232,20 @@ def write_results(
 
 def as_object(result: CheckResult) -> dict[str, object]:
     """Return one result as JSON has it, with the key figures of the plan that a run holds."""
-    folder = Path(result.path)
+    folder, notes = Path(result.path), reading_notes(result)
+    if notes:
+        return {**result.to_json(), "notes": list(notes)}
     if result.error is not None or result.schedule is not None or not (folder / SOLUTION).is_file():
         return result.to_json()
     from engiagent.report.artefacts import load_run  # reports take a tenth of a second to load
 
     figures = load_run(folder).figures.to_dict()["figures"]
     return {**result.to_json(), **({"figures": figures} if figures else {})}
+
+
+def reading_notes(result: CheckResult) -> Sequence[str]:
+    """Return how an external schedule was read, with the columns that are not used."""
+    return [] if result.schedule is None else (result.certificate or {}).get("notes") or []
 
 
 def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[str, object]:
@@ -252,6 +268,7 @@ def tell(result: CheckResult) -> None:
         say_error(f"{result.path}: {result.error}")
         return
     say_verdict(result, result.problem or Path(result.path).name)
+    say_items("note", reading_notes(result))
     if result.distance is not None:
         say(f"  best       {distance_line(result.distance, result.objective or {})}")
     if result.disturbance is not None:

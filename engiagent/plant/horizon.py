@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import TimeAxis, build_axis, parse_step
+from engiagent.io.tabular import SUFFIXES
 from engiagent.plant.source import FormError, Source, nearest
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.frontmatter import DataOptions, Node, is_zone
@@ -127,7 +128,7 @@ class _Reader:
     def _start_file(self) -> list[str]:
         """Return the file that the start is taken from, if one is named."""
         start = self.texts.get("start", "")
-        return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
+        return [start] if start.endswith(SUFFIXES) else []
 
     def _start(self) -> str | None:
         """Return the start as stated, or the first stamp of the data."""
