@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origi
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.shows import Shows
 
 if TYPE_CHECKING:  # what the verbs return stands above the language
@@ -456,7 +457,7 @@ class Blueprint(Shows):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a blueprint file.
+        """Read a blueprint file, JSON or YAML of the same form.
 
         Raises
         ------
@@ -471,6 +472,8 @@ class Blueprint(Shows):
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise InputError(f"cannot read the blueprint: {reason}", str(path)) from None
+        if place.suffix.lower() in (".yaml", ".yml"):
+            return replace(cls.from_dict(loads_yaml(text, place.name), place.name), _home=place)
         return replace(cls.from_json(text, file=place.name), _home=place)
 
     @classmethod
