@@ -28,6 +28,7 @@ from engiagent.control.series import End, read_series
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
+from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile, load_data_file
@@ -92,6 +93,13 @@ def control(
         When there is no control for the first step; later ones end the loop and say so in
         ``stopped``.
     """
+    sizes = open_sizes(blueprint.core)
+    if sizes:
+        raise InputError(
+            "a size is to be chosen, and each plan would choose another",
+            found=", ".join(sizes.values()),
+            expected="one value, as a sizing finds it",
+        )
     whole = Elaboration(expand(blueprint).core, folder)
     periods, count = _periods(whole)
     axis = whole.index_set(periods).axis

@@ -6,6 +6,7 @@ from engiagent.control import control as closed
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.jsontext import loads_strict
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, record
+from engiagent.plant.sizing import open_sizes
 from engiagent.solvers.result import SolveOptions
 from engiagent.study import Cases, Setting, Study, run_study
 from engiagent.study.asking import asked
@@ -76,16 +77,15 @@ def sizing(state: State, arguments: Json) -> Outcome:
     400 EUR/kWh, lifetime: 15 a, rate: 5 %}; with a baseline its saving and payback are there too.
     """
     core = state.get("blueprint").blueprint.core
-    known = {f"{c.name}_{s}_size": f"{c.name}.{s}" for c in core.components for s in c.parameters}
-    names = [v.name for v in core.decision_variables if v.name in known]
-    if not names:
+    known = open_sizes(core)
+    if not known:
         raise InputError(
             "no size is to be chosen",
             expected="a slot of the plant block as {between: [0 kWh, 500 kWh], costs: …}",
         )
-    found = _studied(state, {**arguments, "show": names}, Cases())
+    found = _studied(state, {**arguments, "show": list(known)}, Cases())
     values, units = (found.rows[0].get(key) or {} for key in ("values", "units"))
-    sizes = {known[n]: {"value": values.get(n), "unit": units.get(n)} for n in names}
+    sizes = {slot: {"value": values.get(n), "unit": units.get(n)} for n, slot in known.items()}
     return Outcome(plain({"sizes": sizes, "cases": with_saving(cases_of(found), core)}))
 
 

@@ -71,12 +71,13 @@ def test_a_sweep_and_a_front_after_an_override_say_so(tmp_path: Path) -> None:
 def test_a_size_is_chosen_with_what_it_earns(tmp_path: Path) -> None:
     prices = ", ".join(["0.10 EUR/kWh"] * 12 + ["0.40 EUR/kWh"] * 12)
     (tmp_path / "hall.yaml").write_text(PLANT.replace("PRICE", f"[{prices}]"), encoding="utf-8")
-    _, _, found, none = answers(
+    _, _, found, none, loop = answers(
         tmp_path,
         ("load_problem", {"path": "hall.yaml"}),
         ("analyse", {}),
         ("sizing", {}),
         ("sizing", {"time_limit": -1}),
+        ("control", {"steps": 2}),
     )
     # A kilowatt hour is moved each day and saves 0.30 EUR: 109.50 EUR a year for 10 EUR a year.
     assert found["sizes"] == {"battery.energy_capacity": {"value": 100.0, "unit": "kWh"}}
@@ -84,4 +85,5 @@ def test_a_size_is_chosen_with_what_it_earns(tmp_path: Path) -> None:
     assert abs(saving["saving"] - 100 * (0.30 * 365 - 10)) < 1e-6
     assert abs(saving["payback_years"] - 10000 / (100 * 0.30 * 365)) < 1e-9
     assert "sizing.time_limit" in none["error"]
+    assert "found battery.energy_capacity" in loop["error"]  # which has no size yet
     assert {"sweep", "study", "sizing", "control"} <= set(tools())
