@@ -82,8 +82,8 @@ class _Assigning:
         """Yield what the map says: target, title and numbers, the sign turned where it says so."""
         columns, faults = self.content.columns, self.content.faults
         for target, written in self.reading.mapping.items():
-            turned = written not in columns and written.startswith("-")
-            title = written[1:].strip() if turned else written
+            turned = self._title(written) not in columns and written.startswith("-")
+            title = self._title(written[1:].strip() if turned else written)
             constant = _CONSTANT.fullmatch(written)
             self.taken.add(title)
             if title in columns:
@@ -103,6 +103,15 @@ class _Assigning:
                 what = f"the mapping names the column {title!r}{hint}"
                 expected = f"one of {', '.join(columns) or 'none: it has no columns'}"
                 raise InputError(what, "the schedule", expected=expected)
+
+    def _title(self, written: str) -> str:
+        """Return the name of a column whose header is written out, with its unit."""
+        header = split_header(written)
+        column = self.content.columns.get(header.name)
+        if written in self.content.columns or column is None or column.unit is None:
+            return written
+        named = resolve_unit(column.unit)
+        return header.name if named is not None and named == header.unit else written
 
     def enter_by_name(self, title: str, column: Column) -> None:
         """Enter a column that no map names under what its name stands for."""

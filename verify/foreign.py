@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
+from engiagent.io.plainyaml import loads_yaml
 from engiagent.units.unit import UnitError, parse_unit
-from engiagent.verify.plainyaml import loads_yaml
 
 SCHEMA: Final = "engiagent-mapping/1"
 MAX_MAPPING_BYTES: Final = 1_000_000

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from engiagent.blueprint.document import Blueprint, Core, VariableDef
@@ -162,7 +163,7 @@ def proposed_map(unused: Iterable[str], absent: Sequence[str]) -> str:
         for spelt in (squeezed_name(name), squeezed_name(name.rpartition(".")[2])):
             near = get_close_matches(spelt, list(free), 1, NEAREST)
             if near:
-                pairs.append(f"--map {name}={free.pop(near[0])}")
+                pairs.append(f"--map {quote(f'{name}={free.pop(near[0])}')}")
                 break
     return " ".join(pairs or [f"--map {name}=COLUMN" for name in absent[:3]])
 

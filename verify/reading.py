@@ -16,7 +16,7 @@ from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.gridfiles import read_arrays
 from engiagent.io.jsontext import loads_strict
-from engiagent.io.tableformats import read_csv, read_parquet
+from engiagent.io.tableformats import read_csv, read_excel, read_parquet
 from engiagent.io.tabular import TableColumn, by_name, header_unit, is_number
 from engiagent.verify.alignment import Stamps, text_stamps
 from engiagent.verify.series import Floats
@@ -27,7 +27,7 @@ Marks = Stamps | tuple[str, ...]
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
 NETCDF: Final = (".nc", ".nc4")
-SUFFIXES: Final = (*NETCDF, ".csv", ".txt", ".tsv", ".json", ".parquet")
+SUFFIXES: Final = (*NETCDF, ".csv", ".txt", ".tsv", ".json", ".parquet", ".xlsx")
 TIME_NAMES: Final = "time timestamp datetime date hour period start t index snapshot step timestep"
 _DECIMAL_COMMA: Final = re.compile(
     rb"(?:^|[;\t])[ \"]*[-+]?\d+,(?:\d{1,2}|\d{4,})[ \"]*(?:[;\t\r]|$)", re.MULTILINE
@@ -90,7 +90,7 @@ def read_content(solution: Any, decimal: str | None = None) -> Content:
 def _read_file(path: Path, decimal: str | None) -> Content:
     ending, file = path.suffix.lower(), path.name
     if ending not in SUFFIXES:
-        expected = "a file ending in .nc, .csv, .json or .parquet"
+        expected = "a file ending in .nc, .csv, .xlsx, .json or .parquet"
         raise InputError("a schedule of unknown kind", file, expected=expected)
     try:  # the name may be a link, for it is the user who gave it
         real = path.resolve(strict=True)
@@ -108,8 +108,9 @@ def _read_file(path: Path, decimal: str | None) -> Content:
             return _from_object(loads_strict(data.decode("utf-8-sig"), file), file)
         except UnicodeDecodeError:
             raise InputError("the file is not UTF-8 text", file) from None
+    binary = {".parquet": read_parquet, ".xlsx": read_excel}
     return _table(
-        read_parquet(data, file) if ending == ".parquet" else _csv(data, file, decimal), file
+        binary[ending](data, file) if ending in binary else _csv(data, file, decimal), file
     )
 
 

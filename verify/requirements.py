@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from engiagent.blueprint.document import Blueprint, Core
 from engiagent.errors import InputError
-from engiagent.verify.plainyaml import load_tree, plain
+from engiagent.io.plainyaml import load_tree, plain
 
 SCHEMA: Final = "engiagent-requirements/1"
 MAX_BYTES: Final = 5_000_000

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origi
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.shows import Shows
 
 if TYPE_CHECKING:  # what the verbs return stands above the language
+    from engiagent.control import ClosedLoop
     from engiagent.explain import Explanation
     from engiagent.notebook.difference import Difference
     from engiagent.notebook.home import Home
@@ -455,7 +457,7 @@ class Blueprint(Shows):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a blueprint file.
+        """Read a blueprint file, JSON or YAML of the same form.
 
         Raises
         ------
@@ -470,6 +472,8 @@ class Blueprint(Shows):
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise InputError(f"cannot read the blueprint: {reason}", str(path)) from None
+        if place.suffix.lower() in (".yaml", ".yml"):
+            return replace(cls.from_dict(loads_yaml(text, place.name), place.name), _home=place)
         return replace(cls.from_json(text, file=place.name), _home=place)
 
     @classmethod
@@ -700,6 +704,29 @@ class Blueprint(Shows):
         from engiagent.notebook.studies import study
 
         return study("sensitivity", self, factors, given)
+
+    def control(self, steps: int | None = None, **given: Any) -> "ClosedLoop":
+        """Close the loop: plan, apply the first period, measure, plan again.
+
+        Parameters
+        ----------
+        steps
+            How many periods are applied; by default as many as the data allow.
+        given
+            ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what
+            answers), ``actual`` (a file or series of what really comes), ``measured`` (states at
+            the start), ``limits`` (what may be relaxed, the first to be given up first), ``end``
+            (``refuse``, ``hold`` or ``repeat`` after the data), ``progress``, and settings of the
+            solver; see :func:`engiagent.control.control`.
+
+        Raises
+        ------
+        EngiagentError
+            When there is no state to measure, data do not suffice, or the first step has no plan.
+        """
+        from engiagent.notebook.loops import control
+
+        return control(self, steps, given)
 
 
 def read_as(cls: Any, data: Mapping[str, Any]) -> Any:

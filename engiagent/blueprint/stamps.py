@@ -17,6 +17,10 @@ Read = TypeVar("Read")
 _PLAIN: Final = re.compile(
     r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<seconds>:\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
 )
+_BY_DAY: Final = re.compile(
+    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})"
+    r"(?:[T ,]{1,2}(\d{1,2}):(\d\d)(:\d\d)?(?:\s?([AaPp])[Mm])?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?"
+)
 _OFFSET: Final = re.compile(r"[+-](?P<hours>[01]\d|2[0-3]):(?P<minutes>[0-5]\d)")
 _ZERO, _NEWLINE = ord("0"), ord("\n")
 _PUNCTUATION = {4: "-", 7: "-", 13: ":", 16: ":"}
@@ -51,6 +55,54 @@ def _remembering(read: Callable[[tuple[str, ...]], Read]) -> Callable[[tuple[str
         return found
 
     return remembered
+
+
+class StampError(ValueError):
+    """What is wrong with the stamps of a column, and in which row counted from 0."""
+
+    def __init__(self, row: int, message: str, expected: str | None = None) -> None:
+        super().__init__(message)
+        self.row, self.expected = row, expected
+
+
+def is_by_day(text: str) -> bool:
+    """Whether a stamp has its year last, as 01.07.2025 14:00 or 7/1/2025 2:00 PM."""
+    return _BY_DAY.fullmatch(text) is not None
+
+
+@_remembering
+def in_iso(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return stamps that have their year last in ISO 8601, all others as they are.
+
+    Whether they begin with the day is told by the whole column.
+
+    Raises
+    ------
+    StampError
+        When it cannot be told, or the column has both orders.
+    """
+    found = [(row, m) for row, text in enumerate(texts) if (m := _BY_DAY.fullmatch(text))]
+    if not found:
+        return texts
+    first = next((row for row, match in found if int(match[1]) > 12), None)
+    second = next((row for row, match in found if int(match[3]) > 12), None)
+    if first is not None and second is not None:
+        raise StampError(max(first, second), "day and month in two orders")
+    halves = any(match[8] for _, match in found)  # with AM and PM it is the month
+    strokes = next((row for row, match in found if match[2] == "/"), None)
+    if strokes is not None and first is None and second is None and not halves:
+        expected = "dates such as 2025-07-01"
+        raise StampError(strokes, "day and month cannot be told apart", expected)
+    written = list(texts)
+    for row, match in found:
+        a, _, b, year, hour, minute, seconds, half, offset = match.groups()
+        day, month = (b, a) if second is not None or (halves and first is None) else (a, b)
+        clock = int(hour or 0) if half is None else int(hour) % 12 + 12 * (half in "Pp")
+        zone = {"UTC": "Z", None: ""}.get(offset, offset)
+        zone = f"{zone[:3]}:{zone[-2:]}" if len(zone) > 1 else zone
+        time = f"{clock:02}:{minute or '00'}{seconds or ''}"
+        written[row] = f"{year}-{int(month):02}-{int(day):02}T{time}{zone}"
+    return tuple(written)
 
 
 @_remembering

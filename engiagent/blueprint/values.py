@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import in_iso, is_by_day, parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.io.gridfiles import as_table, read_grid
@@ -169,6 +169,10 @@ def _is_stamped(column: TableColumn) -> bool:
     if not column.is_text:
         return False
     texts = column.texts()
+    try:
+        texts = in_iso(texts) if is_by_day(texts[0]) else texts
+    except ValueError:
+        return False  # day and month cannot be told apart
     return parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None
 
 
@@ -218,7 +222,7 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     stamps = column.stamps
     if stamps is None or not axis.dated:
         return
-    seconds, zoned = stamp_seconds(stamps.texts())
+    seconds, zoned = stamp_seconds(in_iso(stamps.texts()))
     if zoned and axis.zone is None:
         return
     edges = axis.edges if zoned else axis.local
@@ -239,3 +243,33 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     row = int(off[ends][0])
     text = "the time stamp is not that of its period"
     raise stamps.error(row, text, expected=axis.labels[row + ends])
+
+
+def as_written(values: Array, sets: tuple[IndexSet, ...]) -> Any:
+    """Return values as a blueprint has them inline; one number where all are the same."""
+    if values.size and bool((values == values.flat[0]).all()):
+        return float(values.flat[0])
+    if len(sets) == 1 and not sets[0].root.factors:
+        return values.tolist()
+    if len(sets) == 1:
+        return _nested(sets[0].labels, values)
+    labels = sets[0].labels
+    if sets[0].root.factors:
+        raise InputError("a parameter over pairs and another set cannot be varied by a factor")
+    return {str(label): _by_labels(values[k], sets[1:]) for k, label in enumerate(labels)}
+
+
+def _by_labels(values: Array, sets: tuple[IndexSet, ...]) -> Any:
+    if len(sets) == 1:
+        return values.tolist()
+    return {str(x): _by_labels(values[k], sets[1:]) for k, x in enumerate(sets[0].labels)}
+
+
+def _nested(labels: Any, values: Array) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for label, value in zip(labels, values.tolist(), strict=True):
+        inner = result
+        for part in label[:-1]:
+            inner = inner.setdefault(str(part), {})
+        inner[str(label[-1])] = value
+    return result

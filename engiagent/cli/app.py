@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "explain": ("explain", "Say why SOURCE has no plan, no best plan, or just this one."),
     "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
+    "control": ("control", "Control PLANT in closed loop: plan, apply, measure, plan again."),
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."),
     "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),

@@ -12,7 +12,16 @@ from engiagent.cli import exit_codes, options
 from engiagent.cli.checking import CheckResult, Examiner, disturbances_in, tally
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
-from engiagent.cli.output import WORST, clean, number, percent, print_json, say, say_error
+from engiagent.cli.output import (
+    WORST,
+    clean,
+    number,
+    percent,
+    print_json,
+    say,
+    say_error,
+    say_items,
+)
 from engiagent.cli.sarif import checks_to_sarif
 from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
@@ -236,6 +245,7 @@ def tell(result: CheckResult) -> None:
         say_error(f"{result.path}: {result.error}")
         return
     say_verdict(result, result.problem or Path(result.path).name)
+    say_items("note", result.notes)
     if result.distance is not None:
         say(f"  best       {distance_line(result.distance, result.objective or {})}")
     if result.disturbance is not None:

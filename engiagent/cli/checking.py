@@ -190,12 +190,19 @@ class CheckResult:
         """Whether there is a stored certificate that holds."""
         return self.differences is not None and all(d.allowed for d in self.differences)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """How an external schedule was read, with the columns that are not used."""
+        return [] if self.schedule is None else (self.certificate or {}).get("notes") or []
+
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints for one path."""
         run = self.path if is_run_folder(Path(self.path)) else None
         found = summary(self, run=run, error=self.error, schema="engiagent-check/1")
         if self.distance is not None:
             found["best"] = dict(self.distance)
+        if self.notes:
+            found["notes"] = list(self.notes)
         if self.figures is not None:
             found["figures"] = self.figures().to_dict()["figures"]
         if self.differences is not None:

@@ -11,7 +11,7 @@ from engiagent.verify.requirements import Requirements
 
 ANSWER: Final = "answer.json"
 MAPPING: Final = "mapping.yaml"
-SCHEDULES: Final = (".csv", ".json", ".nc", ".parquet")
+SCHEDULES: Final = (".csv", ".json", ".nc", ".parquet", ".xlsx")
 _FACTORS: Final = (1.0, 100.0, 1e-2, 1e3, 1e-3, 1e6, 1e-6, 60.0, 1 / 60)
 """Between a number and the same one in per cent, another prefix, or minutes instead of hours."""
 _DIGITS: Final = re.compile(r"\d[\d\u00a0\u202f ,.']*")

@@ -24,7 +24,9 @@ from engiagent.text import Problem
 
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
-_DATA_PLACE: Final = re.compile(r"([^:\n]+\.(?:csv|parquet|nc)):(\d+)(?::(\d+))?: ", re.IGNORECASE)
+_DATA_PLACE: Final = re.compile(
+    r"([^:\n]+\.(?:csv|xlsx|parquet|nc)):(\d+)(?::(\d+))?: ", re.IGNORECASE
+)
 _PATH_IN_MESSAGE: Final = re.compile(r"(?:[^:]+: )?(core_model_elements[\w.\[\]]*|[a-z_]+)[ :]")
 
 

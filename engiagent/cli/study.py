@@ -184,7 +184,7 @@ def _study(
 
     Without --out the request names the folder: the same one goes on where it was cut off.
     """
-    blueprint, data, name = _read(source, settings)
+    blueprint, data, name = read_source(source, settings)
     request = [asked.to_json(), texts, show, certify, blueprint.sha256]
     mark = sha256_bytes(dumps_canonical(request).encode())[:8]
     kind, options = asked.kind, solve_options(**given)
@@ -218,7 +218,7 @@ def _study(
     return int(exit_codes.worst(map(_code, found.rows)))
 
 
-def _read(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
+def read_source(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
     """Return the blueprint that a path stands for, the folder of its data, and its name.
 
     A JSON file is a blueprint, a run folder has one, and of a problem its plant block or its stored
@@ -246,7 +246,7 @@ def _understood(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Pat
         missing = [f"missing: {', '.join(found.lacking)}"] if found.missing else []
         unclear = [f"not understood: {text}" for text in found.unclear[:5]]
         lines = [
-            f"{problem.id} is not understood in full, so that a study would mislead",
+            f"{problem.id} is not understood in full, so that what is made of it would mislead",
             *missing,
             *unclear,
             "give values with --set, or a blueprint instead of the problem",

@@ -10,7 +10,7 @@ from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
 from engiagent.text.problem import PLANT_FILE
 
-SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet")
+SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet", ".xlsx")
 _PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
 _STARTS: Final = ("---\n", "---\r\n", "\ufeff---")
 _BLOCK: Final = "yaml engiagent"

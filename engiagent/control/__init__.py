@@ -5,6 +5,7 @@ from engiagent.control.elastic import Relaxation
 from engiagent.control.horizon import ControlError
 from engiagent.control.plants import battery_plant, thermal_plant
 from engiagent.control.runner import Control, RecedingHorizon
+from engiagent.control.starting import control
 
 __all__ = [
     "ClosedLoop",
@@ -13,5 +14,6 @@ __all__ = [
     "RecedingHorizon",
     "Relaxation",
     "battery_plant",
+    "control",
     "thermal_plant",
 ]

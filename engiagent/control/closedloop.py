@@ -1,22 +1,31 @@
 """Closing the loop: plan, apply, let the plant answer, and keep a log."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.control.horizon import Floats
+from engiagent.control.applied import Applied, applied_schedule
+from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
+from engiagent.run.keyfigures import KeyFigures, key_figures
 
 if TYPE_CHECKING:
     import xarray
 
+    from engiagent.notebook.solution import Solution
 
-@dataclass(frozen=True, eq=False)
+SCHEMA: Final = "engiagent-loop/1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ClosedLoop:
     """What a closed loop did.
 
@@ -35,6 +44,12 @@ class ClosedLoop:
         Sum of the stage costs, in ``unit``.
     seconds
         Time of every step, shape (steps,).
+    runner
+        What planned it.
+    stopped
+        Why it ended before its last step; empty where it did not.
+    notes
+        What each plan takes anew although the loop has gone on.
     """
 
     controls: tuple[Control, ...]
@@ -43,6 +58,133 @@ class ClosedLoop:
     cost: float
     unit: str
     seconds: Floats
+    runner: RecedingHorizon
+    stopped: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
+        return f"ClosedLoop({len(self.controls)} steps: {counts})"
+
+    def _repr_html_(self) -> str:
+        return str(self.plot()._repr_html_())
+
+    @cached_property
+    def schedule(self) -> Applied:
+        """What was applied as one schedule, with the blueprint and the data of its periods."""
+        return applied_schedule(self)
+
+    @cached_property
+    def figures(self) -> KeyFigures:
+        """The key figures of what was applied, as a plan has them."""
+        return key_figures(self.schedule.elaboration, self.schedule.solution)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many steps ended in which way."""
+        return dict(Counter(control.outcome for control in self.controls))
+
+    @cached_property
+    def times(self) -> tuple[str, ...]:
+        """When each step begins, as a blueprint writes it."""
+        axis = self.schedule.elaboration.index_set(self.runner.horizon.periods).axis
+        assert axis is not None  # a horizon is a set of time
+        return tuple(axis.labels[:: self.runner.applied][: len(self.controls)])
+
+    @property
+    def relaxed(self) -> tuple[Control, ...]:
+        """The controls that do not keep all limits, or go on with an earlier plan."""
+        return tuple(c for c in self.controls if c.outcome not in ("optimal", "feasible"))
+
+    def relaxed_limits(self, control: Control) -> str:
+        """Return in words what a plan relaxes: by how much at most, and how long ahead."""
+        parts = []
+        for limit in dict.fromkeys(item.limit for item in control.relaxations):
+            mine = [item for item in control.relaxations if item.limit == limit]
+            worst, hours = max(mine, key=lambda item: item.amount), self.runner.horizon.hours
+            last = max((item.ahead or 0 for item in mine), default=0) * hours
+            until = f", until {last:g} h ahead" if last else ""
+            parts.append(f"{limit} by {worst.amount:.3g} {worst.unit}{until}")
+        return "; ".join(parts)
+
+    def reason(self, control: Control) -> str:
+        """Return why a control is not the best that keeps all limits."""
+        if control.outcome != "relaxed":
+            return control.reason
+        k, found = control.step - self.controls[0].step, []
+        for state in self.runner.states:
+            block = self.runner.program.column_block(state.variable)
+            values = np.atleast_1d(self.log[state.parameter].values[k])
+            unit = self.log[state.parameter].attrs["units"]
+            shown = ", ".join(f"{value:.5g}" for value in values.reshape(-1)[:4])
+            found.append(f"{block.quantity or block.name} = {shown} {unit}")
+        return f"no plan keeps all limits from {', '.join(found)}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each step: when, how it ended and why, its cost, states and controls."""
+        names = [n for n in self.log.data_vars if n != "outcome"]
+        rows = []
+        for k, (control, time) in enumerate(zip(self.controls, self.times, strict=True)):
+            row: dict[str, Any] = {"time": time, "outcome": control.outcome}
+            for name in map(str, names):
+                item = self.log[name]
+                label = item.attrs.get("quantity") or item.attrs.get("state") or name
+                unit = item.attrs.get("units", "1")
+                for place, value in np.ndenumerate(item.values[k]):
+                    at = f"[{', '.join(map(str, place))}]" if place else ""
+                    row[f"{label}{at} [{unit}]"] = float(value)
+            rows.append(row | {"relaxed": self.relaxed_limits(control)})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return key figures, the times of the steps, and those with relaxed limits, as JSON."""
+        return {
+            "schema": SCHEMA,
+            "steps": len(self.controls),
+            "horizon": self.runner.horizon.size,
+            "step_hours": self.runner.horizon.hours * self.runner.applied,
+            "outcomes": self.outcomes,
+            "stopped": self.stopped or None,
+            "notes": list(self.notes),
+            "objective": {
+                "value": self.figures.cost and self.figures.cost.value,
+                "unit": self.unit,
+                "sense": self.runner.program.sense,
+            },
+            "figures": self.figures.to_dict()["figures"],
+            "seconds": {
+                "median": float(np.median(self.seconds)),
+                "largest": float(self.seconds.max()),
+            },
+            "relaxed": [
+                {
+                    "step": control.step,
+                    "time": time,
+                    "outcome": control.outcome,
+                    "reason": self.reason(control),
+                    "limits": [asdict(item) for item in control.relaxations],
+                }
+                for control in self.relaxed
+                for time in [self.times[control.step - self.controls[0].step]]
+            ],
+        }
+
+    @cached_property
+    def solution(self) -> "Solution":
+        """What was applied as a plan: ``to_dataframe``, ``to_netcdf``, ``plot``, ``figures``."""
+        from engiagent.notebook.loops import solution
+
+        return solution(self)
+
+    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+        """Draw what was applied and measured, as :meth:`Solution.plot` draws a plan."""
+        return self.solution.plot(which, backend=backend)
+
+    def report(self, path: "str | Path") -> "Path":
+        """Write the page of the loop, one file of HTML, and return its path."""
+        from engiagent.notebook.loops import write_report
+
+        return write_report(self, path)
 
 
 def close(
@@ -51,8 +193,15 @@ def close(
     measured: Mapping[str, npt.ArrayLike],
     truth: Mapping[str, Series],
     forecast: Callable[[int], Mapping[str, npt.ArrayLike]] | None,
+    *,
+    keep: bool = False,
+    on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
-    """Run a loop; see :meth:`RecedingHorizon.run`."""
+    """Run a loop; see :meth:`RecedingHorizon.run`.
+
+    ``keep`` returns what there was where a step finds no control, ``on_step`` is told the number of
+    steps done, and of all.
+    """
     if steps < 1:
         raise InputError(f"steps is {steps}; give at least 1")
     names = [s.parameter for s in runner.states]
@@ -60,12 +209,19 @@ def close(
     if absent:
         raise InputError(f"no measurement of {', '.join(absent)}")
     state = {name: _shaped(runner, name, measured[name]) for name in names}
-    controls, states, came = [], [], []
+    controls: list[Control] = []
+    states, came, stopped = [], [], ""
     for number in range(steps):
         now = {
             name: series.at(number * runner.applied, runner.end) for name, series in truth.items()
         }
-        control = runner.step({**state, **now}, forecast(number) if forecast else None)
+        try:
+            control = runner.step({**state, **now}, forecast(number) if forecast else None)
+        except ControlError as error:
+            if not controls or not keep:
+                raise
+            stopped = str(error)
+            break
         disturbances = {
             name: _applied(runner, name, number, truth.get(name)) for name in runner.axes
         }
@@ -76,11 +232,17 @@ def close(
             state = dict(control.predicted)
         else:
             answer = runner.plant(state, control.values, disturbances)
+            absent = [name for name in names if name not in answer]
+            if absent:
+                raise InputError(f"the plant answers no {', '.join(absent)}", found=str([*answer]))
             state = {name: _shaped(runner, name, answer[name]) for name in names}
+        if on_step is not None:
+            on_step(number + 1, steps)
     cost = float(sum(c.stage_cost for c in controls))
     log = _log(runner, controls, states, came)
     seconds = np.array([c.seconds for c in controls])
-    return ClosedLoop(tuple(controls), log, state, cost, runner.program.objective_unit, seconds)
+    unit = runner.program.objective_unit
+    return ClosedLoop(tuple(controls), log, state, cost, unit, seconds, runner, stopped)
 
 
 def _applied(runner: RecedingHorizon, name: str, number: int, truth: Series | None) -> Floats:

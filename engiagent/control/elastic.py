@@ -40,15 +40,18 @@ class Relaxation:
     limit
         Name of the constraint, or of the variable whose bound it is.
     place
-        The element, as ``temperature[office, 2025-01-01T03:00]``.
+        The element, as ``temperature[office, 2025-01-01T03:00]``, by the clock of the first step.
     amount, unit
         By how much the plan is beyond it.
+    ahead
+        How many periods after the step; None of a limit at no time.
     """
 
     limit: str
     place: str
     amount: float
     unit: str
+    ahead: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +223,15 @@ def _instants(program: Program, block: Block) -> int | None:
     return None
 
 
+def _ahead(program: Program, block: Block, element: int) -> int | None:
+    """Return at which period or instant an element of a block stands."""
+    flat = element if block.positions is None else int(block.positions[element])
+    for name, position in zip(block.sets, np.unravel_index(flat, block.shape), strict=True):
+        if program.coordinates[name].kind in ("time", "instants"):
+            return int(position)
+    return None
+
+
 def relaxations(
     program: Program, classes: Sequence[Sequence[Limit]], result: SolverResult
 ) -> tuple[Relaxation, ...]:
@@ -246,5 +258,6 @@ def relaxations(
         for k in np.flatnonzero(amount > REPORTED * scale).tolist():
             blocks = program.rows if limit.is_row else program.columns
             place = place_of(program, blocks, block.start + k)
-            found.append(Relaxation(limit.name, place, float(amount[k]), block.unit))
+            ahead = _ahead(program, block, k)
+            found.append(Relaxation(limit.name, place, float(amount[k]), block.unit, ahead))
     return tuple(found)

@@ -1,7 +1,7 @@
 """The receding-horizon runner: what a step gives, what a plant takes, and step after step."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -65,6 +65,9 @@ class Control:
         By variable.
     predicted
         States at the end of the applied periods as the plan sees them, by parameter.
+    applied, ends
+        By variable along the horizon: what the plan has in the applied periods, of the shape
+        (periods, others …), or at the instants that begin them; and those at the last instant.
     relaxations
         Limits that the whole plan does not keep, with the exact amounts.
     objective, stage_cost
@@ -82,6 +85,8 @@ class Control:
     units: Mapping[str, str]
     quantities: Mapping[str, str | None]
     predicted: Values
+    applied: Values
+    ends: Values
     relaxations: tuple[Relaxation, ...]
     objective: float | None
     stage_cost: float
@@ -140,11 +145,12 @@ class RecedingHorizon:
         stage_cost: str | None = None,
         options: SolveOptions | None = None,
     ) -> None:
-        full = expand(blueprint)
+        self.blueprint = full = expand(blueprint)
+        self.folder = Path(folder) if folder is not None else None
         if not state:
             raise InputError("no state is named; without one every plan would be the same")
-        elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
-        along = _moving(elaboration, set(state.values()))
+        elaboration = Elaboration(full.core, self.folder)
+        along = find_moving(elaboration, set(state.values()))
         parameters = [*state.values(), *along]
         self.parametric = compile_parametric(full, folder, parameters, structure="recompile")
         self._core = full.core
@@ -366,6 +372,14 @@ class RecedingHorizon:
             units=MappingProxyType({b.name: b.unit for b in self.controls}),
             quantities=MappingProxyType({b.name: b.quantity for b in self.controls}),
             predicted=MappingProxyType(predicted),
+            applied=MappingProxyType(dict(self._applied(result.x, first, stop))),
+            ends=MappingProxyType(
+                {
+                    b.name: self._at_instant(result.x, b.name, stop)
+                    for b in self.program.columns
+                    if self.horizon.instants in b.sets and not b.generated
+                }
+            ),
             relaxations=moved,
             objective=result.objective if outcome != "previous plan" else None,
             stage_cost=self.cost.at(self.program, result.x, first),
@@ -376,6 +390,15 @@ class RecedingHorizon:
     def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
         found = [self._values_at(x, block, self.horizon.periods, k) for k in range(first, stop)]
         return found[0] if self.applied == 1 else np.stack(found)
+
+    def _applied(self, x: Floats, first: int, stop: int) -> Iterator[tuple[str, Floats]]:
+        """Yield the variables along the horizon with what they are from one period to another."""
+        for block in self.program.columns:
+            sets = (self.horizon.periods, self.horizon.instants)
+            along = [name for name in block.sets if name in sets]
+            if len(along) == 1 and not block.generated:
+                found = [self._values_at(x, block, along[0], k) for k in range(first, stop)]
+                yield block.name, np.stack(found)
 
     def _at_instant(self, x: Floats, variable: str, instant: int) -> Floats:
         block = self.program.column_block(variable)
@@ -424,7 +447,7 @@ class RecedingHorizon:
         return close(self, steps, measured, truth, forecast)
 
 
-def _moving(elaboration: Elaboration, left_out: set[str]) -> list[str]:
+def find_moving(elaboration: Elaboration, left_out: set[str]) -> list[str]:
     """Return the numeric parameters with values of their own along a set of time."""
     found = []
     for definition in elaboration.core.parameters:

@@ -1,10 +1,13 @@
-"""CSV and Parquet tables; each function turns bytes into columns and never guesses."""
+"""CSV, Excel and Parquet tables; each function turns bytes into columns and never guesses."""
 
 import csv
 import re
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from functools import cache
+from io import BytesIO
 from typing import Any, Final
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -15,6 +18,7 @@ from engiagent.units.words import resolve_unit
 
 _SEPARATORS: Final = (";", "\t", ",")
 _MAX_FIELD: Final = 10_000
+MAX_UNPACKED: Final = 500_000_000
 # A number that stands alone in its field, with the decimal mark to be told.
 _FIELD: Final = (
     r'(?:^|[;\t])[ ]?"?[+-]?[0-9]{1,20}%s[0-9]{1,40}(?:[eE][+-]?[0-9]{1,4})?"?[ ]?(?=$|[;\t])'
@@ -236,6 +240,64 @@ def _arrow_column(file: str, title: str, position: int, field: Any, column: Any)
     meta = {k.decode("utf-8", "replace").lower(): v for k, v in (field.metadata or {}).items()}
     unit = (meta.get("units") or meta.get("unit") or b"").decode("utf-8", "replace")
     return typed_column(file, title, position, unit, cells)
+
+
+def read_excel(data: bytes, file: str) -> list[TableColumn]:
+    """Return the columns of the one sheet of an Excel file; the first row has the headers."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        expected = "pip install 'engiagent[excel]', or the sheet saved as CSV"
+        raise InputError(
+            "an Excel file needs the package openpyxl", file, expected=expected
+        ) from None
+    try:
+        with ZipFile(BytesIO(data)) as packed:
+            unpacked = sum(entry.file_size for entry in packed.infolist())
+        if unpacked > MAX_UNPACKED:
+            raise InputError("a table too large to unpack", file, found=f"{unpacked} bytes")
+        book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
+    except (BadZipFile, KeyError, ValueError, OSError) as error:
+        raise InputError(f"no readable Excel file: {str(error)[:200]}", file) from None
+    sheets = [list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets]
+    filled = [sheet for sheet in sheets if any(any(c is not None for c in row) for row in sheet)]
+    if len(filled) != 1:
+        names = ", ".join(book.sheetnames)
+        raise InputError("the table has to be the only sheet", file, found=names)
+    rows = filled[0]
+    while rows and all(cell is None for cell in rows[-1]):
+        rows.pop()
+    width = max(k + 1 for row in rows for k, cell in enumerate(row) if cell is not None)
+    check_size(file, len(rows), width)
+    header = ["" if c is None else str(c).strip() for c in rows[0][:width]]
+    _check_header(header, 1, file)
+    return [
+        _excel_column(file, title, k, [row[k] if k < len(row) else None for row in rows[1:]])
+        for k, title in enumerate(header)
+    ]
+
+
+def _excel_column(file: str, title: str, position: int, cells: list[Any]) -> TableColumn:
+    def place(row: int, column: int) -> tuple[int | None, int | None]:
+        return row + 2, column + 1
+
+    plain = [
+        float(c) if isinstance(c, int | float) and not isinstance(c, bool) else c for c in cells
+    ]
+    name, unit = header_unit(title)
+    about = (file, title, name, unit, position + 1)
+    if plain and all(isinstance(cell, float) for cell in plain):
+        return TableColumn(*about, np.array(plain), _place=place)
+    return TableColumn(*about, tuple(map(_excel_text, plain)), _place=place)
+
+
+def _excel_text(cell: Any) -> str:
+    """Return a cell as text; stamps count in days there, so that they are off by microseconds."""
+    if isinstance(cell, datetime):
+        return (cell + timedelta(milliseconds=500)).replace(microsecond=0).isoformat(sep=" ")
+    if hasattr(cell, "isoformat"):
+        return str(cell.isoformat())
+    return "" if cell is None else f"{cell:.17g}" if isinstance(cell, float) else str(cell).strip()
 
 
 def typed_column(file: str, title: str, position: int, unit: str, cells: Any) -> TableColumn:

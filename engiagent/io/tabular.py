@@ -1,4 +1,4 @@
-"""Strict tables: CSV, Parquet and netCDF files as named columns, every fault with its place.
+"""Strict tables: CSV, Excel, Parquet and netCDF files as named columns, every fault with its place.
 
 Nothing is guessed and nothing is repaired: a cell that should be a number is one or is an error
 with file, line and column. ``nan``, ``inf``, ``1_000``, thousands separators and digits of other
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 MAX_ROWS: Final = 5_000_000
 MAX_COLUMNS: Final = 2_000
 MAX_CELLS: Final = 20_000_000
-SUFFIXES: Final = (".csv", ".parquet", ".nc")
+SUFFIXES: Final = (".csv", ".xlsx", ".parquet", ".nc")
 """Endings of the file names that can be read."""
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -292,13 +292,14 @@ _RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = de
 
 def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
     from engiagent.io.gridfiles import read_netcdf
-    from engiagent.io.tableformats import read_csv, read_parquet
+    from engiagent.io.tableformats import read_csv, read_excel, read_parquet
 
     suffix = Path(name).suffix.lower()
     if suffix == ".csv":
         columns = read_csv(data, name, separator, decimal)
     else:
-        columns = (read_parquet if suffix == ".parquet" else read_netcdf)(data, name)
+        readers = {".parquet": read_parquet, ".xlsx": read_excel, ".nc": read_netcdf}
+        columns = readers[suffix](data, name)
     if not columns:
         raise InputError("the file has no columns", name)
     rows = len(columns[0])

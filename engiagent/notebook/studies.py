@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.notebook.figures import figure
 from engiagent.notebook.home import solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.report.studied import study_charts
-from engiagent.study import Pareto, Sensitivity, Setting, Study, Sweep, run_study
-from engiagent.study.outcome import Asked
-from engiagent.study.pareto import parse_goal
-from engiagent.study.variation import Variation, parse_factor
+from engiagent.study import Setting, Study, run_study
+from engiagent.study.asking import asked
+
+_OWN: Final = ("method", "points", "width")
 
 
 def plot(study: Study, backend: str) -> Any:
@@ -22,7 +22,7 @@ def plot(study: Study, backend: str) -> Any:
 
 def study(kind: str, blueprint: Blueprint, texts: Sequence[str], given: dict[str, Any]) -> Study:
     """Return a study of a kind; see ``Blueprint.sweep``, ``.pareto`` and ``.sensitivity``."""
-    asked = _asked(kind, texts, given)
+    own = {name: given.pop(name) for name in _OWN if name in given}
     progress, home, out = given.pop("progress", True), blueprint.home, given.pop("out", None)
     show, certify = tuple(given.pop("show", ())), given.pop("certify", False)
     with Shown(home.name) as shown:
@@ -39,15 +39,4 @@ def study(kind: str, blueprint: Blueprint, texts: Sequence[str], given: dict[str
             out=None if out is None else Path(out),
             on_point=point if progress else None,
         )
-        return run_study(asked, blueprint, setting)
-
-
-def _asked(kind: str, texts: Sequence[str], given: dict[str, Any]) -> Asked:
-    """Return what is asked; its own options are taken from those that are given."""
-    if kind == "sweep":
-        return Sweep(tuple(map(Variation.parse, texts)))
-    names = ("method", "points") if kind == "pareto" else ("width",)
-    own = {name: given.pop(name) for name in names if name in given}
-    if kind == "pareto":
-        return Pareto(tuple(map(parse_goal, texts)), **own)
-    return Sensitivity(tuple(map(parse_factor, texts)), **own)
+        return run_study(asked(kind, texts, **own), blueprint, setting)

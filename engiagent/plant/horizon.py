@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import TimeAxis, build_axis, parse_step
+from engiagent.io.tabular import SUFFIXES
 from engiagent.plant.source import FormError, Source, nearest
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.frontmatter import DataOptions, Node, is_zone
@@ -164,7 +165,7 @@ class _Reader:
     def _start_file(self) -> list[str]:
         """Return the file that the start is taken from, if one is named."""
         start = self.texts.get("start", "")
-        return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
+        return [start] if start.endswith(SUFFIXES) else []
 
     def _start(self) -> str | None:
         """Return the start as stated, or the first stamp of the data."""
@@ -242,6 +243,12 @@ def _seconds(start: str | None, key: str, text: str, zone: str | None) -> float:
     if (begin.tzinfo is None) != (end.tzinfo is None):
         raise ValueError("one of start and end has an offset from UTC")
     return end.timestamp() - begin.timestamp() if begin.tzinfo else (end - begin).total_seconds()
+
+
+def usual_rule(times: Times, axis: TimeAxis, unit: str) -> str:
+    """Return the rule of alignment where none is stated."""
+    finer = (times.step_seconds or 0) <= float(axis.edges[1] - axis.edges[0])
+    return "mean" if finer else "interpolate" if "degC" in unit or unit == "K" else "hold"
 
 
 def aligned(values: Floats, times: Times, axis: TimeAxis, rule: str) -> Floats:

@@ -17,7 +17,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, Statement
+from engiagent.plant.statement import BUS, COST, PROFIT, WEIGHT, Statement
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -43,6 +43,17 @@ _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w
 
 def read_plant(problem: Problem) -> Reading | None:
     """Return what the plant block of a problem states; None when it has none."""
+    plant = _plant_of(problem)
+    return None if plant is None else plant.read()
+
+
+def read_statement(problem: Problem) -> Statement | None:
+    """Return the declarations of a plant block; None for a problem without one."""
+    plant = _plant_of(problem)
+    return None if plant is None else plant.stated()
+
+
+def _plant_of(problem: Problem) -> "_Plant | None":
     source = find_source(problem)
     if source is None:
         return None
@@ -56,7 +67,7 @@ def read_plant(problem: Problem) -> Reading | None:
         expected = "components, horizon and goal"
         empty = ("the plant block is empty", source.file, source.first_line, 1)
         raise PlantError([InputError(*empty, expected=expected)])
-    return _Plant(source, root).read()
+    return _Plant(source, root)
 
 
 class _Plant:
@@ -73,6 +84,21 @@ class _Plant:
         self.terms: dict[str, Term] = {}
 
     def read(self) -> Reading:
+        statement = self.stated()
+        blueprint = self._checked(statement)
+        if statement.rule is not None:
+            from engiagent.plant.rules import with_rule  # few plants need the checker's physics
+
+            try:
+                blueprint = with_rule(blueprint, statement.rule, self.source.problem.folder)
+            except InputError as error:
+                node = self.top["baseline"]
+                at = (error.message, self.source.file, node.line, node.column)
+                raise PlantError([InputError(*at, error.found, error.expected)]) from None
+        return Reading(blueprint, notes=tuple(self.source.notes))
+
+    def stated(self) -> Statement:
+        """Return what is stated; all that is wrong with it is one error."""
         source = self.source
         if "components" not in self.top:
             expected = "components: {name: {model: …}}"
@@ -105,7 +131,7 @@ class _Plant:
                 connections=part.connections,
                 options=part.options,
             )
-        self.names = {part.name: _names_of(part, statement) for part in self.parts.values()}
+        self.names = statement.names()
         for key, node in self._listed("requirements").items():
             with source.recording(key.node):
                 self._requirement(statement, key, node)
@@ -116,17 +142,7 @@ class _Plant:
             self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
-        blueprint = self._checked(statement)
-        if statement.rule is not None:
-            from engiagent.plant.rules import with_rule  # few plants need the checker's physics
-
-            try:
-                blueprint = with_rule(blueprint, statement.rule, source.problem.folder)
-            except InputError as error:
-                node = self.top["baseline"]
-                at = (error.message, source.file, node.line, node.column)
-                raise PlantError([InputError(*at, error.found, error.expected)]) from None
-        return Reading(blueprint, notes=tuple(source.notes))
+        return statement
 
     def _listed(self, key: str) -> Mapping[Any, Node]:
         """Return the entries under a key of the block."""
@@ -158,7 +174,7 @@ class _Plant:
             what = "the component has no model" if model is None else "unknown model"
             source.fault(given.get("model", key.node), what, nearest(model or "", MODELS))
             return
-        part = self.parts[str(key)] = Part(key, key.node, node, model, MODELS[model])
+        part = self.parts[str(key)] = Part(str(key), key.node, node, model, MODELS[model])
         for name, value in given.items():
             self._sort(part, name, value)
         for slot, known in part.known.slots.items():
@@ -330,7 +346,7 @@ class _Plant:
         found = pieces(node.value.strip(), self.conventions) if node.is_text else []
         match found:
             case [Quantity(number=number, unit=None)] if number > 0:
-                name, source = "weight_of_the_horizon", self.source.reference(node)
+                name, source = WEIGHT, self.source.reference(node)
                 statement.weight = statement.add_parameter(name, "1", source, value=number)
             case _:
                 raise FormError("no weight", 0, "how many such horizons make a year, as 365")
@@ -447,21 +463,6 @@ class _Plant:
         said = f"{name}: {finding.message}" if name else finding.message
         expected = finding.suggestion
         return InputError(said, self.source.file, node.line, column, expected=expected)
-
-
-def _names_of(part: Part, statement: Statement) -> dict[str, str]:
-    """Return what a component's quantities are called in the blueprint, and its slots.
-
-    A size that is to be chosen goes by its slot, or as ``size`` where that is a series.
-    """
-    slots = {slot: value for slot, value in part.parameters.items() if isinstance(value, str)}
-    sizes = {s: statement.sizes[v]["variable"] for s, v in slots.items() if v in statement.sizes}
-    series = {name: f"{part.name}_{name}" for name in part.known.quantities}
-    names = {**slots, **sizes, **series}
-    for slot, size in sizes.items():
-        names.setdefault("size", size)
-        names.setdefault("investment", f"{part.name}_{slot}_investment")
-    return names
 
 
 def _fixed(statement: Statement, variable: str, trial: Statement) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ Everything ends in one blueprint (:meth:`Site.blueprint`), which can be saved, c
 drawn like any other; the models and their parameters are listed in the page on components.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,15 +30,22 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, add_size
-from engiagent.plant.source import FormError
-from engiagent.plant.statement import BUS, COST, Statement
-from engiagent.plant.values import Quantity, literal, pieces
+from engiagent.plant.slots import WHOLES
+from engiagent.plant.source import FormError, nearest
+from engiagent.plant.statement import COST, WEIGHT, Statement
+from engiagent.plant.values import Quantity, literal, pieces, translated
+from engiagent.plant.writing import to_yaml
+from engiagent.slots import Component
+from engiagent.text import Problem
+from engiagent.units.unit import parse_unit
 from engiagent.units.words import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
     import pandas as pd
 
+    from engiagent.control import ClosedLoop
     from engiagent.notebook.solution import Solution
 
 
@@ -47,6 +55,7 @@ Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
 expression, a series of one number for each period (of pandas with the stamps of the periods), a
 pair of a series and its unit, or a :class:`Size` that is to be chosen."""
 
+_PERCENT = re.compile(r"([\d.eE+-]+)\[%\]")
 STATED = {"kind": "user", "note": "given in Python"}
 
 
@@ -75,6 +84,7 @@ class Site:
     title: str = "a study"
     weight: float | None = None
     _statement: Statement = field(init=False)
+    _folder: Path | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         step = self.step if isinstance(self.step, str) else list(self.step)
@@ -82,7 +92,52 @@ class Site:
         time |= {"step": step} if self.zone is None else {"step": step, "zone": self.zone}
         self._statement = Statement(self.title, time, self.currency)
         if self.weight is not None:
-            self._statement.weight = self.parameter("weight_of_the_horizon", self.weight)
+            self._statement.weight = self.parameter(WEIGHT, self.weight)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the site of a plant file, of a problem with a plant block, or of a blueprint.
+
+        Raises
+        ------
+        InputError
+            With all that is wrong in it, or when there is no plant block.
+        """
+        if Path(path).suffix == ".json":
+            return cls.of(Blueprint.load(path), Path(path).parent)
+        problem = Problem.load(path)
+        stated = read_statement(problem)
+        if stated is None:
+            raise InputError("there is no plant block", str(path))
+        return cls._of(stated, problem.folder)
+
+    @classmethod
+    def of(cls, blueprint: Blueprint, folder: Path | None = None) -> Self:
+        """Return the site that a blueprint is, whose components are not written out."""
+        return cls._of(Statement.of(blueprint), folder or blueprint.home.folder)
+
+    @classmethod
+    def _of(cls, stated: Statement, folder: Path | None) -> Self:
+        time = stated.time
+        site = cls(
+            time.get("start", "00:00"),
+            time["step"],
+            time["periods"],
+            time.get("zone"),
+            stated.currency,
+        )
+        site.title, site._statement, site._folder = stated.title, stated, folder
+        for part in ("sets", "parameters", "decisions", "expressions", "components"):
+            setattr(stated, part, _as_stated(getattr(stated, part)))
+        stated.time, stated.goal = _as_stated(time), _as_stated(stated.goal)
+        stated.rules, stated.constraints = _as_stated(stated.rules), _as_stated(stated.constraints)
+        stated.unused = []  # of a text that is not there any more
+        return site
+
+    def to_yaml(self) -> str:
+        """Return the site as the text of a plant file, which :meth:`load` reads again."""
+        self._statement.connect()
+        return to_yaml(self._statement)
 
     @classmethod
     def over(cls, stamps: "pd.Index[Any]", **about: Any) -> Self:
@@ -161,28 +216,29 @@ class Site:
             When the model is unknown, or a slot is none of its parameters, options or connections.
         """
         if model not in MODELS:
-            raise InputError(
-                f"component {name}: unknown model {model!r}", expected=", ".join(MODELS)
-            )
+            said = f"component {name}: unknown model {model!r}"
+            raise InputError(said, expected=nearest(model, MODELS))
         known = MODELS[model]
         parameters: Json = {}
         joined: Json = dict(connections or {})
         chosen: Json = dict(options or {})
-        for slot, value in slots.items():
+        # A share, as initial_energy="50 %", is one of another slot, which comes before it.
+        for slot, value in sorted(slots.items(), key=lambda item: str(item[1]).endswith("%")):
             if slot in known.slots:
                 unit = known.slots[slot].in_currency(self.currency).unit
                 if isinstance(value, Size):
                     parameters[slot] = self._sized(name, slot, unit, value)
                 else:
-                    parameters[slot] = self._filled(f"{name}_{slot}", value, unit)
+                    filled = self._filled(f"{name}_{slot}", value, unit)
+                    parameters[slot] = _share(filled, unit, parameters, known) or filled
             elif slot in known.connections:
                 joined[slot] = value
             elif slot in known.options:
                 chosen[slot] = value
             else:
-                names = ", ".join((*known.slots, *known.options, *known.connections))
+                names = (*known.slots, *known.options, *known.connections)
                 said = f"component {name} ({model}): unknown slot {slot!r}"
-                raise InputError(said, expected=names)
+                raise InputError(said, expected=nearest(slot, names))
         self._statement.add_component(
             name, model, STATED, parameters=parameters, connections=joined, options=chosen
         )
@@ -199,23 +255,25 @@ class Site:
     ) -> None:
         """Add a requirement, for every period unless ``over`` says otherwise; None for once.
 
-        With a ``penalty`` (in the currency, per unit of the constraint) it may be broken.
+        It is written as in a plant file, ``grid.import[t] <= 80 kW``, with quantities of the
+        components that are there, or in the language of blueprints. With a ``penalty`` (in the
+        currency, per unit of the constraint) it may be broken.
         """
         number = len(self._statement.constraints) + 1
         self._statement.add_requirement(
-            f"R{number}",
-            expression,
+            name if name.isidentifier() else f"R{number}",
+            self._translated(expression),
             STATED,
             name=name or f"requirement {number}",
             hard=penalty is None,
             forall=None if over is None else [over],
-            where=where,
+            where=None if where is None else self._translated(where),
             penalty=None if penalty is None else {"weight": penalty, "form": "linear"},
         )
 
     def minimise(self, expression: str, unit: str | None = None, sense: str = "minimize") -> None:
         """Set the objective to an expression in ``unit``, the currency by default."""
-        self._statement.set_goal(sense, expression, unit or self.currency, STATED)
+        self._statement.set_goal(sense, self._translated(expression), unit or self.currency, STATED)
 
     def maximise(self, expression: str, unit: str | None = None) -> None:
         """Set the objective to the greatest value of an expression."""
@@ -249,7 +307,7 @@ class Site:
                     raise InputError(f"there is no grid {grid}", expected=expected)
                 slot = f"{way}_price"
                 components[grid]["parameters"][slot] = self._filled(f"{grid}_{slot}", value, unit)
-        self._statement.also = [f"({also})"] if also else []
+        self._statement.also = [f"({self._translated(also)})"] if also else []
         self.minimise(COST)
 
     def baseline(self, *without: str, rule: str | None = None) -> None:
@@ -282,15 +340,11 @@ class Site:
         InputError
             When something in it does not fit the language, with its place.
         """
-        parts = self._statement.components
-        able = [part for part in parts if "bus" in MODELS[part["model"]].connections]
-        if not any("bus" in part.get("connections", {}) for part in able) and len(able) > 1:
-            for part in able:
-                part["connections"] = {**part.get("connections", {}), "bus": BUS}
+        self._statement.connect()
         from engiagent.notebook.home import Home
 
-        place, rule = None if folder is None else Path(folder), self._statement.rule
-        found = self._statement.blueprint()
+        place = self._folder if folder is None else Path(folder)
+        found, rule = self._statement.blueprint(), self._statement.rule
         if rule is not None:
             from engiagent.plant.rules import with_rule  # few sites need the checker's physics
 
@@ -312,6 +366,20 @@ class Site:
             Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
         """
         return self.blueprint(folder).solve(progress=progress, **options)
+
+    def control(
+        self, steps: int | None = None, folder: str | Path | None = None, **given: Any
+    ) -> "ClosedLoop":
+        """Control the site in closed loop; ``given`` is what :meth:`Blueprint.control` takes."""
+        return self.blueprint(folder).control(steps, **given)
+
+    def _translated(self, text: str) -> str:
+        """Return an expression as a plant file has it in the language of blueprints."""
+        conventions = Conventions(currency=self.currency)
+        try:
+            return translated(text, self._statement.names(), conventions).text
+        except FormError as error:
+            raise InputError(error.message, found=repr(text), expected=error.expected) from None
 
     # -- what values become -----------------------------------------------------------------------
 
@@ -381,3 +449,30 @@ class Site:
         if isinstance(value, int | float | np.number):
             return float(value)
         return self.parameter(f"{name}_given", value, unit)
+
+
+def _as_stated(value: Any) -> Any:
+    """Return parts of a statement whose sources in a text are the user's own now."""
+    if isinstance(value, list):
+        return [_as_stated(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("kind") == "text" or (value.get("kind") == "file" and "column" not in value):
+        return STATED
+    return {key: _as_stated(item) for key, item in value.items()}
+
+
+def _share(value: Any, unit: str, given: Json, known: Component) -> str | None:
+    """Return a percentage of another slot as an expression; None of any other value."""
+    share = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    dimension = parse_unit(unit).dimension
+    if share is None or not dimension:
+        return None
+    units = {s: parse_unit(known.slots[s].unit) for s in WHOLES if s in given}
+    wholes = [s for s in units if units[s].dimension == dimension]
+    if not wholes:
+        raise InputError("a percentage of what?", found=value, expected=f"a value in {unit}")
+    whole = given[wholes[0]]
+    if isinstance(whole, float):
+        whole = given[wholes[0]] = f"{whole!r}[{known.slots[wholes[0]].unit}]"
+    return f"{float(share[1]) / 100:.15g}*({whole})"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from engiagent.blueprint.document import Core
 from engiagent.plant.source import FormError
 from engiagent.plant.statement import Statement
 from engiagent.text.frontmatter import Node
@@ -57,6 +58,12 @@ class Size:
         """What is stated, by key."""
         found = ((entry.name, getattr(self, entry.name)) for entry in fields(self))
         return {name: value for name, value in found if value is not None}
+
+
+def open_sizes(core: Core) -> dict[str, str]:
+    """Return the decisions of a blueprint that are sizes, each with its slot."""
+    known = {f"{c.name}_{s}_size": f"{c.name}.{s}" for c in core.components for s in c.parameters}
+    return {v.name: known[v.name] for v in core.decision_variables if v.name in known}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned
+from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned, usual_rule
 from engiagent.plant.sizing import KEYS as SIZE
 from engiagent.plant.sizing import Amount, add_size
 from engiagent.plant.source import FormError, Source
@@ -323,11 +323,7 @@ class _Value:
             raise FormError(f"the time stamps of {file.name} name no zone", at, "zone in horizon")
         if len(values) == count and bool((abs(times.instants - axis.edges[:-1]) < NEAR).all()):
             return None
-        rule = self.part.align or horizon.align
-        if rule is None:
-            finer = (times.step_seconds or 0) <= float(axis.edges[1] - axis.edges[0])
-            point = "degC" in self.known.unit or self.known.unit == "K"
-            rule = "mean" if finer else "interpolate" if point else "hold"
+        rule = self.part.align or horizon.align or usual_rule(times, axis, self.known.unit)
         try:
             return rule, aligned(values, times, axis, rule)
         except ValueError as error:

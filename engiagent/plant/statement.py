@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
+from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
 
 Json = dict[str, Any]
@@ -14,6 +15,7 @@ PROFIT = "profit"
 COST = "cost"
 BASELINE = "baseline"
 """The case that a plan's saving is counted against."""
+WEIGHT = "weight_of_the_horizon"
 BUS = "electricity"
 """The bus of components that name none."""
 
@@ -60,6 +62,58 @@ class Statement:
     def __post_init__(self) -> None:
         self.goal = {"sense": "minimize", "expression": "0", "unit": self.currency}
 
+    @classmethod
+    def of(cls, blueprint: Blueprint) -> Self:
+        """Return the declarations of a blueprint whose components are not written out.
+
+        Raises
+        ------
+        InputError
+            When it holds more than a plant file states.
+        """
+        core = blueprint.to_dict()["core_model_elements"]
+        times = [entry for entry in core["sets"] if entry["kind"] == "time"]
+        goal, components = core.get("objective_function"), core.get("components", [])
+        if len(times) != 1 or goal is None or any(part.get("expanded") for part in components):
+            expected = "one set of time, a goal, and components that are not written out"
+            raise InputError("the blueprint is no plant", expected=expected)
+        currency = re.match("[A-Z]{3}", goal["unit"])
+        title = str(blueprint.modeling_context.problem_essence or "a study")
+        made = cls(title, times[0], currency[0] if currency else "EUR")
+        made.sets = [entry for entry in core["sets"] if entry is not times[0]]
+        made.parameters, made.components = core.get("parameters", []), components
+        made.decisions = core.get("decision_variables", [])
+        made.expressions = core.get("expressions", [])
+        made.yearly = [e["name"] for e in made.expressions if e["name"].endswith("_yearly")]
+        if any(entry["name"] == WEIGHT for entry in made.parameters):
+            made.weight = WEIGHT
+        for entry in core.get("constraints", []):
+            is_rule = entry["constraint_id"].endswith(("_in_modules", "_only_if_built"))
+            (made.rules if is_rule else made.constraints).append(entry)
+        sizes = {entry["name"] for entry in made.decisions if entry["name"].endswith("_size")}
+        for value in (v for part in components for v in part["parameters"].values()):
+            name, _, profile = str(value).partition("*")
+            if name in sizes:
+                made.sizes[value] = {
+                    "variable": name,
+                    "profile": profile.removesuffix("[t]") or None,
+                }
+        cases = core.get("report", {}).get("cases", [])
+        made.cases = [case for case in cases if case["name"] != BASELINE]
+        for case in cases:
+            for change in case["patch"] if case["name"] == BASELINE else ():
+                if change["path"].endswith("/components"):
+                    left = {part["name"] for part in change["value"]}
+                    made.without = [p["name"] for p in components if p["name"] not in left]
+        extended = blueprint.to_dict().get("extended_analysis_and_robustness", {})
+        made.unused = extended.get("unused", [])
+        for words in (COST, PROFIT):
+            made.goal = {**goal, "expression": words}
+            if made._goal()["expression"] == goal["expression"]:
+                return made
+        made.goal = goal
+        return made
+
     def add_parameter(self, name: str, unit: str, source: Any, **content: Any) -> str:
         """Add a parameter with ``value`` or ``data`` and return its name."""
         number = f"P{len(self.parameters) + 1}"
@@ -72,6 +126,31 @@ class Statement:
         for entry in (*self.parameters, *self.decisions):
             if entry.get("index", [""])[0] in ("P", "p in P"):
                 yield entry["name"]
+
+    def names(self) -> dict[str, dict[str, str]]:
+        """Return by component what its quantities and slots are called in the blueprint.
+
+        A size that is to be chosen goes by its slot, or as ``size`` where that is a series.
+        """
+        found = {}
+        for entry in self.components:
+            owner = entry["name"]
+            names = {k: v for k, v in entry["parameters"].items() if isinstance(v, str)}
+            sizes = {k: self.sizes[v]["variable"] for k, v in names.items() if v in self.sizes}
+            series = MODELS[entry["model"]].quantities
+            names |= {**sizes, **{name: f"{owner}_{name}" for name in series}}
+            for slot, size in sizes.items():
+                names.setdefault("size", size)
+                names.setdefault("investment", f"{owner}_{slot}_investment")
+            found[str(owner)] = names
+        return found
+
+    def connect(self) -> None:
+        """Put all that can be on the one bus of electricity where no component names a bus."""
+        able = [part for part in self.components if "bus" in MODELS[part["model"]].connections]
+        if len(able) > 1 and not any("bus" in part.get("connections", {}) for part in able):
+            for part in able:
+                part["connections"] = {**part.get("connections", {}), "bus": BUS}
 
     def points(self, name: str, count: int) -> str:
         """Add a set of points for tables, which those of one component share; return its name."""

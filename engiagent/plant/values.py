@@ -14,7 +14,7 @@ UNIT: Final = r"[A-Za-z%°€$£µΩ][^\s+\-()\[\],<>=!]*(?:\([^()\s]*\))?"
 _QUANTITY: Final = re.compile(rf"(?P<number>[-+−]?\s*{NUMBER})(?:\s*(?P<unit>\D.*))?")
 _TOKEN: Final = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<column>(?P<file>[\w./-]+\.(?:csv|parquet|nc))#"
+    r"|(?P<column>(?P<file>[\w./-]+\.(?:csv|xlsx|parquet|nc))#"
     r"(?:\"(?P<quoted>[^\"]+)\"|(?P<name>[^\s\[\]\"+*()]+))(?:\s*\[(?P<bracket>[^\]]*)\])?)"
     rf"|(?P<number>{NUMBER})(?:\s*(?P<unit>{UNIT}))?"
     r"|(?P<operator>[-+*/()−])"

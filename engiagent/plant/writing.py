@@ -1,15 +1,22 @@
 """From declared components back to a plant file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import StringIO
 from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.plant.sizing import KEYS
+from engiagent.plant.slots import WHOLES
 from engiagent.plant.statement import Statement
 
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_BARE: Final = re.compile(r"[^\s\[\]\"+*()]+")
+_PART: Final = re.compile(r"([\d.]+(?:[eE][-+]?\d+)?)\*(.+)")
+_TOKEN: Final = re.compile(
+    r"(?P<number>[\d.]+(?:[eE][-+]?\d+)?)(?:\[(?P<unit>[^\]]+)\])?|(?P<name>[A-Za-z_]\w*)(?:\[t\])?"
+)
 _LITERAL: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\s*")
 
 
@@ -17,9 +24,8 @@ def to_yaml(statement: Statement) -> str:
     """Return what is declared as the text of a plant file."""
     from ruamel.yaml import YAML  # here, since every run imports this package
 
-    time = {
-        k: v for k, v in statement.time.items() if k not in ("name", "kind", "source_reference")
-    }
+    known_keys = ("start", "step", "periods", "zone")
+    time = {key: statement.time[key] for key in known_keys if key in statement.time}
     if not isinstance(time["step"], str):
         raise InputError("steps of several lengths have no form in a plant file")
     known = {entry["name"]: entry for entry in statement.parameters}
@@ -37,10 +43,14 @@ def to_yaml(statement: Statement) -> str:
                 written[slot] = _size(statement.sizes[value], known)
                 continue
             unit = model.slots[slot].in_currency(statement.currency).unit
-            written[slot] = _value(value, unit, known, f"{entry['name']}.{slot}")
+            share = _share(value, entry["parameters"], known)
+            written[slot] = share or _value(value, unit, known, f"{entry['name']}.{slot}")
             if isinstance(value, str) and value in known:
                 filled[value] = f"{entry['name']}.{slot}"
-        components[entry["name"]] = written
+        rules = _rules(entry["parameters"].values(), known)
+        if len(rules) > 1:
+            raise InputError(f"columns of {entry['name']} are aligned by several rules")
+        components[entry["name"]] = written | ({"align": rules.pop()} if rules else {})
     if statement.also:
         raise InputError("a further cost beside those of components has no form in a plant file")
     goal = statement.goal
@@ -58,6 +68,10 @@ def to_yaml(statement: Statement) -> str:
     requirements = {e["constraint_id"]: _requirement(e, filled) for e in statement.constraints}
     if requirements:
         document["requirements"] = requirements
+    if statement.cases:
+        document["cases"] = {
+            case["name"]: _case(case, statement, filled) for case in statement.cases
+        }
     if statement.without:
         document["baseline"] = {"without": list(statement.without)}
     if statement.rule is not None:
@@ -65,6 +79,29 @@ def to_yaml(statement: Statement) -> str:
     out = StringIO()
     YAML(pure=True).dump(document | {"goal": aim}, out)
     return out.getvalue()
+
+
+def _case(case: Mapping[str, Any], statement: Statement, filled: Mapping[str, str]) -> Any:
+    """Return what a case gives other values, by slot."""
+    known = {entry["name"]: entry for entry in statement.parameters}
+    sizes = {size["variable"]: value for value, size in statement.sizes.items()}
+    found = {}
+    for operation in case["patch"]:
+        _, part, place, *rest = operation["path"].strip("/").split("/")
+        entry = getattr(statement, {"decision_variables": "decisions"}.get(part, part))[int(place)]
+        value, unit = operation["value"], entry.get("unit", "1")
+        if part == "components":
+            slot, unit = f"{entry['name']}.{rest[-1]}", MODELS[entry["model"]].slots[rest[-1]].unit
+        elif part == "parameters":
+            slot = filled[entry["name"]]
+        else:
+            chosen = sizes[entry["name"]]
+            slots = ((c["name"], s) for c in statement.components for s in c["parameters"].items())
+            slot = next(f"{name}.{key}" for name, (key, v) in slots if v == chosen)
+        owner = next(c for c in statement.components if c["name"] == slot.partition(".")[0])
+        share = _share(value, owner["parameters"], known)
+        found[slot] = share or _value(value, unit, known, f"case {case['name']}: {slot}")
+    return found
 
 
 def _size(size: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,17 +133,70 @@ def _value(value: Any, unit: str, known: Mapping[str, Any], place: str) -> Any:
     if re.fullmatch(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?", value):
         return _quantity(float(value), unit)
     entry = known.get(value)
-    if entry is None or isinstance(entry.get("value"), str):
-        raise InputError(
-            f"{place} has no form in a plant file",
-            found=repr(value[:80]),
-            expected="a quantity, a column or a list of quantities",
-        )
-    if "data" in entry:
-        return f"{entry['data']} [{entry['unit']}]" if entry["unit"] != "1" else entry["data"]
+    if entry is None:
+        return _expression(value, known, place)
+    if isinstance(entry.get("value"), str):
+        return _expression(entry["value"], known, place)
+    column = _column(entry)
+    if column is not None:
+        return column
     if isinstance(entry["value"], list):
         return [_quantity(number, entry["unit"]) for number in entry["value"]]
     return _quantity(entry["value"], entry["unit"])
+
+
+def _column(entry: Mapping[str, Any]) -> str | None:
+    """Return a parameter that is read from a file as its column; None of any other."""
+    source = entry.get("source_reference")
+    if "data" in entry:
+        named = str(entry["data"])
+    elif isinstance(source, Mapping) and source.get("kind") == "file" and "column" in source:
+        named = f"{source['file']}#{source['column']}"
+    else:
+        return None
+    file, _, name = named.partition("#")
+    shown = name if _BARE.fullmatch(name) else f'"{name}"'
+    return f"{file}#{shown} [{entry['unit']}]" if entry["unit"] != "1" else f"{file}#{shown}"
+
+
+def _rules(values: Iterable[Any], known: Mapping[str, Any]) -> set[str]:
+    """Return the rules by which the columns in some slots are aligned."""
+    named = [name for value in values for name in _NAME.findall(str(value)) if name in known]
+    inner = [name for n in named for name in _NAME.findall(str(known[n].get("value")))]
+    sources = [known[name].get("source_reference") for name in (*named, *inner) if name in known]
+    return {s["relation"] for s in sources if isinstance(s, Mapping) and "relation" in s}
+
+
+def _share(value: Any, slots: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
+    """Return what is a share of another slot of its component in per cent."""
+    entry = known.get(value) if isinstance(value, str) else None
+    text = value if entry is None else entry.get("value")
+    found = _PART.fullmatch(text) if isinstance(text, str) else None
+    wholes = [str(slots[slot]) for slot in WHOLES if slot in slots]
+    if found is None or found[2].strip("()") not in wholes:
+        return None
+    return f"{100 * float(found[1]):.15g} %"
+
+
+def _expression(text: str, known: Mapping[str, Any], place: str) -> str:
+    """Return an expression over parameters as one over quantities and columns."""
+
+    def written(match: re.Match[str]) -> str:
+        entry = known.get(match["name"] or "")
+        found = None if entry is None else _column(entry)
+        if match["unit"]:
+            return f"{match['number']} {match['unit']}"
+        if entry is not None and found is None and isinstance(entry.get("value"), int | float):
+            found = _quantity(entry["value"], entry["unit"])
+        if found is None and match["name"]:
+            raise InputError(
+                f"{place} has no form in a plant file",
+                found=repr(text[:80]),
+                expected="a quantity, a column or a list of quantities",
+            )
+        return found or match[0]
+
+    return _TOKEN.sub(written, text)
 
 
 def _quantity(number: float, unit: str) -> str:

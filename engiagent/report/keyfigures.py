@@ -3,7 +3,6 @@
 from typing import Final
 
 from engiagent.report import words
-from engiagent.report.artefacts import Run
 from engiagent.report.sections import Fact
 from engiagent.run.keyfigures import Figure, KeyFigures
 
@@ -22,9 +21,8 @@ _NAMES: Final = {
 """What a figure is called where its own name says too little."""
 
 
-def key_facts(run: Run) -> tuple[list[Fact], int]:
-    """Return the key figures of a run as facts, and how many more there are."""
-    found = run.figures
+def key_facts(found: KeyFigures) -> tuple[list[Fact], int]:
+    """Return key figures as facts, and how many more there are."""
     return [_fact(figure, found) for figure in found.all[:MOST]], max(len(found.all) - MOST, 0)
 
 

@@ -48,7 +48,7 @@ def _context(run: Run) -> dict[str, Any]:
     todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
     story, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
     claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
-    numbers, further = key_facts(run)
+    numbers, further = key_facts(run.figures)
     verdict = run.certificate.get("verdict", run.record.get("verdict"))
     notes = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
     return {

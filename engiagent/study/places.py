@@ -16,7 +16,7 @@ from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, 
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Number, parse
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.values import unit_of
+from engiagent.blueprint.values import as_written, unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.values import Floats
@@ -216,40 +216,10 @@ def with_numbers(blueprint: Blueprint, place: Place, numbers: Numbers, new: Floa
             else:
                 own = replace(own, deviation=float(new))
             return replace(definition, uncertain=own)
-        value = freeze(_by_label(new, numbers.sets))
+        value = freeze(as_written(new, numbers.sets))
         return replace(
             definition, value=value, data=None, keys=(), unit=place.unit, unit_override=None
         )
 
     parameters = tuple(changed(p) if p.name == owner else p for p in core.parameters)
     return blueprint.with_core(parameters=parameters)
-
-
-def _by_label(values: Floats, sets: tuple[IndexSet, ...]) -> Any:
-    """Return values as a blueprint has them inline; one number where all are the same."""
-    if values.size and bool((values == values.flat[0]).all()):
-        return float(values.flat[0])
-    if len(sets) == 1 and not sets[0].root.factors:
-        return values.tolist()
-    if len(sets) == 1:
-        return _nested(sets[0].labels, values)
-    labels = sets[0].labels
-    if sets[0].root.factors:
-        raise InputError("a parameter over pairs and another set cannot be varied by a factor")
-    return {str(label): _by_label_all(values[k], sets[1:]) for k, label in enumerate(labels)}
-
-
-def _by_label_all(values: Floats, sets: tuple[IndexSet, ...]) -> Any:
-    if len(sets) == 1:
-        return values.tolist()
-    return {str(x): _by_label_all(values[k], sets[1:]) for k, x in enumerate(sets[0].labels)}
-
-
-def _nested(labels: Any, values: Floats) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for label, value in zip(labels, values.tolist(), strict=True):
-        inner = result
-        for part in label[:-1]:
-            inner = inner.setdefault(str(part), {})
-        inner[str(label[-1])] = value
-    return result

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import plain_seconds
+from engiagent.blueprint.stamps import StampError, in_iso, is_by_day, plain_seconds
 from engiagent.blueprint.timeaxis import clock_instants
 from engiagent.io.tabular import TableColumn
 
@@ -20,10 +20,6 @@ Seconds = npt.NDArray[np.int64]
 
 _STAMP: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
-    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
-)
-_EUROPEAN: Final = re.compile(
-    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2}:\d{2}(?::\d{2})?)\s?"
     r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
 )
 _TIME_NAMES: Final = re.compile(
@@ -77,7 +73,7 @@ def looks_like_time(column: TableColumn) -> bool:
 
 
 def _is_stamp(text: str) -> bool:
-    return bool(_STAMP.fullmatch(text) or _EUROPEAN.fullmatch(text))
+    return _STAMP.fullmatch(text) is not None or is_by_day(text)
 
 
 def read_times(column: TableColumn, zone: str | None) -> Times:
@@ -111,8 +107,14 @@ def _parse(column: TableColumn) -> tuple[Seconds, bool]:
     plain = plain_seconds(column.texts())
     if plain is not None:
         return plain[0].astype(np.int64), plain[1]
-    day_first = _day_first(column)
-    rows = [_stamp(column, row, text, day_first) for row, text in enumerate(column.texts())]
+    try:
+        texts = in_iso(column.texts())
+    except StampError as error:
+        raise column.error(error.row, str(error), expected=error.expected) from None
+    plain = plain_seconds(texts)
+    if plain is not None:
+        return plain[0].astype(np.int64), plain[1]
+    rows = [_stamp(column, row, text) for row, text in enumerate(texts)]
     seconds = np.array([wall for wall, _ in rows], dtype=np.int64)
     given = [offset for _, offset in rows]
     if all(offset is None for offset in given):
@@ -123,44 +125,14 @@ def _parse(column: TableColumn) -> tuple[Seconds, bool]:
     return seconds - np.array(given, dtype=np.int64), True
 
 
-def _day_first(column: TableColumn) -> bool | None:
-    """Return whether dates such as 01/07/2025 begin with the day, by the whole column."""
-    first_above = second_above = None
-    strokes = None
-    for row, text in enumerate(column.texts()):
-        match = _EUROPEAN.fullmatch(text)
-        if match is None:
-            continue
-        first_above = row if int(match[1]) > 12 else first_above
-        second_above = row if int(match[3]) > 12 else second_above
-        strokes = row if match[2] == "/" and strokes is None else strokes
-    if first_above is not None and second_above is not None:
-        raise column.error(max(first_above, second_above), "day and month in two orders")
-    if second_above is not None:
-        return False
-    if strokes is not None and first_above is None:
-        raise column.error(
-            strokes, "day and month cannot be told apart", expected="dates such as 2025-07-01"
-        )
-    return True
-
-
-def _stamp(
-    column: TableColumn, row: int, text: str, day_first: bool | None
-) -> tuple[int, int | None]:
+def _stamp(column: TableColumn, row: int, text: str) -> tuple[int, int | None]:
     match = _STAMP.fullmatch(text)
-    if match is not None:
-        day, clock, offset = match.groups()
-    else:
-        european = _EUROPEAN.fullmatch(text)
-        if european is None:
-            message = "an empty cell where a time stamp is needed" if not text else "no time stamp"
-            raise column.error(row, message, expected="a time stamp such as 2025-07-01 00:00")
-        a, _, b, year, clock, offset = european.groups()
-        day_number, month = (a, b) if day_first else (b, a)
-        day = f"{year}-{int(month):02d}-{int(day_number):02d}"
+    if match is None:
+        message = "an empty cell where a time stamp is needed" if not text else "no time stamp"
+        raise column.error(row, message, expected="a time stamp such as 2025-07-01 00:00")
+    day, clock, offset = match.groups()
     try:
-        wall = np.datetime64(f"{day}T{(clock or '00:00').zfill(5)}", "s").astype(np.int64)
+        wall = np.datetime64(f"{day}T{clock or '00:00'}", "s").astype(np.int64)
     except ValueError:
         raise column.error(row, "no such date or time") from None
     return int(wall), _offset_seconds(offset)
@@ -209,14 +181,13 @@ def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | 
     values, counts = np.unique(steps, return_counts=True)
     step = int(values[np.argmax(counts)])
     irregular = np.flatnonzero(steps != step)
-    if irregular.size:
-        row = int(irregular[0]) + 1
-        raise column.error(
-            row,
-            f"the time step is {_minutes(int(steps[row - 1]))} here",
-            expected=f"{_minutes(step)} as elsewhere",
-        )
-    return step
+    row, many = int(irregular[0]) + 1, len(irregular) - 1
+    said = f"the time step is {_minutes(int(steps[row - 1]))} here"
+    if bool((steps[irregular] % step == 0).all()):
+        missing = int(steps[row - 1]) // step - 1
+        said += f", a gap of {missing} time stamp(s) after {column.texts()[row - 1]}"
+        said += f", and {many} more gap(s)" if many else ""
+    raise column.error(row, said, expected=f"{_minutes(step)} as elsewhere")
 
 
 def _minutes(seconds: int) -> str:

@@ -6,6 +6,7 @@ One table, :data:`REGISTRY`, feeds everybody who calls tools: agents, programs a
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -165,6 +166,16 @@ class Tool:
         from jsonschema import Draft202012Validator
 
         error = next(Draft202012Validator(self.schema()).iter_errors(arguments), None)
+        known = [argument.name for argument in self.arguments]
+        unknown = [name for name in arguments if name not in known]
+        if unknown:
+            close = get_close_matches(unknown[0], known, n=1)
+            raise InputError(
+                f"{self.name} has no argument {unknown[0]!r}",
+                expected=f"{close[0]!r}, of {', '.join(known)}"
+                if close
+                else ", ".join(known) or "none",
+            )
         if error is not None:
             place = "".join(f".{step}" for step in error.absolute_path)
             raise InputError(f"{self.name}{place}: {error.message[:300]}")
@@ -203,6 +214,6 @@ def tool(
 def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
-    from engiagent.tools import looking, modelling, planning, posing, runs  # noqa: F401
+    from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
 
     return dict(sorted(REGISTRY.items()))

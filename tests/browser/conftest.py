@@ -22,6 +22,7 @@ from playwright.sync_api import ViewportSize
 from engiagent.agents.bench.figures import to_html
 from engiagent.agents.bench.suite import Cell, Measured
 from engiagent.agents.runs import run_problem, solve_blueprint
+from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.report import compare, write_batch
 from engiagent.report.view import open_view
@@ -207,6 +208,9 @@ def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     shutil.copy(batch, out / "batch.html")
     batch.unlink()
     found = {path.stem: path.as_uri() for path in out.iterdir()}
+    cold = Blueprint.load(runs / "cold_snap" / "blueprint.json")
+    cold.control(6, progress=False, actual={"T_out": [-8.0] * 6}).report(out / "loop.html")
+    found["loop"] = (out / "loop.html").as_uri()
     return found | {
         f"report_{run}": (runs / run / "report.html").as_uri()
         for run in ("merchant_day", "missing_efficiency", "cold_snap", "campus_tank_year")

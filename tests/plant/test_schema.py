@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from engiagent.cli.app import app
 from engiagent.cli.scaffold import fill, templates
-from engiagent.verify.plainyaml import loads_yaml
+from engiagent.io.plainyaml import loads_yaml
 from tests.plant.plants import SMALL
 
 

@@ -11,9 +11,9 @@ import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
+from engiagent.io.plainyaml import loads_yaml
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading, load_mapping
-from engiagent.verify.plainyaml import loads_yaml
 from tests.verify.small import document, rule
 
 N = 24

@@ -10,6 +10,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Binary, Compare, Number, Ref, names_in, parse, tree_of, walk
+from engiagent.blueprint.stamps import in_iso
 from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
@@ -328,7 +329,7 @@ def _at_periods(
     found = (
         None
         if stamps is None
-        else text_stamps(stamps.texts(), lambda row, what: stamps.error(row, what))
+        else text_stamps(in_iso(stamps.texts()), lambda row, what: stamps.error(row, what))
     )
     if found is None or axis is None:
         tracing.open.append(f"{name}: it is aligned with no periods that {source[0].name} has")

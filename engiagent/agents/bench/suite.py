@@ -25,12 +25,12 @@ from engiagent.agents.routing import Policy
 from engiagent.agents.running import Run
 from engiagent.agents.team import Guidance
 from engiagent.errors import EngiagentError, InputError
+from engiagent.io.plainyaml import load_tree, plain
 from engiagent.run.certify import certify
 from engiagent.run.folder import RunFolder
 from engiagent.run.proofs import PLAIN
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, corpus_root
-from engiagent.verify.plainyaml import load_tree, plain
 from engiagent.verify.verdicts import PROVEN, USABLE
 
 SCHEMA: Final = "engiagent-suite/1"

@@ -97,8 +97,9 @@ def solution_series(plan: Plan) -> tuple[list[Series], list[Scalar]]:
     if plan.solution is None:
         return series, scalars
     for name, array in stored_arrays(plan.solution):
-        if name.startswith(PREFIXES) or not np.issubdtype(array.dtype, np.number):
-            continue
+        numeric = np.issubdtype(array.dtype, np.number)
+        if name.startswith(PREFIXES) or not numeric or not array.values.size:
+            continue  # a set may be empty, as that of periods with a negative price
         dimensions = solution_dimensions(plan, array)
         label = str(array.attrs.get("quantity") or name)
         values = np.asarray(array.values, dtype=np.float64)

@@ -36,23 +36,29 @@ from mcp_types import Tool as OfferedTool
 
 from engiagent import __version__
 from engiagent.errors import EngiagentError, InputError
-from engiagent.tools import Observation, Tool, tools
+from engiagent.io.schemawords import OBJECT, list_of, said
+from engiagent.tools import Observation, Session, Tool, tools
 from engiagent.tools.mcp import prompts, resources
 from engiagent.tools.mcp.sessions import DEFAULT, NAME, Sessions
 from engiagent.tools.registry import Json
+from engiagent.verify.claims import overrides_of
 
 SESSION: Final = "session"
+OVERRIDES: Final = "overrides"
+_OVERRIDES: Final = said(
+    list_of(OBJECT), "Values that differ from the problem's since they were set in this session."
+)
 
 
 def offered(tool: Tool, *, named: bool) -> OfferedTool:
     """Return a tool for a client's list; with ``named`` every call has to name its session."""
-    title = tool.name.replace("_", " ").capitalize()
+    title, fields = tool.name.replace("_", " ").capitalize(), tool.returns.get("properties", {})
     return OfferedTool(
         name=tool.name,
         title=title,
         description=described(tool),
         input_schema=taken(tool, named=named),
-        output_schema=tool.returns,
+        output_schema={**tool.returns, "properties": {OVERRIDES: _OVERRIDES, **fields}},
         annotations=ToolAnnotations(
             title=title,
             read_only_hint=tool.access == "read",
@@ -74,8 +80,8 @@ def described(tool: Tool) -> str:
 def taken(tool: Tool, *, named: bool) -> dict[str, Any]:
     """Return the schema of a call's arguments: the tool's own, and the session's name."""
     schema = tool.schema()
-    said = "Calls under one name work on the same problem; take a name of your own."
-    session: dict[str, Any] = {"type": "string", "pattern": NAME, "description": said}
+    text = "Calls under one name work on the same problem; take a name of your own."
+    session: dict[str, Any] = {"type": "string", "pattern": NAME, "description": text}
     if named:
         schema["required"] = [*schema["required"], SESSION]
     else:
@@ -84,15 +90,22 @@ def taken(tool: Tool, *, named: bool) -> dict[str, Any]:
     return schema
 
 
-def answered(seen: Observation) -> CallToolResult:
-    """Return an observation as a result; advice and errors are the model's to act on."""
+def answered(seen: Observation, session: Session | None = None) -> CallToolResult:
+    """Return an observation as a result; advice and errors are the model's to act on.
+
+    It names the values of the session's blueprint that were set in the place of the problem's.
+    """
+    drafted = session.state.get("blueprint") if session and session.state.has("blueprint") else None
+    changed = [] if drafted is None else [o.to_dict() for o in overrides_of(drafted.blueprint)]
+    more = {OVERRIDES: changed} if changed else {}
     if seen.status == "done":
-        blocks: list[ContentBlock] = [TextContent(text=_text(seen.content))]
-        return CallToolResult(content=[*blocks, *_links(seen)], structured_content=seen.content)
-    said = seen.content["advice" if seen.status == "blocked" else "error"]
-    content = {"status": seen.status, **seen.content}
+        content = {**more, **seen.content}
+        blocks: list[ContentBlock] = [TextContent(text=_text(content))]
+        return CallToolResult(content=[*blocks, *_links(seen)], structured_content=content)
+    text = seen.content["advice" if seen.status == "blocked" else "error"]
+    content = {"status": seen.status, **more, **seen.content}
     return CallToolResult(
-        content=[TextContent(text=str(said))], structured_content=content, is_error=True
+        content=[TextContent(text=str(text))], structured_content=content, is_error=True
     )
 
 
@@ -181,13 +194,14 @@ class _Desk:
         arguments = dict(params.arguments or {})
         name = arguments.pop(SESSION, None if self.named else DEFAULT)
         if not isinstance(name, str) or not re.fullmatch(NAME, name):
-            said = f"{params.name}.session: every call names its session, as 'alice-1'"
-            return answered(Observation(params.name, "failed", {"error": said}))
+            wrong = f"{params.name}.session: every call names its session, as 'alice-1'"
+            return answered(Observation(params.name, "failed", {"error": wrong}))
 
         async def report(seconds: float, text: str) -> None:
             await context.session.report_progress(seconds, None, text)
 
-        return answered(await self.sessions.call(name, params.name, arguments, report))
+        seen = await self.sessions.call(name, params.name, arguments, report)
+        return answered(seen, self.sessions.look(name))
 
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None

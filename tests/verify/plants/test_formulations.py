@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from engiagent.io.plainyaml import loads_yaml
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
-from engiagent.verify.plainyaml import loads_yaml
 from tests.formulations.components.plans import plan_of
 
 SITES: dict[str, dict[str, dict[str, Any]]] = loads_yaml(

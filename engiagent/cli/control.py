@@ -1,0 +1,150 @@
+"""``engiagent control``: a closed loop of a plant."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engiagent.cli import exit_codes, options
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
+from engiagent.cli.output import moving_line, number, print_json, say, say_items
+from engiagent.cli.study import read_source
+from engiagent.cli.verdicts import figures_line
+from engiagent.control import ClosedLoop
+from engiagent.control.starting import MODEL
+from engiagent.control.starting import control as close
+from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.report.looped import lead, page, steps_csv
+from engiagent.run.folder import BLUEPRINT, SOLUTION
+from engiagent.solvers.solution import save_solution
+
+STEPS, RECORD, PAGE = "steps.csv", "loop.json", "loop.html"
+
+
+@click.command(epilog=exit_codes.table())
+@click.argument("source", type=PROBLEM, metavar="PLANT|BLUEPRINT")
+@click.option(
+    "--steps", type=click.IntRange(min=1), help="Periods to apply; default all there are."
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Periods that each plan looks ahead; by default a day, at most half of the data.",
+)
+@click.option(
+    "--plant",
+    default=MODEL,
+    show_default=True,
+    metavar="PLANT",
+    help="What answers: model, or a function of Python as module:function.",
+)
+@file_option("--actual", "What really comes: a table with columns that are forecast.")
+@click.option(
+    "--relax",
+    multiple=True,
+    metavar="NAME",
+    help="A limit that may be relaxed, the first to be given up first; repeatable. By default "
+    "the limits of states.",
+)
+@click.option(
+    "--end",
+    type=click.Choice(("refuse", "hold", "repeat")),
+    default="refuse",
+    show_default=True,
+    help="What comes after the data where a plan looks beyond them.",
+)
+@click.option("--force", is_flag=True, help="Replace an earlier loop in DIR.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the loop; by default one below runs/ named by the plant.",
+)
+@options.settings("Give or replace a value of the plant, as battery.initial_energy=40kWh")
+@limits
+def control(
+    source: Path,
+    steps: int | None,
+    horizon: int | None,
+    plant: str,
+    actual: Path | None,
+    relax: tuple[str, ...],
+    end: Any,
+    force: bool,
+    out: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Control PLANT in closed loop: plan, apply the first period, measure, plan again.
+
+    States are measured from the plant's own initial values on; forecasts are its own series.
+    """
+    blueprint, data, name = read_source(source, settings)
+    folder = out or Path("runs") / f"control-{name}"
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    # A function stands in a module of the user, beside the plant or where the command is called.
+    sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
+    with moving_line() as show:
+        loop = close(
+            blueprint,
+            steps,
+            horizon=horizon,
+            plant=plant,
+            actual=actual,
+            limits=[[limit] for limit in relax] or None,
+            end=end,
+            folder=data,
+            options=solve_options(**given),
+            on_step=show and (lambda done, total: show(f"step {done} of {total}")),
+        )
+    _write(loop, folder, name)
+    _say(loop, folder, name)
+    if as_json:
+        print_json({"problem": name, "run": str(folder), **loop.to_dict()})
+    return int(_code(loop))
+
+
+def _write(loop: ClosedLoop, folder: Path, name: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / BLUEPRINT, loop.schedule.blueprint.to_json())
+    save_solution(loop.schedule.solution, folder / SOLUTION)
+    write_atomic(folder / STEPS, steps_csv(loop))
+    write_atomic(folder / RECORD, dumps_canonical({"problem": name, **loop.to_dict()}))
+    write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}"))
+
+
+def _say(loop: ClosedLoop, folder: Path, name: str) -> None:
+    say(f"{name}: {lead(loop)}")
+    cost = loop.figures.cost
+    if cost is not None:
+        say(f"  objective  {number(cost.value, cost.unit)}")
+    say(f"  figures    {figures_line(loop.figures)}")
+    for side in ("below", "above"):
+        for figure in loop.figures.named(f"discomfort_{side}"):
+            say(f"  discomfort {figure.component} {side} {number(figure.value, figure.unit)}")
+    say(f"  a step     {1000 * float(sorted(loop.seconds)[len(loop.seconds) // 2]):.0f} ms")
+    first = loop.controls[0].step
+    say_items(
+        "relaxed",
+        (
+            f"{loop.times[c.step - first]}: {loop.relaxed_limits(c) or c.outcome}; {loop.reason(c)}"
+            for c in loop.relaxed
+        ),
+    )
+    if loop.stopped:
+        say(f"  stopped    {loop.stopped}")
+    say_items("note", loop.notes)
+    say(f"  report     {folder / PAGE}")
+
+
+def _code(loop: ClosedLoop) -> ExitCode:
+    if loop.stopped:
+        return ExitCode.UNDECIDED
+    return ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE

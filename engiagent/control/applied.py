@@ -1,0 +1,163 @@
+"""What a loop applied, as one schedule: the plan of all its periods, under the data that came."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, ParameterDef, freeze
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.values import as_written, unit_of
+from engiagent.control.horizon import Floats, start_after
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solving import solve
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.control.closedloop import ClosedLoop
+    from engiagent.control.runner import RecedingHorizon
+
+
+def with_periods(
+    blueprint: Blueprint,
+    folder: Path | None,
+    periods: str,
+    count: int,
+    values: Mapping[str, Floats],
+    ahead: int = 0,
+) -> Blueprint:
+    """Return a blueprint over another number of periods.
+
+    Parameters
+    ----------
+    folder
+        Where its data files lie.
+    count, ahead
+        How many periods it is to have, and how many later it begins.
+    values
+        Of the parameters along the periods, as long as the new horizon, and of any other that is
+        to have another value.
+    """
+    core = blueprint.core
+    start: dict[str, Any] = {"start": start_after(core, periods, ahead)} if ahead else {}
+    sets = tuple(replace(s, periods=count, **start) if s.name == periods else s for s in core.sets)
+
+    elaboration = Elaboration(replace(core, sets=sets), folder)
+
+    def changed(given: ParameterDef) -> ParameterDef:
+        over = tuple(elaboration.index_set(b.set) for b in elaboration.binders(given.index))
+        value = freeze(as_written(np.asarray(values[given.name]), over))
+        unit = str(unit_of(given))
+        return replace(given, value=value, data=None, keys=(), unit=unit, unit_override=None)
+
+    parameters = tuple(changed(p) if p.name in values else p for p in core.parameters)
+    return blueprint.with_core(sets=sets, parameters=parameters, report=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A schedule that was applied, with the blueprint of its periods and the data that came."""
+
+    solution: "xarray.Dataset"
+    blueprint: Blueprint
+    elaboration: Elaboration
+
+
+def applied_schedule(loop: "ClosedLoop") -> Applied:
+    """Return what a loop applied as one schedule.
+
+    What stands on no period, as a peak that is paid for, is chosen at its best for that schedule.
+    """
+    runner, horizon = loop.runner, loop.runner.horizon
+    count, log = len(loop.controls) * runner.applied, loop.log
+    values = {
+        name: _along(log[name].values, runner, axis) for name, (_, axis) in runner.axes.items()
+    }
+    for name, (shape, axis) in runner.axes.items():
+        if shape[axis] > horizon.size:  # over the instants there is one more, at the end
+            last = np.take(values[name], [-1], axis)
+            values[name] = np.concatenate([values[name], last], axis)
+    values |= {s.parameter: log[s.parameter].values[0] for s in runner.states}
+    ahead = loop.controls[0].step * runner.applied
+    blueprint = with_periods(runner.blueprint, runner.folder, horizon.periods, count, values, ahead)
+    program = compile_blueprint(blueprint, runner.folder)
+    x = np.full(program.column_count, np.nan)
+    for block in program.columns:
+        found = _recorded(loop, block)
+        if found is not None:
+            grid = found.reshape(-1)
+            x[block.start : block.stop] = grid if block.positions is None else grid[block.positions]
+    elaboration = Elaboration(blueprint.core, runner.folder)
+    return Applied(_dataset(program, x, loop), blueprint, elaboration)
+
+
+def _along(values: Floats, runner: "RecedingHorizon", axis: int) -> Floats:
+    """Return logged values of each step, (steps, [periods,] others …), along a parameter's axis."""
+    joined = values.reshape(-1, *values.shape[2:]) if runner.applied > 1 else values
+    return np.moveaxis(joined, 0, axis)
+
+
+def _recorded(loop: "ClosedLoop", block: ColumnBlock) -> Floats | None:
+    """Return what was applied or measured of a variable; None of one that stands on no period."""
+    runner, horizon = loop.runner, loop.runner.horizon
+    if block.generated:
+        return None
+    state = next((s for s in runner.states if s.variable == block.name), None)
+    if state is not None and runner.applied == 1:
+        measured = [*loop.log[state.parameter].values, loop.state[state.parameter]]
+        values = (np.stack(measured) - state.shift) / state.factor
+        return np.moveaxis(values, 0, block.sets.index(horizon.instants))
+    rows: Sequence[Any] = [c.applied.get(block.name) for c in loop.controls]
+    if any(row is None for row in rows):
+        return None
+    joined = np.concatenate(rows)
+    along = horizon.periods
+    if horizon.instants in block.sets:
+        along = horizon.instants
+        joined = np.concatenate([joined, loop.controls[-1].ends[block.name][None]])
+    return np.moveaxis(joined, 0, block.sets.index(along))
+
+
+def _dataset(program: Program, x: Floats, loop: "ClosedLoop") -> "xarray.Dataset":
+    known = ~np.isnan(x)
+    if not known.all():
+        x = _completed(program, x, known)
+    objective = program.objective_at(x) if not np.isnan(x).any() else loop.cost
+    result = replace(
+        loop.controls[-1].result,
+        status="feasible",
+        reason="applied in a closed loop",
+        x=x,
+        objective=float(objective),
+        row_dual=None,
+        column_dual=None,
+        bound=None,
+        gap=None,
+        seconds=float(loop.seconds.sum()),
+    )
+    return to_dataset(program, result)
+
+
+def _completed(program: Program, x: Floats, known: "np.ndarray[Any, np.dtype[np.bool_]]") -> Floats:
+    """Return the point with its unknown columns at their best; as it is where there is no best.
+
+    Rows of known columns alone are left out: a loop may have broken them.
+    """
+    rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+    open_rows = np.zeros(program.row_count, dtype=bool)
+    open_rows[rows[~known[program.row_columns]]] = True
+    rest = replace(
+        program,
+        column_lower=np.where(known, x, program.column_lower),
+        column_upper=np.where(known, x, program.column_upper),
+        row_lower=np.where(open_rows, program.row_lower, -np.inf),
+        row_upper=np.where(open_rows, program.row_upper, np.inf),
+    )
+    found = solve(rest, SolveOptions(), isolate=False).x
+    return x if found is None else np.where(known, x, found)

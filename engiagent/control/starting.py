@@ -1,0 +1,408 @@
+"""A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import (
+    Blueprint,
+    ComponentDef,
+    ConstraintDef,
+    Core,
+    ParameterDef,
+    freeze,
+)
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
+from engiagent.blueprint.values import as_written
+from engiagent.control.applied import with_periods
+from engiagent.control.closedloop import ClosedLoop, close
+from engiagent.control.horizon import Floats
+from engiagent.control.runner import Plant, RecedingHorizon, find_moving
+from engiagent.control.series import End, read_series
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.expansion import expand
+from engiagent.plant.horizon import aligned, usual_rule
+from engiagent.plant.sizing import open_sizes
+from engiagent.plant.source import nearest
+from engiagent.solvers.result import SolveOptions
+from engiagent.text.datafile import DataFile, load_data_file
+from engiagent.text.frontmatter import DataOptions
+from engiagent.text.timestamps import read_times
+from engiagent.units.unit import conversion, parse_unit
+from engiagent.units.words import Conventions
+
+DAY: Final = 24.0
+MODEL: Final = "model"
+HISTORY: Final = ("initially_on", "initial_hours", "initial_power")
+"""Slots about the time before a horizon that a loop does not measure back."""
+
+
+def control(
+    blueprint: Blueprint,
+    steps: int | None = None,
+    *,
+    horizon: int | None = None,
+    plant: Plant | str = MODEL,
+    actual: str | Path | Mapping[str, npt.ArrayLike] | None = None,
+    measured: Mapping[str, npt.ArrayLike] | None = None,
+    limits: Sequence[Sequence[str]] | None = None,
+    end: End = "refuse",
+    folder: Path | None = None,
+    options: SolveOptions | None = None,
+    on_step: Callable[[int, int], None] | None = None,
+) -> ClosedLoop:
+    """Close the loop of a plant: plan, apply the first period, measure, plan again.
+
+    States are the variables that the blueprint fixes at the first instant; forecasts are its own
+    series, of which each plan sees the next ``horizon`` periods.
+
+    Parameters
+    ----------
+    steps
+        How many periods are applied; by default as many as the data allow.
+    horizon
+        How many periods a plan looks ahead; by default a day, at most half of the data.
+    plant
+        What answers: ``model``, which is the plan's own prediction; a function
+        ``(state, controls, disturbances) -> state`` or its place as ``module:function``. States
+        and controls go by their quantities, as ``battery.state_of_charge``, disturbances by their
+        slots, as ``bakery.power``, each in its own unit.
+    actual
+        What really comes, where it is not what is forecast: a file with columns, or series, by
+        slot, parameter or the column that is forecast. All others come as forecast.
+    measured
+        States at the start by quantity, where they are not the plant's own.
+    limits, end, options
+        As :class:`RecedingHorizon` takes them.
+    folder
+        Where the data files of the blueprint lie.
+    on_step
+        Is told the number of steps done, and of all.
+
+    Raises
+    ------
+    InputError
+        When there is no state, data do not suffice, or a name leads nowhere.
+    ControlError
+        When there is no control for the first step; later ones end the loop and say so in
+        ``stopped``.
+    """
+    sizes = open_sizes(blueprint.core)
+    if sizes:
+        raise InputError(
+            "a size is to be chosen, and each plan would choose another",
+            found=", ".join(sizes.values()),
+            expected="one value, as a sizing finds it",
+        )
+    whole = Elaboration(expand(blueprint).core, folder)
+    periods, count = _periods(whole)
+    axis = whole.index_set(periods).axis
+    assert axis is not None  # it is a set of time
+    ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
+    size = horizon or max(min(ahead, count // 2), 1)
+    steps = steps or max(count - size + 1, 1)
+    if end == "refuse" and steps + size - 1 > count:
+        raise InputError(
+            f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",
+            found=f"{count} periods",
+            expected=f"at most {max(count - size + 1, 0)} steps, a shorter horizon, or an end that "
+            "says what comes after the data: hold or repeat",
+        )
+    series = {name: np.asarray(whole.table(name).values) for name in find_moving(whole, set())}
+    own = {p.name for p in blueprint.core.parameters}
+    cut = {name: v for name, v in series.items() if name in own}
+    short = with_periods(blueprint, folder, periods, size, _first(whole, cut, size))
+    ready, states = with_states(expand(short), folder)
+    if not states:
+        raise InputError(
+            "nothing in it is measured, so that every plan would be the same",
+            expected="a store or a zone: a variable over instants with its value at the first",
+        )
+    runner = RecedingHorizon(
+        ready, folder, state=states, limits=limits, end=end, options=options, fixed=[*series]
+    )
+    runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
+    names = Names(runner, blueprint.core)
+    function = load_plant(plant) if isinstance(plant, str) else plant
+    runner.plant = None if function is None else names.answering(function)
+    start: dict[str, npt.ArrayLike] = {}
+    start |= {s.parameter: runner.parametric.value(s.parameter) for s in runner.states}
+    start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
+    came = names.series(actual, whole, steps) if actual is not None else {}
+    truth = read_series(came, runner.axes)
+    loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
+    return replace(loop, notes=tuple(_notes(runner, blueprint.core)))
+
+
+def _notes(runner: RecedingHorizon, core: Core) -> Iterator[str]:
+    """Yield what each plan takes anew from the plant although the loop has gone on."""
+    for component in core.components:
+        given = [slot for slot in HISTORY if slot in component.parameters]
+        if given:
+            yield f"{component.name}: {', '.join(given)} is not measured back; each plan begins so"
+    program = runner.program
+    own = {runner.horizon.periods, runner.horizon.instants}
+    if any(program.cost[b.start : b.stop].any() for b in program.columns if not own & {*b.sets}):
+        yield "what is paid for once over a horizon, as its peak, is counted anew in each plan"
+
+
+def _periods(whole: Elaboration) -> tuple[str, int]:
+    """Return the set of periods and how many it has."""
+    found = [s.name for s in whole.core.sets if s.kind == "time"]
+    if len(found) != 1:
+        known = ", ".join(found) or "none"
+        raise InputError("a loop needs one set of kind time", found=known)
+    return found[0], whole.index_set(found[0]).size
+
+
+def _first(whole: Elaboration, series: Mapping[str, Floats], size: int) -> dict[str, Floats]:
+    """Return the beginnings of series, as long as a horizon."""
+    found = {}
+    for name, values in series.items():
+        for axis, over in enumerate(whole.table(name).sets):
+            if over.root is over and over.kind in ("time", "instants"):
+                length = size + (over.kind == "instants")
+                values = np.take(values, range(length), axis=axis)
+        found[name] = values
+    return found
+
+
+# -- states ---------------------------------------------------------------------------------------
+
+
+def with_states(blueprint: Blueprint, folder: Path | None) -> tuple[Blueprint, dict[str, str]]:
+    """Return a blueprint in which each state begins at a parameter of its own, and these by state.
+
+    A state is a variable over instants that a constraint makes equal to what is given at the first
+    of them. What else is asked with that value, as of the end, stays as it is.
+    """
+    core = blueprint.core
+    instants = {s.name for s in core.sets if s.kind == "instants"}
+    over = {v.name: v for v in core.decision_variables if instants & _sets(v.index)}
+    unknown = {v.name for v in core.decision_variables} | {e.name for e in core.expressions}
+    starts: dict[str, list[tuple[int, Ref, Node]]] = {}
+    for place, constraint in enumerate(core.constraints):
+        for ref, given in _starts(constraint, instants):
+            if ref.name in over and not unknown & {
+                n.name for n in walk(given) if isinstance(n, Ref)
+            }:
+                starts.setdefault(ref.name, []).append((place, ref, given))
+    constraints, parameters, states = list(core.constraints), list(core.parameters), {}
+    for name, found in starts.items():
+        variable, own = over[name], f"{name}__measured"
+        others = tuple(text for text in variable.index if not instants & _sets((text,)))
+        values = _values(core, folder, [(constraints[k], r, g) for k, r, g in found], variable.unit)
+        sets = [Elaboration(core, folder).index_set(*_sets((text,))) for text in others]
+        shape = tuple(s.size for s in sets)
+        if values is None or values.size != int(np.prod(shape)):
+            continue
+        for place, ref, _ in found:
+            text = constraints[place].expression
+            at = [text[slice(*n.span)] for n in ref.indices if not _is_first(n, instants)]
+            right = f"{own}[{', '.join(at)}]" if at else own
+            left = text[slice(*ref.span)]
+            constraints[place] = replace(constraints[place], expression=f"{left} == {right}")
+        value = freeze(as_written(values.reshape(shape), tuple(sets)) if shape else values.item())
+        parameters.append(ParameterDef(name=own, index=others, value=value, unit=variable.unit))
+        states[name] = own
+    changed = {"parameters": tuple(parameters), "constraints": tuple(constraints)}
+    return blueprint.with_core(**changed), states
+
+
+def _sets(index: Sequence[str]) -> set[str]:
+    return {text.rpartition(" in ")[2].strip() for text in index}
+
+
+def _starts(constraint: ConstraintDef, instants: set[str]) -> Iterator[tuple[Ref, Node]]:
+    """Yield the sides of an equation of which one is a variable at the first instant."""
+    tree = tree_of(constraint.expression)
+    if constraint.where is not None or not isinstance(tree, Compare) or tree.ops != ("==",):
+        return
+    left, right = tree.operands
+    for ref, given in ((left, right), (right, left)):
+        if isinstance(ref, Ref) and any(_is_first(n, instants) for n in ref.indices):
+            yield ref, given
+
+
+def _is_first(node: Node, instants: set[str]) -> bool:
+    if not isinstance(node, Call) or node.function != "first" or len(node.args) != 1:
+        return False
+    return isinstance(node.args[0], Ref) and node.args[0].name in instants
+
+
+def _values(
+    core: Core, folder: Path | None, found: Sequence[tuple[ConstraintDef, Ref, Node]], unit: Any
+) -> Floats | None:
+    """Return what a state is given at the first instant, one element after another."""
+    texts = [(c.expression[slice(*given.span)], c.forall) for c, _, given in found]
+    if len(found) > 1 and any(over for _, over in texts):
+        return None  # given in parts
+    added = tuple(
+        ParameterDef(name=f"start__{k}", index=over, value=text, unit=unit)
+        for k, (text, over) in enumerate(texts)
+    )
+    elaboration = Elaboration(replace(core, parameters=(*core.parameters, *added)), folder)
+    parts = [np.asarray(elaboration.table(p.name).values, dtype=np.float64) for p in added]
+    return np.concatenate([part.reshape(-1) for part in parts])
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+class Names:
+    """What states, controls and disturbances are called outside a runner: by quantity and slot."""
+
+    def __init__(self, runner: RecedingHorizon, core: Core) -> None:
+        self.runner = runner
+        quantity = {b.name: b.quantity or b.name for b in runner.program.columns}
+        self.states = {quantity[s.variable]: s.parameter for s in runner.states}
+        self.controls = {quantity[b.name]: b.name for b in runner.controls}
+        slots = dict(_slots(core.components))
+        self.disturbances = {slots.get(name, name): name for name in runner.axes}
+
+    def of(self, name: str, known: Mapping[str, str], what: str) -> str:
+        """Return the runner's own name of something; an InputError names the nearest."""
+        if name in known:
+            return known[name]
+        if name in known.values():
+            return name
+        raise InputError(f"there is no {what} {name!r}", expected=nearest(name, known))
+
+    def answering(self, plant: Plant) -> Plant:
+        """Return a plant for the runner, from one that goes by outside names."""
+
+        def answer(state: Any, controls: Any, disturbances: Any) -> dict[str, Any]:
+            given = (
+                {name: _plain(values[own]) for name, own in known.items()}
+                for values, known in (
+                    (state, self.states),
+                    (controls, self.controls),
+                    (disturbances, self.disturbances),
+                )
+            )
+            try:
+                found = plant(*given)
+            except EngiagentError:
+                raise
+            except Exception as error:
+                said = f"the plant raised {type(error).__name__}: {error}"
+                raise InputError(said, expected="an answer with the next states") from error
+            if not isinstance(found, Mapping) or set(found) != set(self.states):
+                shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
+                raise InputError(
+                    "the plant does not answer with its states",
+                    found=shown or "nothing",
+                    expected=f"a mapping with {', '.join(self.states)}",
+                )
+            return {own: found[name] for name, own in self.states.items()}
+
+        return answer
+
+    def series(
+        self, actual: str | Path | Mapping[str, npt.ArrayLike], whole: Elaboration, steps: int
+    ) -> dict[str, Floats]:
+        """Return what really comes by parameter; behind the steps it is as forecast."""
+        known = dict(self.disturbances)
+        for definition in whole.core.parameters:
+            source = definition.source_reference
+            column = source.get("column") if isinstance(source, Mapping) else None
+            if definition.name in self.runner.axes and column and column not in known:
+                known[str(column)] = definition.name
+        if isinstance(actual, Mapping):
+            given = {self.of(n, known, "series"): np.asarray(v) for n, v in actual.items()}
+        else:
+            given = dict(self._columns(Path(actual), known, whole, steps))
+        found = {}
+        for name, values in given.items():
+            series = self.runner.forecasts[name]
+            at, own = series.axis, min(steps, values.shape[0])
+            joined = np.moveaxis(np.array(series.values), at, 0)
+            if len(joined) < steps:
+                joined = np.stack([series.at(k, self.runner.end) for k in range(steps)])
+            joined[:own] = values[:own]
+            found[name] = np.moveaxis(joined, 0, at)
+        return found
+
+    def _columns(
+        self, path: Path, known: Mapping[str, str], whole: Elaboration, steps: int
+    ) -> Iterator[tuple[str, Floats]]:
+        """Yield the columns of a file by parameter, aligned with the applied periods."""
+        definition = next(s for s in whole.core.sets if s.kind == "time")
+        zone = definition.zone
+        folder, name = path.resolve().parent, path.name
+        file = load_data_file(folder, name, DataOptions(), Conventions(), zone, name)
+        for column in file.series:
+            own = next((k for k in (column.header, column.name) if k in known), None)
+            if own is None:
+                raise InputError(
+                    f"the column {column.header!r} is none of the series that are forecast",
+                    name,
+                    expected=f"one of {', '.join(known)}",
+                )
+            unit = self.runner.parametric.unit(known[own])
+            values = column.numbers()
+            if column.unit is not None:
+                factor, shift = conversion(column.unit, parse_unit(unit))
+                values = values * factor + shift
+            yield known[own], _aligned(file, values, whole, unit, steps)
+
+
+def _slots(components: Sequence[ComponentDef]) -> Iterator[tuple[str, str]]:
+    """Yield parameters with the slot that they fill."""
+    for component in components:
+        for slot, value in component.parameters.items():
+            if isinstance(value, str):
+                yield value, f"{component.name}.{slot}"
+
+
+def _plain(value: Floats) -> Any:
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array
+
+
+def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, steps: int) -> Floats:
+    periods, _ = _periods(whole)
+    axis = whole.index_set(periods).axis
+    assert axis is not None  # it is a set of time
+    if file.axis is None or file.time_column is None or not axis.dated:
+        return values
+    times = read_times(file.columns[file.time_column].source, axis.zone)
+    edges = axis.edges[: steps + 1]
+    first = replace(axis, edges=edges)
+    try:
+        return aligned(values, times, first, usual_rule(times, first, unit))
+    except ValueError as error:
+        raise InputError(f"it does not cover the steps: {error}", file.name) from None
+
+
+# -- plants ---------------------------------------------------------------------------------------
+
+
+def load_plant(place: str) -> Plant | None:
+    """Return the function that a plant is named by, ``module:function``; None for the model.
+
+    Raises
+    ------
+    InputError
+        When there is no such module or function.
+    """
+    if place == MODEL:
+        return None
+    module, _, name = place.partition(":")
+    expected = "model, or module:function of Python, as field:answer"
+    if not module or not name:
+        raise InputError("this names no plant", found=place, expected=expected)
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
+    if not callable(found):
+        raise InputError(f"{place} is no function", found=type(found).__name__, expected=expected)
+    plant: Plant = found
+    return plant

@@ -1,0 +1,115 @@
+"""The page of a closed loop: key figures, relaxed steps, charts, and every step as a table."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from engiagent.control import ClosedLoop
+from engiagent.report import charts, words
+from engiagent.report.charts.series import set_dimension
+from engiagent.report.keyfigures import key_facts
+from engiagent.report.sections import Fact, Section, drawn, page_of_tables
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+
+MOST_PANELS = 24
+MOST_ROWS = 200
+
+
+def page(loop: ClosedLoop, name: str) -> str:
+    """Return the page of a loop of ``name``."""
+    found, cost = loop.figures, loop.figures.cost
+    if cost is not None and cost.value is not None:
+        found = replace(found, cost=replace(cost, value=float(f"{cost.value:.6g}")))
+    figures, _ = key_facts(found)
+    panels = charts.plan_panels(loop.schedule)[:MOST_PANELS]
+    differing = [*forecast_panels(loop)][:MOST_PANELS]
+    shown = [drawn(f"chart-{k}", k, p) for k, p in enumerate([*panels, *differing], start=1)]
+    sections = [Section("What was applied and measured", charts=tuple(shown[: len(panels)]))]
+    if differing:
+        sections.append(Section("Forecast and reality", charts=tuple(shown[len(panels) :])))
+    if loop.relaxed:
+        text = "Where no plan keeps all limits from the measured state, they are relaxed the least."
+        sections.insert(0, Section("Relaxed steps", text, (_relaxed(loop),)))
+    sections.append(Section("All steps", tables=(_steps(loop),), kind="values", is_folded=True))
+    return page_of_tables(
+        name,
+        "engiagent control",
+        sections,
+        lead=lead(loop),
+        numbers=[*figures, *_times(loop)],
+        notes=[*([f"It ended early: {loop.stopped}"] if loop.stopped else []), *loop.notes],
+    )
+
+
+def lead(loop: ClosedLoop) -> str:
+    """Return in a sentence what the loop did."""
+    horizon, count = loop.runner.horizon, len(loop.controls)
+    ahead = f"{horizon.size} periods of {horizon.hours:g} h ahead"
+    kept = count - len(loop.relaxed)
+    first = f"{count} steps, each planned {ahead}; {kept} of them keep all limits"
+    kinds = [
+        f"{n} {name}" for name, n in loop.outcomes.items() if name not in ("optimal", "feasible")
+    ]
+    return f"{first}, {', '.join(kinds)}." if kinds else f"{first}."
+
+
+def forecast_panels(loop: ClosedLoop) -> Iterator[charts.Panel]:
+    """Yield charts of forecast and reality, where these differ."""
+    runner = loop.runner
+    over = set_dimension(loop.schedule.elaboration.index_set(runner.horizon.periods)).axis
+    count = len(loop.controls) * runner.applied
+    for name, series in runner.forecasts.items():
+        ahead, came = series.values, loop.log[name].values.reshape(-1)
+        start = loop.controls[0].step * runner.applied
+        foreseen = ahead[start : start + count] if ahead.ndim == 1 else came
+        if len(foreseen) == len(came) == over.places.size and not np.array_equal(foreseen, came):
+            curves = [
+                charts.Curve(label, over.edges, values, "step")
+                for label, values in (("forecast", foreseen), ("as it came", came))
+            ]
+            yield charts.Panel(
+                words.spoken(name), runner.parametric.unit(name), over, tuple(curves)
+            )
+
+
+def _times(loop: ClosedLoop) -> Iterator[Fact]:
+    yield Fact("Time of a step", words.quantity(float(np.median(loop.seconds)), "s", 3), "median")
+    yield Fact("Slowest step", words.quantity(float(loop.seconds.max()), "s", 3))
+    if loop.relaxed:
+        yield Fact("Relaxed steps", f"{len(loop.relaxed)} of {len(loop.controls)}", tone="bad")
+
+
+def _relaxed(loop: ClosedLoop) -> DataTable:
+    first = loop.controls[0].step
+    rows = tuple(
+        (
+            Cell(loop.times[control.step - first].replace("T", " ")),
+            Cell(control.outcome),
+            Cell(loop.relaxed_limits(control) or "none"),
+            Cell(loop.reason(control)),
+        )
+        for control in loop.relaxed
+    )
+    head = ("time", "outcome", "limits of the plan that are relaxed", "reason")
+    return DataTable("Steps that do not keep all limits", head, rows[:MOST_ROWS])
+
+
+def _steps(loop: ClosedLoop) -> DataTable:
+    rows = loop.rows()
+    head = tuple(rows[0])
+    cells = tuple(tuple(_cell(value) for value in row.values()) for row in rows[:MOST_ROWS])
+    return DataTable("Every step", head, cells, data_uri(steps_csv(loop)), "steps.csv")
+
+
+def steps_csv(loop: ClosedLoop) -> str:
+    """Return every step as CSV."""
+    rows = loop.rows()
+    text, _ = csv_text(tuple(rows[0]), (tuple(map(str, row.values())) for row in rows))
+    return text
+
+
+def _cell(value: object) -> Cell:
+    if isinstance(value, float):
+        return Cell(words.number(value), is_number=True)
+    return Cell(str(value))

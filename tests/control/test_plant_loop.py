@@ -1,0 +1,175 @@
+"""A loop that is closed from a plant alone is the plan it repeats, and says what it gives up."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from engiagent import Blueprint, Site
+from engiagent.cli.app import app
+from engiagent.control import ClosedLoop
+from engiagent.errors import InputError
+from engiagent.text import corpus_root
+
+HOURS = np.arange(48)
+PRICE = 0.25 + 0.1 * np.sin(HOURS / 3.0)
+OUTSIDE = 2 + 5 * np.sin(HOURS / 24 * 2 * np.pi)
+
+
+def depot() -> Blueprint:
+    site = Site("2026-06-01", "1 h", 48, "Europe/Berlin")
+    site.add("grid", "grid", import_price=PRICE, import_power_max="100 kW")
+    site.add("depot", "load", power=20.0 + HOURS % 7)
+    powers: Any = {"charge_power_max": "25 kW", "discharge_power_max": "25 kW"}
+    site.add("battery", "battery", energy_capacity="100 kWh", initial_energy="50 kWh", **powers)
+    site.minimise_cost()
+    return site.blueprint()
+
+
+def house(first: float = 20.5) -> Blueprint:
+    site = Site("2026-01-10", "1 h", 48, "Europe/Berlin")
+    site.add("grid", "grid", import_price=PRICE)
+    site.add(
+        "living",
+        "thermal_zone",
+        capacitance="3 kWh/K",
+        resistance="5 K/kW",
+        initial_temperature=first,
+        ambient_temperature=OUTSIDE,
+    )
+    site.add("pump", "heater", zone="living", electric_power_max="2 kW", cop=3)
+    site.require("living_temperature[i] >= 20[degC]", over="i in I", name="warm")
+    site.minimise_cost()
+    return site.blueprint()
+
+
+def test_with_a_horizon_to_the_end_the_first_step_is_the_plan_and_energy_is_conserved() -> None:
+    blueprint = depot()
+    loop = blueprint.control(1, horizon=48, progress=False)
+    plan = blueprint.solve(progress=False)
+    assert loop.controls[0].objective == pytest.approx(plan.objective)
+    loop = blueprint.control(progress=False)
+    stored = loop.solution["battery.state_of_charge"].values
+    charge, discharge = (loop.solution[f"battery.{way}"].values for way in ("charge", "discharge"))
+    assert np.diff(stored) == pytest.approx(charge - discharge, abs=1e-6)
+    assert loop.cost == pytest.approx(
+        float(PRICE[: len(charge)] @ loop.solution["grid.import"].values)
+    )
+    assert loop.solution.objective == pytest.approx(loop.cost)
+    assert loop.solution.certificate.verdict in ("feasible", "solved")
+
+
+def test_a_peak_is_paid_for_once_over_all_that_was_applied() -> None:
+    folder = corpus_root() / "battery/foundry_ratchet"
+    loop = Blueprint.load(folder / "expert/blueprint.json").control(
+        30, end="repeat", progress=False
+    )
+    assert loop.solution.objective is not None
+    assert loop.solution.objective > loop.cost  # which counts what periods cost
+    assert any("peak" in note for note in loop.notes)
+
+
+def test_what_really_comes_is_met_and_another_plant_answers() -> None:
+    load = 30.0 + HOURS[:10] % 3
+    loop = depot().control(10, actual={"depot.power": load}, progress=False)
+    flows = loop.solution
+    assert flows["grid.import"].values + flows["battery.discharge"].values == pytest.approx(
+        load + flows["battery.charge"].values
+    )
+    seen = []
+
+    def leaking(state: Any, controls: Any, disturbances: Any) -> dict[str, float]:
+        seen.append(disturbances["depot.power"])
+        energy = state["battery.state_of_charge"]
+        return {
+            "battery.state_of_charge": 0.9 * energy
+            + controls["battery.charge"]
+            - controls["battery.discharge"]
+        }
+
+    loop = depot().control(
+        2, plant=leaking, measured={"battery.state_of_charge": 80}, progress=False
+    )
+    first = loop.controls[0].values
+    after = 72 + first["battery_charge"] - first["battery_discharge"]
+    assert loop.log["battery_state_of_charge__measured"].values == pytest.approx([80, after])
+    assert seen == [20, 21]
+
+
+def test_relaxed_steps_say_what_how_long_and_from_which_state(tmp_path: Path) -> None:
+    loop = house(first=18.0).control(24, progress=False)
+    assert loop.controls[0].outcome == "relaxed"
+    found = loop.to_dict()["relaxed"][0]
+    assert found["limits"][0]["limit"] == "warm"
+    assert found["limits"][0]["amount"] == pytest.approx(2.0)
+    assert "zone.living.temperature = 18 degC" in found["reason"]
+    temperature = loop.solution["zone.living.temperature"].values
+    below = np.maximum(20 - temperature, 0)
+    figure = loop.figures.named("discomfort_below")[0]
+    assert figure.value == pytest.approx(np.sum((below[1:] + below[:-1]) / 2), rel=1e-6)
+    page = loop.report(tmp_path / "loop.html").read_text("utf-8")
+    assert "Relaxed steps" in page
+    assert "Too cold" in page
+    assert "zone.living.temperature" in loop.plot("living").svg()
+
+
+@pytest.mark.parametrize("model", ["rc", "iso"])
+def test_states_over_nodes_and_masses_are_measured_too(model: str) -> None:
+    name = {"rc": "thermal/slow_floor_house", "iso": "thermal/iso_zone_with_blinds"}[model]
+    loop = Blueprint.load(corpus_root() / name / "expert/blueprint.json").control(
+        3, horizon=12, end="repeat", progress=False
+    )
+    assert set(loop.outcomes) <= {"optimal", "feasible"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"steps": 48}, "need data of 71 periods"),
+        ({"plant": "nothing"}, "module:function"),
+        ({"plant": "no_such_module:answer"}, "no plant"),
+        ({"plant": lambda *_: {}}, "does not answer with its states"),
+        ({"plant": lambda *_: 1 / 0}, "ZeroDivisionError"),
+        ({"actual": {"depot.powr": [1.0]}}, "expected 'depot.power'"),
+        ({"measured": {"battery.energy": 1.0}}, "no state"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_with_the_way_out(given: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        depot().control(**given, progress=False)
+
+
+def test_the_command_writes_a_folder_and_ends_with_the_right_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("house.json").write_text(house(first=18.0).to_json(), encoding="utf-8")
+    stamps = [f"2026-01-10T{hour:02}:00" for hour in range(24)]
+    rows = [f"{time},{value:.3f}" for time, value in zip(stamps, OUTSIDE - 1, strict=False)]
+    head = "time,living.ambient_temperature [degC]"
+    Path("real.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    command = ["control", "house.json", "--steps", "12", "--actual", "real.csv", "--out", "loop"]
+    done = CliRunner().invoke(app, [*command, "--json"])
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    assert found["steps"] == 12
+    assert found["outcomes"]["relaxed"] >= 1
+    names = {path.name for path in Path("loop").iterdir()}
+    assert names == {"blueprint.json", "solution.nc", "steps.csv", "loop.json", "loop.html"}
+    assert len(Path("loop/steps.csv").read_text("utf-8").splitlines()) == 13
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 2
+    Path("real.csv").write_text("time,wind [m/s]\n2026-01-10T00:00,1\n", encoding="utf-8")
+    wrong = CliRunner().invoke(app, [*command, "--force"])
+    assert wrong.exit_code == 2
+    assert "living.ambient_temperature" in wrong.output
+
+
+def test_a_loop_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = depot().control(3, progress=False)
+    assert isinstance(loop, ClosedLoop)
+    assert repr(loop) == "ClosedLoop(3 steps: 3 optimal)"
+    assert "data:image/svg+xml" in loop._repr_html_()

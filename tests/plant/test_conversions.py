@@ -1,0 +1,143 @@
+"""Plant files, sites and blueprints say the same, and become one another without loss."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from engiagent import Blueprint, Site
+from engiagent.errors import InputError
+from engiagent.plant import read_plant
+from engiagent.text import Problem
+
+HOURLY = "time,price [EUR/MWh],load [kW]\n" + "".join(
+    f"2026-06-01T{hour:02}:00,{50 + 7 * (hour % 5)},{20 + hour}\n" for hour in range(6)
+)
+NUMBER = st.integers(1, 400).map(lambda n: n / 4)
+
+
+@st.composite
+def plants(draw: st.DrawFn) -> str:
+    """Return a plant file with shares, columns, surcharges, sizes, cases and requirements."""
+    step = draw(st.sampled_from(["1 h", "30 min"]))
+    capacity = draw(
+        st.one_of(
+            NUMBER.map(lambda n: f"{n} kWh"),
+            NUMBER.map(
+                lambda n: (
+                    f"{{between: [0 kWh, {n} kWh], costs: 90 EUR/kWh, lifetime: 9 a, rate: 4 %}}"
+                )
+            ),
+        )
+    )
+    fixed = "between" not in capacity
+    price = draw(
+        st.sampled_from(["0.3 EUR/kWh", "day.csv#price", "1.2 * day.csv#price + 4 ct/kWh"])
+    )
+    initial = f"{draw(st.integers(0, 100))} %" if fixed else "0 kWh"
+    count, charge = 6 if step == "1 h" else 12, draw(NUMBER)
+    parts = [
+        "title: A site that is drawn",
+        f"horizon: {{start: 2026-06-01, step: {step}, periods: {count}, weight: 365}}",
+        "components:",
+        f"  grid: {{model: grid, import_price: {price}, import_power_max: 300 kW}}",
+        "  load: {model: load, power: day.csv#load}",
+        f"  battery: {{model: battery, energy_capacity: {capacity},",
+        f"            charge_power_max: {charge} kW,",
+        f"            discharge_power_max: 25 kW, initial_energy: {initial}}}",
+        "goal: {minimize: cost}",
+    ]
+    if draw(st.booleans()):
+        must = "grid.import[t] <= 290 kW"
+        limit = draw(st.sampled_from([f'"{must}"', f'{{must: "{must}", penalty: 5 EUR/kW}}']))
+        parts += ["requirements:", f"  late: {limit}"]
+    if draw(st.booleans()):
+        parts += ["cases:", "  other: {battery.energy_capacity: 60 kWh, load.power: 3 kW}"]
+    if draw(st.booleans()):
+        parts += ["baseline: {without: [battery]}"]
+    return "\n".join(parts) + "\n"
+
+
+def bare(value: Any) -> Any:
+    """Return a document without what it says of its sources."""
+    if isinstance(value, list):
+        return [bare(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    about = ("source_reference", "extended_analysis_and_robustness")
+    return {key: bare(item) for key, item in value.items() if key not in about}
+
+
+@settings(max_examples=12, deadline=None)
+@given(plants())
+def test_a_plant_survives_every_way_round(text: str) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "day.csv").write_text(HOURLY, encoding="utf-8")
+        (folder / "plant.yaml").write_text(text, encoding="utf-8")
+        read = read_plant(Problem.load(folder / "plant.yaml"))
+        assert read is not None
+        site = Site.load(folder / "plant.yaml")
+        assert read.blueprint is not None
+        assert bare(site.blueprint().to_dict()) == bare(read.blueprint.to_dict())
+        written = site.to_yaml()
+        (folder / "again.yaml").write_text(written, encoding="utf-8")
+        again = Site.load(folder / "again.yaml")
+        assert again.to_yaml() == written
+        back = Site.of(site.blueprint(folder))
+        assert bare(back.blueprint().to_dict()) == bare(site.blueprint().to_dict())
+        assert back.to_yaml() == written
+        plans = [one.solve(progress=False) for one in (site, again)]
+        assert plans[0].status == plans[1].status
+        assert {plan.certificate.verdict for plan in plans} == {"certified"}
+        assert plans[1].objective == pytest.approx(plans[0].objective, rel=1e-9)
+
+
+def depot(**slots: Any) -> Site:
+    site = Site("2026-01-10", "1 h", 4, title="Depot")
+    site.add("grid", "grid", import_price=[0.1, 0.1, 0.4, 0.4])
+    site.add("load", "load", power="3 kW")
+    powers: Any = {"charge_power_max": 5, "discharge_power_max": 5}
+    site.add("battery", "battery", energy_capacity="10 kWh", **powers, **slots)
+    site.minimise_cost()
+    return site
+
+
+def test_what_a_plant_file_says_is_said_in_python_too() -> None:
+    site = depot(initial_energy="50 %")
+    site.require("battery.state_of_charge[end] >= battery.initial_energy", over=None, name="full")
+    site.require("grid.import[t] <= 4 kW", where="hour(t) < 2", name="early")
+    plan = site.solve(progress=False)
+    assert plan.certificate.verdict == "certified"
+    stored = plan["battery.state_of_charge"].values
+    assert stored[0] == stored[-1] == 5.0
+    assert float(plan["grid.import"].values[:2].max()) <= 4 + 1e-9
+    assert "initial_energy: 50 %" in site.to_yaml()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: depot(initial_enrgy="5 kWh"), "initial_enrgy.*expected 'initial_energy'"),
+        (lambda: Site("00:00", "1 h", 4).add("b", "batery"), "expected 'battery'"),
+        (lambda: depot(initial_energy=5).require("grid.imprt[t] <= 4 kW"), "expected 'import'"),
+        (lambda: depot(initial_energy=5).require("gird.import[t] <= 4 kW"), "expected 'grid'"),
+    ],
+)
+def test_names_that_are_not_there_get_the_nearest(wrong: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        wrong()
+
+
+def test_a_blueprint_may_be_yaml(tmp_path: Path) -> None:
+    blueprint = depot(initial_energy=5).blueprint()
+    with (tmp_path / "depot.yaml").open("w", encoding="utf-8") as out:
+        YAML(pure=True).dump(blueprint.to_dict(), out)
+    assert Blueprint.load(tmp_path / "depot.yaml").to_dict() == blueprint.to_dict()
+    (tmp_path / "wrong.yaml").write_text("schema: engiagent-blueprint/1\nkind: [\n", "utf-8")
+    with pytest.raises(InputError, match=r"wrong\.yaml:3:1: no valid YAML"):
+        Blueprint.load(tmp_path / "wrong.yaml")
