@@ -38,6 +38,7 @@ _OWN_CENTS: Final = re.compile(
 )
 """Cents with their currency: ``€-ct``, ``euro cents``, ``c€``."""
 _PENCE: Final = re.compile(r"\b(?:pence|penny)\b|(?<=\d)\s?p(?![A-Za-z])")
+_RAPPEN: Final = re.compile(r"\bRappen\b|(?<=\d)\s?Rp\b\.?|\bRp\.?(?=\s?/)")
 _BARE_DOLLAR: Final = re.compile(r"(?<![A-Za-z])\$(?!\s*\\)|\bdollars?\b", re.IGNORECASE)
 
 
@@ -58,6 +59,8 @@ def named_currencies(text: str) -> frozenset[str]:
     found |= {_of_word(match[0]) for match in _WORD.finditer(text)}
     if "pence" in text:
         found.add("GBP")
+    if _RAPPEN.search(text):
+        found.add("CHF")
     if not found & _DOLLARS and _BARE_DOLLAR.search(_SIGN.sub("", text)):
         found.add("USD")
     if "¥" in text and not found & {"CNY", "JPY"}:
@@ -99,6 +102,7 @@ def with_codes(words: str, text: str) -> str:
     words = re.sub(r"\$(?=\s*\d)", f"{dollar_of(text)} ", words)
     words = re.sub(r"(?<![A-Za-z])\$(?=/)|\bdollars?\b", dollar_of(text), words)
     words = re.sub(r"¥(?=\s*\d)", f"{yen_or_yuan(text)} ", words).replace("¥", yen_or_yuan(text))
+    words = _RAPPEN.sub(" ct_CHF", words)
     currency = only_currency(text)
     if currency == "GBP":
         words = _PENCE.sub(" ct_GBP", words)
