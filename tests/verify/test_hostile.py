@@ -200,7 +200,7 @@ def odd_times(path: Path) -> None:
         (not_what_it_says, "plan.parquet", "no readable Parquet"),
         (zip_bomb, "plan.parquet", "no readable Parquet"),
         (zip_bomb, "plan.csv", "NUL|UTF-8"),
-        (zip_bomb, "plan.xlsx", "unknown kind"),
+        (zip_bomb, "plan.xlsx", "no readable Excel"),
     ],
 )
 def test_a_file_that_lies_is_refused(
