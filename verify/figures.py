@@ -41,6 +41,7 @@ _WORDS = {
     "quarter": 0.25,
     "third": 1.0 / 3.0,
     "full": 1.0,
+    "once": 1.0,
     "twice": 2.0,
     "double": 2.0,
 }
@@ -55,7 +56,7 @@ _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
     r"(?:stands|stood|is|are|was|were|be) (?:still|idle)|not (?:running|in operation)|"
-    r"(?:switched|turned|is|are|was|were|be) off|"
+    r"(?:switched|turned|is|are|was|were|be) off|out of (?:service|operation)|"
     r"no(?!\s*\d|\.|\s+(?:more|less|later|earlier|fewer|greater|longer|sooner|"
     r"other|higher|lower|larger|smaller|matter|one|need)\b))\b",
     re.IGNORECASE,
@@ -65,6 +66,8 @@ _BEFORE = re.compile("(" + "|".join(re.escape(s) for s in _SIGNS) + r")\s*$")
 _EACH = re.compile(r"\s+(?:for|per|in)\s+(?:every|each)\s+|\s+(?:an?|each|every)\s+(?=[A-Za-z]+\b)")
 _TIMES = r"(hours?|days?|weeks?|years?|annum|h|d|yr)"
 _PER = re.compile(r"\s+per\s+([A-Za-z²³0-9^]+)(?![A-Za-z0-9])")
+_FLOW = re.compile(r"\s+per\s+(m³|m3|kg|[lL]|t)/(s|h|min)(?![A-Za-z])")
+"""Per a flow: MW per m³/s are MW*s/m³."""
 _AND_TIME = re.compile(rf"(/[A-Za-z²³0-9^]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
 _RATE = re.compile(rf"\b(?:every|each|per)\s+{_TIMES}\b|/{_TIMES}\b", re.IGNORECASE)
 _UNIT_RUN = re.compile(r"[A-Za-z%€$£¥°℃℉²³0-9/*·⋅^().\-_]+")
@@ -152,6 +155,7 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
 def _plain(text: str, whole: str | None = None) -> str:
     """Return a text on one line, its currencies by code and "per X and year" as "/X/year"."""
     whole = whole or text
+    text = _FLOW.sub(r"*\2/\1", text)
     settled = tons_settled(with_codes(without_tex(text), whole), whole)
     plain = _EACH.sub("/", " ".join(settled.split()))
     plain = _PER.sub(lambda m: f"/{m[1]}" if _unit(m[1]) is not None else m[0], plain)
@@ -322,7 +326,7 @@ def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
             yield unit
 
 
-_EACH_UNIT = re.compile(r"\b(?:each|every|per)\s+", re.IGNORECASE)
+_EACH_UNIT = re.compile(r"\b(?:each|every|per|one|an?)\s+", re.IGNORECASE)
 _IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
 
 

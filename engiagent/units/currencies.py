@@ -13,7 +13,7 @@ from engiagent.units.unit import CURRENCIES, Unit, parse_unit
 from engiagent.units.wordlists import spelt
 
 MATH: Final = re.compile(
-    r"\$\$?(?:(?=[^$\n]*\\[A-Za-z])|(?=[^$\n]*[\\=_^])(?![\d.,]+\s)|(?=[A-Za-z]{1,3}\$))"
+    r"\$\$?(?:(?=[^$\n]*\\[A-Za-z])|(?=[^$\n]*[\\=_^])(?![\d.,]+\s)|(?=[A-Za-z]{1,3}(?:\s?[-+<>]\s?\w{1,3})?\$|[-+]?[\d.,]+\$(?!\d)))"
     r"([^$\n]{1,300})\$\$?"
 )
 """Mathematics between dollars, in TeX or a plain name."""

@@ -108,6 +108,7 @@ _AND_TIME: Final = re.compile(
 _TIMES: Final = re.compile(r"\s?[·⋅*]\s?")
 _BLANK: Final = re.compile(r"\s{1,20}")
 _PER_START: Final = re.compile(r"(?:per|each|every|for\s{1,20}every)\s{1,20}|/\s?", re.I)
+_FLOW: Final = re.compile(r"/(s|h|min)(?![A-Za-z])")
 _PER_UNIT_OF: Final = re.compile(r"\s{1,20}(?:area|length|time|volume|mass)\b")
 
 
@@ -270,9 +271,13 @@ def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
         found = _read_atom(text, start, first=False)
         if found is None or _PER_UNIT_OF.match(text, found[1]):
             return None
-        return [(found[0][0], -found[0][1])], found[1]
+        parts, end = [(found[0][0], -found[0][1])], found[1]
+        flow = _FLOW.match(text, end) if text[:start].endswith("per ") else None
+        if flow is not None and _atom_name(found[0]) in ("m3", "kg", "L", "t"):
+            return [*parts, (flow[1], 1)], flow.end()  # MW per m³/s
+        return parts, end
     position = start + 1
-    parts: list[Part] = []
+    parts = []
     while len(parts) < _MAX_ATOMS:
         found = _read_atom(text, position, first=False)
         if found is None:
@@ -284,6 +289,10 @@ def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
         times = _TIMES.match(text, position) or _BLANK.match(text, position)
         position = times.end() if times else position
     return None
+
+
+def _atom_name(part: Part) -> str:
+    return part[0] if part[1] == 1 else f"{part[0]}{part[1]}"
 
 
 def _is_amount(name: str) -> bool:

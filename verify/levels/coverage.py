@@ -34,6 +34,7 @@ _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     r"(?:(?:lower|upper|hard|real|further|other|such)\s+)?(?:limit|minimum|maximum)s?\b"
     r"|\b(?:at least|at most|up to|to)\s+\w+\s+(?:decimals?|digits|(?:decimal|significant)\s+\w+)"
     r"|\b(?:minimum|maximum|limits?)\b[^:;.]{0,40}:\s*(?:none|no|nil)\b"
+    r"|\bno\s+(?:\w+\s+){1,3}(?:is|are)\s+(?:required|needed|imposed|demanded)\b"
     r"|\bonly\s+for\s+(?:context|information|reference|comparison)\b",
     re.IGNORECASE,
 )
@@ -44,8 +45,8 @@ _ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED: Final = re.compile(
-    r"\b(?:table|tab\.|figure|fig\.|section|sec\.|chapter|exercise|equation|eq\.|appendix|annex|"
-    r"rev\.|revision|version)\W{0,4}$",
+    r"(?:§|\b(?:paragraph|article|clause|annex|table|tab\.|figure|fig\.|section|sec\.|chapter|exercise|"
+    r"equation|eq\.|appendix|rev\.|revision|version))\W{0,4}$",
     re.IGNORECASE,
 )
 """Before a number that names a part of a text."""
@@ -303,9 +304,15 @@ def _demands(words: str) -> bool:
 
 def obliges(words: str, text: str) -> bool:
     """Whether a requirement of a text orders or forbids, or has an amount, as "at most 8 MW"."""
-    amounts = (figure.unit for figure in figures(words, text))
-    return bool(_ORDERS.search(words)) or any(
-        unit is not None and not set(dict(unit.dimension)) <= _COUNTS for unit in amounts
+    return bool(_ORDERS.search(words)) or has_amount(words, text)
+
+
+def has_amount(words: str, text: str) -> bool:
+    """Whether some words of a text have a number with a unit of a plant or of money."""
+    units = (figure.unit for figure in figures(words, text))
+    return any(
+        unit is not None and not unit.is_dimensionless and not set(dict(unit.dimension)) <= _COUNTS
+        for unit in units
     )
 
 

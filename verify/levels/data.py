@@ -482,6 +482,10 @@ def _compare(
         return
     if any(_counts_periods(value, unit, figure, tracing.steps) for figure in found):
         return
+    ones = [f.unit for f in found if f.value == 1.0 and f.unit is not None and not f.unit.is_point]
+    rates = (Figure(f.value, f.unit / o) for f in found for o in ones if f.unit not in (None, o))
+    if any(_agrees(value, unit, figure) for figure in rates):  # one litre, and what it takes
+        return
     if any(_agrees(value, unit, figure) for figure in _per_each(tracing.problem, leaves, found)):
         return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]

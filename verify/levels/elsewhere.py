@@ -26,7 +26,7 @@ def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     """Return the unit of a number that has none beside it."""
     return (
         _table_unit(problem, leaf)
-        or _quantity_unit(problem, leaf)
+        or _quantity_unit(problem, leaf, wanted)
         or _rate_of_things(problem, leaf)
         or _sentence_unit(problem, leaf, wanted)
         or _unit_of_the_text(problem, leaf, wanted)
@@ -58,11 +58,17 @@ def _table_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
         return None
 
 
-def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
-    """Return the unit that stands elsewhere: ``kW`` for the 2 of ``from 2 to 8 kW``."""
+def _quantity_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
+    """Return the unit that stands elsewhere: ``kW`` for the 2 of ``from 2 to 8 kW``.
+
+    A duration in the words before a list, as "kWh in each half hour: 3, 4", says nothing of it.
+    """
     if leaf.span is None:
         return None
+    timed = wanted.dimension == parse_unit("s").dimension
     for quantity in problem.quantities:
+        if not timed and getattr(quantity, "kind", "number") == "duration":
+            continue
         start, stop = getattr(quantity, "number_span", quantity.span)
         if start < leaf.span[1] and leaf.span[0] < stop and quantity.unit is not None:
             unit: Unit = quantity.unit

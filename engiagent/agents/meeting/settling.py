@@ -15,7 +15,7 @@ from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterD
 from engiagent.blueprint.grammar import Number, names_in, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Dimension, UnitError, parse_unit
-from engiagent.verify.levels.coverage import obliges, uncovered
+from engiagent.verify.levels.coverage import has_amount, obliges, uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 
 EQUAL: Final = 1e-9
@@ -37,8 +37,8 @@ class Settled:
     unspoken
         Decisions of the first reading of which the second says nothing.
     excused
-        Orders and amounts of the text from which neither reading takes anything, whatever either
-        says of it: an order hidden in a text may be obeyed twice.
+        Amounts of the text from which neither reading takes anything, whatever either says of it
+        (an order hidden in a text may be obeyed twice), and orders of which neither says anything.
     taken
         Findings on numbers of the text for which only the second reading accounts, as where the
         text says an amount twice; the plan keeps what that reading makes of them.
@@ -83,7 +83,8 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
             for b in (first.blueprint, second.blueprint)
         ]
         dropped = [words for words in bare[0] if words in bare[1]]
-        excused = [words for words in dropped if obliges(words, text)]
+        told = {words: obliges if words in mine else has_amount for words in dropped}
+        excused = [words for words, counts in told.items() if counts(words, text)]
         silent = [words for words in mine if words not in excused]
     return Settled(
         tuple(name for name, holds in confirmed.items() if holds),

@@ -91,7 +91,10 @@ def test_a_requirement_with_a_penalty_may_be_broken() -> None:
     ("act", "message"),
     [
         (lambda s: s.add("x", "reactor"), "unknown model 'reactor'; expected .*heater"),
-        (lambda s: s.add("x", "load", colour=1), "unknown slot 'colour'; expected one of power, bus"),
+        (
+            lambda s: s.add("x", "load", colour=1),
+            "unknown slot 'colour'; expected one of power, bus",
+        ),
         (lambda s: s.add("x", "load", power=[1, 2]), r"x_power_given has the shape \(2,\)"),
         (lambda s: s.add("x", "load", power=[1, [2, 3]]), "x_power_given holds more than numbers"),
         (lambda s: s.add("x", "load", power=None), "x_power_given holds more than numbers"),
