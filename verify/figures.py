@@ -66,6 +66,8 @@ _BEFORE = re.compile("(" + "|".join(re.escape(s) for s in _SIGNS) + r")\s*$")
 _EACH = re.compile(r"\s+(?:for|per|in)\s+(?:every|each)\s+|\s+(?:an?|each|every)\s+(?=[A-Za-z]+\b)")
 _TIMES = r"(hours?|days?|weeks?|years?|annum|h|d|yr)"
 _PER = re.compile(r"\s+per\s+([A-Za-z²³0-9^]+)(?![A-Za-z0-9])")
+_DEGREE = re.compile(r"\b(per|each|every)\s+degree\b(?!s?\s+(?:C|F|of\s+(?:tilt|arc)))")
+"""A degree by which something is reckoned: of temperature, as a difference."""
 _FLOW = re.compile(r"\s+per\s+(m³|m3|kg|[lL]|t)/(s|h|min)(?![A-Za-z])")
 """Per a flow: MW per m³/s are MW*s/m³."""
 _AND_TIME = re.compile(rf"(/[A-Za-z²³0-9^]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
@@ -155,6 +157,7 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
 def _plain(text: str, whole: str | None = None) -> str:
     """Return a text on one line, its currencies by code and "per X and year" as "/X/year"."""
     whole = whole or text
+    text = _DEGREE.sub(r"\1 K", text)
     text = _FLOW.sub(r"*\2/\1", text)
     settled = tons_settled(with_codes(without_tex(text), whole), whole)
     plain = _EACH.sub("/", " ".join(settled.split()))

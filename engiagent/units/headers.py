@@ -154,7 +154,10 @@ def _tail(header: str, conventions: Conventions | None) -> Header | None:
 
 
 def _amid(header: str, conventions: Conventions | None) -> Header | None:
-    """Find the one unit among words, as in ``min MW (when on)`` or ``fuel, litres per hour on``."""
+    """Find the one unit among words, as in ``min MW (when on)`` or ``fuel, litres per hour on``.
+
+    A header may be nothing but a unit, as ``EUR/MWh``.
+    """
     before, comma, tail = header.rpartition(",")
     words = list(_WORD.finditer(tail))
     for last in words[-2:-4:-1]:
@@ -164,6 +167,11 @@ def _amid(header: str, conventions: Conventions | None) -> Header | None:
             start = len(before + comma) + words[0].start()
             name = before.strip() or header.strip()
             return Header(name, written, unit, (start, start + len(written)))
+    written = header.strip()
+    whole = resolve_unit(written, conventions) if "/" in written else None
+    if whole is not None:
+        start = header.index(written)
+        return Header(written, written, whole, (start, start + len(written)))
     if _LONGER.search(header):
         return None
     found = [word for word in _WORD.finditer(header) if _POWER_OR_ENERGY.fullmatch(word[0])]

@@ -439,3 +439,10 @@ def test_what_is_wrong_with_a_card_is_said_with_its_place(
     with pytest.raises(InputError, match=said) as caught:
         read_card("analyzer", CARD.replace(old, new), "card.yaml")
     assert place in str(caught.value)
+
+
+def test_an_index_behind_a_name_that_ends_in_a_digit_is_no_unit(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, "Water takes two hours. Power costs 5 ct/kWh.\n")
+    draft = {"core_model_elements": {"constraints": [{"expression": "q_u1[t-2] <= 5[ct] + x2[1]"}]}}
+    full = in_full(draft, problem)["core_model_elements"]["constraints"][0]["expression"]
+    assert full == "q_u1[t-2] <= 5[ct_EUR] + x2[1]"

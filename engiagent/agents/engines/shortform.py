@@ -31,8 +31,8 @@ SOURCE: Final = "source_reference"
 UNUSED: Final = "unused"
 UNIT: Final = "unit"
 EXPRESSIONS: Final = frozenset(["expression", "value", "where", "lower", "upper", "weight", "rate"])
-_INLINE: Final = re.compile(r"(?<=[\d.])\[([^\[\]]*)\]")
-"""The unit behind a number in an expression."""
+_INLINE: Final = re.compile(r"(?<![\w.])(\d[\d.]*(?:[eE][-+]?\d+)?)\[([^\[\]]*)\]")
+"""A number with a unit in an expression, and no name that ends in a digit."""
 _POWER: Final = re.compile(r"(?<=[A-Za-z])([23])(?![\w.])")
 """An exponent without its sign, as in ``W/m2`` or ``ct/(K2*h)``."""
 _CORE: Final = "core_model_elements"
@@ -181,7 +181,7 @@ class Placing:
             return self._settled(text)
         if key not in EXPRESSIONS:
             return text
-        return _INLINE.sub(lambda match: f"[{self._settled(match[1])}]", text)
+        return _INLINE.sub(lambda match: f"{match[1]}[{self._settled(match[2])}]", text)
 
     def _settled(self, unit: str) -> str:
         try:
