@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from typing import Final, TypeVar
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import Floats, Ints
+from engiagent.io.tabular import TableColumn
 
 Read = TypeVar("Read")
 
@@ -18,6 +20,11 @@ _PLAIN: Final = re.compile(
     r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<seconds>:\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
 )
 _OFFSET: Final = re.compile(r"[+-](?P<hours>[01]\d|2[0-3]):(?P<minutes>[0-5]\d)")
+EUROPEAN: Final = re.compile(
+    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2})(:\d{2}(?::\d{2})?)\s?"
+    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
+"""Dates as ``01.07.2025 00:00`` and ``01/07/2025``."""
 _ZERO, _NEWLINE = ord("0"), ord("\n")
 _PUNCTUATION = {4: "-", 7: "-", 13: ":", 16: ":"}
 Bytes = npt.NDArray[np.uint8]
@@ -31,6 +38,57 @@ def parse_stamp(text: str) -> datetime | None:
         return datetime.fromisoformat(text.strip())
     except ValueError:
         return None
+
+
+def with_iso_stamps(column: TableColumn) -> TableColumn:
+    """Return a column whose European dates are written in ISO 8601, all else as it is.
+
+    Raises
+    ------
+    InputError
+        With the row, when day and month stand in two orders or cannot be told apart.
+    """
+    texts = column.texts()
+    if plain_seconds(texts) is not None:
+        return column
+    found = [EUROPEAN.fullmatch(text) for text in texts]
+    if not any(found):
+        return column
+    day_first = _day_first(column, found)
+    cells = tuple(
+        text if match is None else _iso(match, day_first)
+        for text, match in zip(texts, found, strict=True)
+    )
+    return replace(column, cells=cells)
+
+
+def _day_first(column: TableColumn, found: Sequence[re.Match[str] | None]) -> bool:
+    """Return whether dates such as 01/07/2025 begin with the day, by the whole column."""
+    first_above = second_above = None
+    strokes = None
+    for row, match in enumerate(found):
+        if match is None:
+            continue
+        first_above = row if int(match[1]) > 12 else first_above
+        second_above = row if int(match[3]) > 12 else second_above
+        strokes = row if match[2] == "/" and strokes is None else strokes
+    if first_above is not None and second_above is not None:
+        raise column.error(max(first_above, second_above), "day and month in two orders")
+    if second_above is not None:
+        return False
+    if strokes is not None and first_above is None:
+        raise column.error(
+            strokes, "day and month cannot be told apart", expected="dates such as 2025-07-01"
+        )
+    return True
+
+
+def _iso(match: re.Match[str], day_first: bool) -> str:
+    a, _, b, year, hour, clock, offset = match.groups()
+    day, month = (a, b) if day_first else (b, a)
+    date = f"{year}-{int(month):02d}-{int(day):02d}"
+    zone = "Z" if offset == "UTC" else offset or ""
+    return date if hour is None else f"{date}T{int(hour):02d}{clock}{zone}"
 
 
 def _remembering(read: Callable[[tuple[str, ...]], Read]) -> Callable[[tuple[str, ...]], Read]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import EUROPEAN, parse_stamp, stamp_seconds, with_iso_stamps
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.io.gridfiles import as_table, read_grid
@@ -157,8 +157,9 @@ class FileColumn:
     @classmethod
     def of(cls, table: TableFile, column: TableColumn) -> Self:
         """Return a column with the first column of time stamps of its table."""
-        stamps = (c for c in table.columns.values() if _is_stamped(c))
-        return cls(f"{table.name}#{column.name}", column, next(stamps, None))
+        stamps = next((c for c in table.columns.values() if _is_stamped(c)), None)
+        found = None if stamps is None else with_iso_stamps(stamps)
+        return cls(f"{table.name}#{column.name}", column, found)
 
     def texts(self) -> tuple[str, ...]:
         """Return the cells as text."""
@@ -169,7 +170,7 @@ def _is_stamped(column: TableColumn) -> bool:
     if not column.is_text:
         return False
     texts = column.texts()
-    return parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None
+    return all(parse_stamp(t) or EUROPEAN.fullmatch(t) for t in (texts[0], texts[-1]))
 
 
 def split_reference(reference: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import plain_seconds
+from engiagent.blueprint.stamps import EUROPEAN, plain_seconds, with_iso_stamps
 from engiagent.blueprint.timeaxis import clock_instants
 from engiagent.io.tabular import TableColumn
 
@@ -20,10 +20,6 @@ Seconds = npt.NDArray[np.int64]
 
 _STAMP: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
-    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
-)
-_EUROPEAN: Final = re.compile(
-    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2}:\d{2}(?::\d{2})?)\s?"
     r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
 )
 _TIME_NAMES: Final = re.compile(
@@ -77,7 +73,7 @@ def looks_like_time(column: TableColumn) -> bool:
 
 
 def _is_stamp(text: str) -> bool:
-    return bool(_STAMP.fullmatch(text) or _EUROPEAN.fullmatch(text))
+    return bool(_STAMP.fullmatch(text) or EUROPEAN.fullmatch(text))
 
 
 def read_times(column: TableColumn, zone: str | None) -> Times:
@@ -108,11 +104,11 @@ def read_times(column: TableColumn, zone: str | None) -> Times:
 
 def _parse(column: TableColumn) -> tuple[Seconds, bool]:
     """Return seconds since 1970 and whether they count in UTC, else by the wall clock."""
+    column = with_iso_stamps(column)
     plain = plain_seconds(column.texts())
     if plain is not None:
         return plain[0].astype(np.int64), plain[1]
-    day_first = _day_first(column)
-    rows = [_stamp(column, row, text, day_first) for row, text in enumerate(column.texts())]
+    rows = [_stamp(column, row, text) for row, text in enumerate(column.texts())]
     seconds = np.array([wall for wall, _ in rows], dtype=np.int64)
     given = [offset for _, offset in rows]
     if all(offset is None for offset in given):
@@ -123,44 +119,14 @@ def _parse(column: TableColumn) -> tuple[Seconds, bool]:
     return seconds - np.array(given, dtype=np.int64), True
 
 
-def _day_first(column: TableColumn) -> bool | None:
-    """Return whether dates such as 01/07/2025 begin with the day, by the whole column."""
-    first_above = second_above = None
-    strokes = None
-    for row, text in enumerate(column.texts()):
-        match = _EUROPEAN.fullmatch(text)
-        if match is None:
-            continue
-        first_above = row if int(match[1]) > 12 else first_above
-        second_above = row if int(match[3]) > 12 else second_above
-        strokes = row if match[2] == "/" and strokes is None else strokes
-    if first_above is not None and second_above is not None:
-        raise column.error(max(first_above, second_above), "day and month in two orders")
-    if second_above is not None:
-        return False
-    if strokes is not None and first_above is None:
-        raise column.error(
-            strokes, "day and month cannot be told apart", expected="dates such as 2025-07-01"
-        )
-    return True
-
-
-def _stamp(
-    column: TableColumn, row: int, text: str, day_first: bool | None
-) -> tuple[int, int | None]:
+def _stamp(column: TableColumn, row: int, text: str) -> tuple[int, int | None]:
     match = _STAMP.fullmatch(text)
-    if match is not None:
-        day, clock, offset = match.groups()
-    else:
-        european = _EUROPEAN.fullmatch(text)
-        if european is None:
-            message = "an empty cell where a time stamp is needed" if not text else "no time stamp"
-            raise column.error(row, message, expected="a time stamp such as 2025-07-01 00:00")
-        a, _, b, year, clock, offset = european.groups()
-        day_number, month = (a, b) if day_first else (b, a)
-        day = f"{year}-{int(month):02d}-{int(day_number):02d}"
+    if match is None:
+        message = "an empty cell where a time stamp is needed" if not text else "no time stamp"
+        raise column.error(row, message, expected="a time stamp such as 2025-07-01 00:00")
+    day, clock, offset = match.groups()
     try:
-        wall = np.datetime64(f"{day}T{(clock or '00:00').zfill(5)}", "s").astype(np.int64)
+        wall = np.datetime64(f"{day}T{clock or '00:00'}", "s").astype(np.int64)
     except ValueError:
         raise column.error(row, "no such date or time") from None
     return int(wall), _offset_seconds(offset)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.blueprint.stamps import plain_seconds, stamp_seconds
+from engiagent.blueprint.stamps import plain_seconds, stamp_seconds, with_iso_stamps
+from engiagent.errors import InputError
+from engiagent.io.tabular import TableColumn
 
 FORMS = st.sampled_from(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"])
 TIMES = st.lists(
@@ -70,3 +72,24 @@ def test_both_sides_of_a_change_of_the_clock() -> None:
     assert seconds[1] - seconds[0] == 3600
     berlin = timezone(timedelta(hours=2))
     assert seconds[0] == datetime(2025, 10, 26, 2, 30, tzinfo=berlin).timestamp()
+
+
+@given(TIMES, st.sampled_from(["%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M:%S"]))
+def test_dates_as_spreadsheets_write_them_are_those_of_iso(
+    times: list[datetime], form: str
+) -> None:
+    """The last one has a day above 12, so that the order of day and month is known."""
+    times = [*times, datetime(2025, 7, 31)]
+    seconds = stamp_seconds(_column([t.strftime(form) for t in times]).texts())[0]
+    exact = "%Y-%m-%dT%H:%M:%S" if "%S" in form else "%Y-%m-%dT%H:%M"
+    assert np.array_equal(seconds, stamp_seconds(tuple(t.strftime(exact) for t in times))[0])
+
+
+@pytest.mark.parametrize("texts", [["01/07/2025", "02/07/2025"], ["13/07/2025", "07/13/2025"]])
+def test_day_and_month_are_not_guessed(texts: list[str]) -> None:
+    with pytest.raises(InputError, match="day and month"):
+        _column(texts)
+
+
+def _column(texts: list[str]) -> TableColumn:
+    return with_iso_stamps(TableColumn("a.csv", "time", "time", "", 1, tuple(texts)))
