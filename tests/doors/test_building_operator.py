@@ -28,7 +28,7 @@ components:
     gains: day.csv#gains_kW
   heat_pump: {model: heater, zone: room, electric_power_max: 6 kW, cop: 3.4}
 requirements:
-  comfort: {for: i in I, where: 7 <= hour(i) <= 17, must: 20 °C <= room.temperature[i] <= 24 °C}
+  comfort: {for: i in I, where: 7 <= hour(i) <= 17, must: "20 °C <= room.temperature[i] <= 24 °C"}
   night: {for: i in I, must: "room.temperature[i] >= 16 °C"}
 goal: {minimize: cost}
 """
@@ -49,7 +49,7 @@ def log_of_thermostat(path: str, day: float, night: float) -> float:
     for hour, (outdoor, gain, _) in enumerate(DATA):
         idle = outdoor + RESISTANCE * gain
         idle += (temperature - idle) * stays
-        wanted = (day if 4 <= hour < 18 else night) - idle
+        wanted = (day if 2 <= hour < 18 else night) - idle
         heat = wanted / (RESISTANCE * (1 - stays))
         power = round(min(max(heat / COP, 0.0), LARGEST), 3)
         temperature = idle + RESISTANCE * (1 - stays) * COP * power
@@ -71,7 +71,7 @@ def test_a_warmer_room_costs_more(door: Door) -> None:
     write_plant()
     assert "plant: certified" in door.types("engiagent run plant.yaml --out runs/usual")
     text = Path("plant.yaml").read_text("utf-8")
-    Path("plant.yaml").write_text(text.replace("must: 20 °C", "must: 21.5 °C"), "utf-8")
+    Path("plant.yaml").write_text(text.replace('must: "20 °C', 'must: "21.5 °C'), "utf-8")
     assert "plant: certified" in door.types("engiagent run plant.yaml --out runs/warmer")
     with door.step("read both reports"):
         usual, warmer = (
@@ -79,7 +79,7 @@ def test_a_warmer_room_costs_more(door: Door) -> None:
         )
         for heading in ("Certified", "Schedule", "What to do, and when", "Is it safe?"):
             assert heading in warmer
-        assert figure(warmer, "import") > figure(usual, "import")
+        assert figure(warmer, "Import") > figure(usual, "Import")
     said = door.types("engiagent check --certificate runs/warmer/certificate.json")
     assert "the stored certificate holds" in said
     said = door.types('engiagent check runs/warmer --disturb "outdoor=0.5 K, runs=20, seed=1"')

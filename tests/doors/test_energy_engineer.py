@@ -134,5 +134,5 @@ def test_a_rule_of_thumb_and_other_sizes(door: Door, day: pd.DatetimeIndex) -> N
     door.types(f'engiagent study sweep plant.yaml --vary "{vary}" --out size')
     sizes = pd.read_csv("size/sweep.csv")
     assert len(sizes) == 3
-    assert sizes["objective"].is_monotonic_decreasing
-    assert sizes["objective"][1] == pytest.approx(best, rel=1e-6)
+    assert sizes["objective [EUR]"].is_monotonic_decreasing
+    assert sizes["objective [EUR]"][1] == pytest.approx(best, rel=1e-6)

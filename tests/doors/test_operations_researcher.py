@@ -86,8 +86,8 @@ def test_a_conflict_is_explained_in_the_names_of_the_model(door: Door) -> None:
 def test_it_ends_in_pyomo_again(door: Door) -> None:
     heat_plant(50).write("old.lp", io_options={"symbolic_solver_labels": True})
     door.types("engiagent import old.lp -o old.json")
-    door.types("engiagent run old.json --out runs/run")
-    said = door.types("python runs/run/model.py")
+    door.types("engiagent solve old.json --out runs/old")
+    said = door.types("python runs/old/model.py")
     assert f"objective: {by_merit():.6g}" in said
-    door.types("engiagent emit runs/run/blueprint.json --to latex -o plant.tex")
+    door.types("engiagent emit runs/old/blueprint.json --to latex -o plant.tex")
     assert r"\sum" in Path("plant.tex").read_text("utf-8")
