@@ -1,4 +1,4 @@
-"""New users at their doors: only what the pages show, in a folder of their own, at the first try."""
+"""New users at their doors: what the pages show, with data of their own, at the first try."""
 
 import os
 import shlex

@@ -82,7 +82,9 @@ def test_a_warmer_room_costs_more(door: Door) -> None:
         assert figure(warmer, "Import") > figure(usual, "Import")
     said = door.types("engiagent check --certificate runs/warmer/certificate.json")
     assert "the stored certificate holds" in said
-    said = door.types('engiagent check runs/warmer --disturb "outdoor=0.5 K, runs=20, seed=1"')
+    said = door.types(
+        'engiagent check runs/warmer --disturb "room.ambient_temperature=0.5 K, runs=20, seed=1"'
+    )
     assert "limits hold in" in said
 
 

@@ -1,4 +1,4 @@
-"""An operations researcher with a Pyomo model of string indices: LP in, proof, conflict, Pyomo out."""
+"""An operations researcher with a Pyomo model of string indices: proof, conflict, way back."""
 
 from pathlib import Path
 from typing import Any
