@@ -19,6 +19,7 @@ from engiagent.io.files import write_atomic
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT, REQUIREMENTS, stored_problem
 from engiagent.text import Problem
+from engiagent.text.problem import PLANT_FILE
 from engiagent.verify.levels.sources import all_leaves
 from engiagent.verify.requirements import load_requirements
 
@@ -114,7 +115,8 @@ def _text_of(base: Path) -> Path:
     """Return the file that stands for a path: a folder's problem."""
     if not base.is_dir():
         return base
-    names = ("problem.md", "problem.txt", "problem/problem.md", "run.json")
+    texts = ("problem.md", "problem.txt", PLANT_FILE)
+    names = (*texts, *(f"problem/{name}" for name in texts), "run.json")
     return next((base / name for name in names if (base / name).is_file()), base)
 
 

@@ -21,8 +21,10 @@ from engiagent.plant import PlantError, read_plant
 from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
 from engiagent.solvers.structure.recognition import recognise
 from engiagent.text import Problem
+from engiagent.text.problem import PLANT_FILE
 
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
+_BLOCK: Final = re.compile(r"^ {0,3}(?:`{3,}|~{3,}) *yaml engiagent", re.MULTILINE)
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
 _DATA_PLACE: Final = re.compile(
     r"([^:\n]+\.(?:csv|xlsx|parquet|nc)):(\d+)(?::(\d+))?: ", re.IGNORECASE
@@ -96,8 +98,8 @@ class LintedFile:
 def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
     """Return the files that names of files and folders and patterns stand for, each once.
 
-    A folder stands for all blueprints below it, hidden folders left out: every ``.json`` file
-    that says of itself to be one.
+    A folder stands for all blueprints and plants below it, hidden folders left out: every
+    ``.json`` file that says of itself to be one, ``plant.yaml``, and texts with a plant block.
     """
     found: dict[Path, None] = {}
     for name in names:
@@ -105,7 +107,7 @@ def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
         if path.is_dir():
             chosen = list(_below(path))
             if not chosen:
-                raise InputError(f"there is no blueprint below {name}")
+                raise InputError(f"there is no blueprint or plant below {name}")
         elif path.exists() or not glob.has_magic(name):
             chosen = [path]
             if not path.exists():
@@ -124,16 +126,20 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place) / name
-            if name.lower().endswith(".json") and path.is_file() and _is_blueprint(path):
+            if path.is_file() and _is_stated(path):
                 yield path
 
 
-def _is_blueprint(path: Path) -> bool:
-    if path.name == "blueprint.json" or path.name.endswith(".blueprint.json"):
+def _is_stated(path: Path) -> bool:
+    """Whether a file says of itself that it is a blueprint or a plant."""
+    if path.name in ("blueprint.json", PLANT_FILE) or path.name.endswith(".blueprint.json"):
         return True
+    mark = {".json": _MARK, ".md": _BLOCK, ".txt": _BLOCK}.get(path.suffix.lower())
+    if mark is None:
+        return False
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
-            return _MARK.search(stream.read(4096)) is not None
+            return mark.search(stream.read(4096 if mark is _MARK else -1)) is not None
     except OSError:
         return False
 

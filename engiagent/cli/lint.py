@@ -46,11 +46,11 @@ def lint(
     fail_on: str,
     explain: str | None,
 ) -> int:
-    """Analyse blueprints without solving them.
+    """Analyse blueprints and plants without solving them.
 
-    BLUEPRINT is a file, a folder (every blueprint below it) or a pattern such as
+    BLUEPRINT is a file, a folder (every blueprint and plant below it) or a pattern such as
     'problems/**/blueprint.json'. Exit code 0 when nothing at or above --fail-on was found, 1 when
-    something was, 2 when a file cannot be read as a blueprint.
+    something was, 2 when a file can be read as neither.
     """
     if explain is not None:
         click.echo(explanation_of(explain), nl=False)

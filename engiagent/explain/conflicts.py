@@ -55,7 +55,10 @@ class Words:
     def bound(self, variable: VariableDef, side: str) -> tuple[str, str, set[str]]:
         """Return a bound in words, as an expression, and the names that it rests on."""
         pieces, said, names = [], [], set()
-        for end, limit, sign in (("lower", variable.lower, ">="), ("upper", variable.upper, "<=")):
+        low, high = variable.lower, variable.upper
+        if variable.type == "binary":
+            low, high = (0 if low is None else low), (1 if high is None else high)
+        for end, limit, sign in (("lower", low, ">="), ("upper", high, "<=")):
             if side in (end, "both"):
                 pieces.append(f"{sign} {limit}")
                 said.append(f"{sign} {self._worth(limit, variable.unit)}")

@@ -242,7 +242,7 @@ def _number_fault(cell: str, decimal: str) -> str:
     if "_" in lower and lower.replace("_", "").isdigit():
         return "a number with underscores"
     if decimal == "." and re.fullmatch(r"[+-]?\d+,\d+", lower):
-        return "a number with a comma; write a decimal point, or state the decimal mark"
+        return "a number with a comma; write a decimal point, or of a schedule --decimal ,"
     if re.fullmatch(r"[+-]?[\d., ']+", lower):
         return "a number with thousands separators"
     return "text where a number is needed"

@@ -353,7 +353,7 @@ def _find(path: Path) -> tuple[Path, bool]:
             "no problem file",
             str(path),
             found=repr(path.suffix),
-            expected="a .md, .txt or plant .yaml file, or a folder",
+            expected="a .md, .txt or plant .yaml file, or a folder; solve takes a blueprint",
         )
     return path, path.name == "problem.md"
 

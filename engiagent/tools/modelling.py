@@ -1,7 +1,7 @@
 """Tools from a problem to a program: reading it, looking at it, and changing its blueprint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,11 +63,15 @@ class Posed:
 
 @dataclass(frozen=True)
 class Drafted:
-    """A blueprint, and what of its problem was missing or not understood when it was read."""
+    """A blueprint, and what of its problem was missing or not understood when it was read.
+
+    ``values`` are those that the user has set, as ``--set`` takes them.
+    """
 
     blueprint: Blueprint
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def having(self, document: Json) -> "Drafted":
         """Return it with another document; an unreadable one is an ``InputError``."""
@@ -147,12 +151,13 @@ def analyse(state: State, arguments: Json) -> Outcome:
     posed = state.get("problem")
     if posed.problem is None:
         raise InputError("there is no text to read: a blueprint was loaded, not a problem")
-    found = read(posed.problem, arguments.get("values") or {})
+    values = arguments.get("values") or {}
+    found = read(posed.problem, values)
     missing, unclear = found.lacking, found.unclear
     content: Json = {"missing": list(missing), "not_understood": list(unclear)}
     if found.blueprint is None:
         return Outcome({**content, "blueprint": None})
-    drafted = Drafted(found.blueprint, missing, unclear)
+    drafted = Drafted(found.blueprint, missing, unclear, values)
     content |= {"blueprint": found.blueprint.sha256, "elements": summary_of(found.blueprint)}
     return Outcome(content, {"blueprint": drafted})
 
@@ -278,8 +283,10 @@ def set_parameter(state: State, arguments: Json) -> Outcome:
     """Give a parameter or a component's slot another value, in any unit of its dimension."""
     drafted: Drafted = state.get("blueprint")
     document = drafted.blueprint.to_dict()
-    before = set_value(document, *(arguments[key] for key in ("name", "value", "unit")))
-    changed = drafted.having(document)
+    name, value, unit = (arguments[key] for key in ("name", "value", "unit"))
+    text = f"{value} {unit}"
+    before = set_value(document, name, value, unit, f"--set {name}={text}")
+    changed = replace(drafted.having(document), values={**drafted.values, name: text})
     return Outcome({"before": before, **changed_content(changed.blueprint)}, {"blueprint": changed})
 
 

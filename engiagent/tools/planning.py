@@ -198,6 +198,7 @@ def check(state: State, arguments: Json) -> Outcome:
         name=posed.name,
         mapping=solved.columns,
         requirements=stated,
+        overrides=drafted.values,
     )
     unclear = (*drafted.not_understood, *(arguments.get("not_understood") or ()))
     certificate = with_gaps(certificate, unclear)

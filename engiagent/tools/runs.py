@@ -45,7 +45,7 @@ def report(state: State, arguments: Json) -> Outcome:
         kept = KeptSchedule(solved.schedule, reading, drafted.not_understood)
         keep_check(out, certificate, kept, posed.problem, drafted.blueprint, posed.folder)
         return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
-    run = RunFolder.create(out, posed.name, {"tools": True})
+    run = RunFolder.create(out, posed.name, {"tools": True, "overrides": dict(drafted.values)})
     with run.stage("report"):
         if posed.problem is not None:
             copy_problem(posed.problem, run)
