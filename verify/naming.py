@@ -86,13 +86,17 @@ class Known:
 
     def dims(self, definition: VariableDef) -> tuple[IndexSet, ...]:
         """Return the sets of a variable; none where they cannot be read, which others will say."""
-        for declarations in self.declarations:
-            if any(v is definition for v in declarations.core.decision_variables):
-                try:
-                    return declarations.dims(definition.index)[0]
-                except EngiagentError:
-                    return ()
-        return ()
+        declarations = self._declaring.get(id(definition))
+        try:
+            return () if declarations is None else declarations.dims(definition.index)[0]
+        except EngiagentError:
+            return ()
+
+    @cached_property
+    def _declaring(self) -> dict[int, Declarations]:
+        """The declarations to which a variable belongs, by its identity."""
+        pairs = [(d, v) for d in self.declarations for v in d.core.decision_variables]
+        return {id(v): d for d, v in reversed(pairs)}
 
     def time_sets(self) -> list[IndexSet]:
         """Return the time sets of all documents."""

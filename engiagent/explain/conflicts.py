@@ -181,8 +181,11 @@ class Statements:
 
     def constraint(self, name: str) -> ConstraintDef | None:
         """Return a constraint by its id or by the number that one of several blocks has."""
-        ids = {c.constraint_id: c for c in self.demands.core.constraints}
-        return ids.get(name) or ids.get(re.sub(r"__\d+$", "", name))
+        return self._by_id.get(name) or self._by_id.get(re.sub(r"__\d+$", "", name))
+
+    @cached_property
+    def _by_id(self) -> dict[str, ConstraintDef]:
+        return {c.constraint_id: c for c in self.demands.core.constraints}
 
     @cached_property
     def say(self) -> Words:
