@@ -5,13 +5,14 @@ over is recomputed; see :mod:`engiagent.solvers.convex.optimality`.
 """
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Final
 
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.highs import INTERRUPTED, LIMITS, NAME, run_highs
-from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.result import NO_OTHER, SolveOptions, SolverResult
 
 KINDS: Final = (
     {
@@ -33,6 +34,7 @@ ADVICE: Final = (
     "HiGHS's method for quadratic programs failed; piqp and clarabel take them, as does the choice "
     "of the backend when it is left open"
 )
+OTHERS: Final = ("piqp", "clarabel")
 
 
 def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
@@ -52,4 +54,7 @@ def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> So
     )
     result = conclude(program, options, ending)
     failed = ending.kind in ("solved", "failed") and result.status in ("error", "feasible")
-    return replace(result, reason=f"{result.reason}: {ADVICE}") if failed else result
+    if not failed:
+        return result
+    advice = ADVICE if any(find_spec(name) for name in OTHERS) else f"{ADVICE}; {NO_OTHER}"
+    return replace(result, reason=f"{result.reason}: {advice}")

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ point was found. Every status but ``optimal`` comes with a reason."""
 DEFAULT_GAP = 1e-6
 """Relative gap of mixed-integer solves: the size of the checker's tolerances, so that a schedule
 that is called optimal is so within what the certificate can tell apart."""
+NO_OTHER: Final = "pip install 'engiagent[solvers]': no other solver for them is installed"
+"""Said where the one solver that is there for a class of programs has failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

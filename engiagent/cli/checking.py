@@ -58,7 +58,7 @@ from engiagent.run.reverify import Difference, compare
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
 from engiagent.solvers.arrays import SolutionArrays
-from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.result import NO_OTHER, SolveOptions, SolverResult
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import Certificate, read_certificate
@@ -209,6 +209,14 @@ class CheckResult:
             found["verified"] = self.verified
             found["differences"] = [difference.to_dict() for difference in self.differences]
         return found
+
+
+def _left_out(result: CheckResult) -> CheckResult:
+    """Return a result of a folder, left out where the one solver for it that is there failed."""
+    if NO_OTHER not in (result.reason or ""):
+        return result
+    code, why = ExitCode.FEASIBLE, result.reason
+    return CheckResult(path=result.path, code=code, error=why, skipped=True)
 
 
 def of_certificate(path: Path, certificate: Certificate) -> CheckResult:
@@ -427,7 +435,8 @@ class Examiner:
                     place,
                     expected="one problem, plant.yaml or blueprint.json in its folder",
                 )
-            return own._compared(replace(checks[target.kind](target.path), path=place))
+            found = own._compared(replace(checks[target.kind](target.path), path=place))
+            return found if alone else _left_out(found)
         except MissingDataError as error:
             return replace(without_plan(target.path, None, str(error), error.names), path=place)
         except EngiagentError as error:
