@@ -78,6 +78,7 @@ _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 # TeX as it stands in texts: spaces and commas between digits, names in upright letters, indices.
 _TEX = (
     (re.compile(r"\\\\"), "\v"),
+    (re.compile(r",?\s*\\[lc]?dots\s*,?"), " … "),
     (re.compile(r"_\{[^{}]*\}"), ""),
     (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3})"), ","),
     (re.compile(r"\^\{?\\circ\}?\s*"), "°"),
@@ -163,6 +164,26 @@ def _plain(text: str, whole: str | None = None) -> str:
     plain = _EACH.sub("/", " ".join(settled.split()))
     plain = _PER.sub(lambda m: f"/{m[1]}" if _unit(m[1]) is not None else m[0], plain)
     return _AND_TIME.sub(r"\1/\2", plain)
+
+
+_OTHERWISE_NOTHING = re.compile(
+    r"\b(?:otherwise|else|elsewhere|outside|at (?:all )?other (?:times|hours)|the rest)\b"
+    r"[^.;\d]{0,30}\b(?:none|nil|zero|nothing|no|0)\b"
+    r"|\b(?:none|nil|zero|nothing|0)\b[^.;\d]{0,12}\b(?:otherwise|else|elsewhere|outside|"
+    r"at (?:all )?other (?:times|hours))\b",
+    re.IGNORECASE,
+)
+
+
+def says_otherwise_nothing(text: str) -> bool:
+    """Whether a piece of text gives zero beside amounts that hold at other times.
+
+    Examples
+    --------
+    >>> says_otherwise_nothing("9 kW from 08:00 to 10:00, otherwise none")
+    True
+    """
+    return _OTHERWISE_NOTHING.search(text) is not None
 
 
 def says_nothing(text: str) -> bool:
@@ -330,6 +351,10 @@ def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
 
 
 _EACH_UNIT = re.compile(r"\b(?:each|every|per|one|an?)\s+", re.IGNORECASE)
+_EACH_SQUARE = re.compile(
+    r"\b(?:each|every|per)\s+(?:square(?:\s+of\s+(?:an?|one))?\s+([a-z]+)|([a-z]+)\s+squared)\b",
+    re.IGNORECASE,
+)
 _IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
 
 
@@ -340,8 +365,14 @@ def units_of_each(text: str) -> Iterator[Unit]:
     --------
     >>> [str(unit) for unit in units_of_each("each °F of cooling takes 10.4 kBTU/h")]
     ['degF']
+    >>> [str(unit) for unit in units_of_each("each square of a kelvin costs 0.06 € per hour")]
+    ['K^2', 'K', 'h']
     """
-    return _units_behind(_EACH_UNIT, text)
+    for match in _EACH_SQUARE.finditer(text):
+        unit = _unit(match[1] or match[2])
+        if unit is not None:
+            yield unit**2
+    yield from _units_behind(_EACH_UNIT, text)
 
 
 def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from engiagent.units.unit import Unit
@@ -88,32 +89,36 @@ class Table:
     def cells_of(self, name: str) -> tuple[tuple[int, Cell], ...]:
         """Return the rows and cells of a column, and of all that repeat it to the right.
 
-        Groups of columns, as in ``hour | load | hour | load``, are one series: in the order of the
-        numbers or times of day in the column before, else one group after another.
+        Groups of columns, as in ``hour | load | sun | hour | load | sun``, are one series: in the
+        order of the evenly spaced numbers or times of day that each group begins with, else one
+        group after another.
         """
         first = self.column(name)
         if first is None:
             return ()
-        columns = [
-            k for k, bare in enumerate(self.names) if bare.lower() == self.names[first].lower()
-        ]
+        names = [name.lower() for name in self.names]
+        columns = [k for k, bare in enumerate(names) if bare == names[first]]
+        start = first
+        while start and names[start - 1] != names[first]:
+            if names.count(names[start - 1]) != len(columns):
+                break
+            start -= 1
         found = [
-            (self._key(row, k, len(columns)), row, self.rows[row][k])
+            (self._order(row, k - first + start), row, self.rows[row][k])
             for k in columns
             for row in range(len(self.rows))
             if len(columns) == 1 or self.rows[row][k].text
         ]
-        if len(columns) > 1 and all(key is not None for key, _, _ in found):
+        orders = [order for order, _, _ in found if order is not None]
+        even = {b - a for a, b in pairwise(sorted(orders))}
+        steps = {b - a for a, b in pairwise(orders) if b > a}  # a day may turn at midnight
+        if len(orders) == len(found) and len(even) == 1 and steps != even != {0.0}:
             found.sort(key=lambda item: item[0] or 0.0)
         return tuple((row, cell) for _, row, cell in found)
 
-    def _key(self, row: int, column: int, groups: int) -> float | None:
-        """Return the number in the column before, where that is repeated as often."""
-        before = self.names[column - 1].lower() if column else None
-        if before is None or [n.lower() for n in self.names].count(before) != groups:
-            return None
-        text = self.rows[row][column - 1].text
-        hours, _, minutes = text.partition(":")
+    def _order(self, row: int, column: int) -> float | None:
+        """Return the number or the minute of the day in a cell, None where there is neither."""
+        hours, _, minutes = self.rows[row][column].text.partition(":")
         if not (hours.isdigit() and (minutes or "0").isdigit()):
             return None
         return 60.0 * int(hours) + int(minutes or 0)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 from engiagent.units.unit import CURRENCIES, Unit
@@ -15,6 +16,7 @@ _PIECE: Final = re.compile(r"[^\s,;](?:[^,;]*[^\s,;])?")
 _ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm|ft)[a-z]{2}|\d+")
 """Words that are no unit among others: single letters and what is spelt in small letters."""
 _LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
+_RATIO: Final = re.compile(r"(?i)\s(?:per|je|pro|par)\s|/")
 _INNER: Final = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
 _TAIL: Final = re.compile(r"(?:,\s{0,3}|\s/\s|\s(?:in|/)\s|\s)")
 _POWER_OR_ENERGY: Final = re.compile(r"[kMG]W(?:h|_?th|_?el)?")
@@ -156,15 +158,22 @@ def _tail(header: str, conventions: Conventions | None) -> Header | None:
 def _amid(header: str, conventions: Conventions | None) -> Header | None:
     """Find the one unit among words, as in ``min MW (when on)`` or ``fuel, litres per hour on``.
 
-    A header may be nothing but a unit, as ``EUR/MWh``.
+    A unit per something may have words on both sides: ``additional litres per kWh generated``. A
+    header may be nothing but a unit, as ``EUR/MWh``.
     """
     before, comma, tail = header.rpartition(",")
-    words = list(_WORD.finditer(tail))
-    for last in words[-2:-4:-1]:
-        written = tail[words[0].start() : last.end()]
-        unit = None if last is words[0] else resolve_unit(written, conventions)
+    words = list(_WORD.finditer(tail))[:12]
+    runs = [(words[0], last) for last in words[-2:-4:-1] if last is not words[0]]
+    ratios = [
+        (first, last)
+        for first, last in combinations(words, 2)
+        if _RATIO.search(tail, first.end(), last.start())
+    ]
+    for first, last in runs + sorted(ratios, key=lambda pair: pair[0].start() - pair[1].end()):
+        written = tail[first.start() : last.end()]
+        unit = resolve_unit(written, conventions)
         if unit is not None:
-            start = len(before + comma) + words[0].start()
+            start = len(before + comma) + first.start()
             name = before.strip() or header.strip()
             return Header(name, written, unit, (start, start + len(written)))
     written = header.strip()
@@ -202,7 +211,7 @@ def _suffix_unit(name: str, words: list[str]) -> str | None:
     if last in ("w", "wm2") and _WATT_HINT.search(name):
         return "W"
     below = _BELOW.get(last)
-    if below is not None and len(words) > 2 and words[-2] == "per":
+    if below is not None and len(words) > 2 and words[-2] in ("per", "je", "pro", "par"):
         above = _SUFFIXES.get(words[-3]) or _ABOVE.get(words[-3])
         return f"{above}/{below}" if above else None
     if below is not None and len(words) > 2:

@@ -98,7 +98,11 @@ _FIRST_CHARACTERS: Final = frozenset(name[0].lower() for name in (*_NAMES, *_PHR
 _SUBSTANCE: Final = re.compile(
     r"[\s-]{0,3}(?:of\s{1,20})?(?:CO2|CO₂|CO_2)(?:[\s-]?(?:eq|e)\b\.?)?(?![A-Za-z])"
 )
-_DIVIDE: Final = re.compile(r"\s{0,2}/\s{0,2}|\s{1,20}per\s{1,20}(?:each\s|every\s)?", re.I)
+_DOTTED: Final = re.compile(r"\.[a-z]\w*\s*[=:(\[]")
+"""What makes a name of a unit before it, as in ``hp.cop = 3``."""
+_DIVIDE: Final = re.compile(
+    r"\s{0,2}/\s{0,2}|\s{1,20}(?:per|je|pro|par)\s{1,20}(?:each\s|every\s)?", re.I
+)
 _FOR_EVERY: Final = re.compile(
     r"\s{1,20}(?:for\s{1,20})?(?:every|each)\s{1,20}|\s{1,20}an?\s{1,20}"
 )
@@ -132,7 +136,7 @@ def find_unit(text: str, start: int, conventions: Conventions | None = None) -> 
     True
     """
     found = _read_atom(text, start, first=True)
-    if found is None:
+    if found is None or _DOTTED.match(text, found[1]):
         return None
     parts, end = [found[0]], found[1]
     parts, end = _read_rest(text, end, parts)

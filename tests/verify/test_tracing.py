@@ -186,6 +186,17 @@ def test_column_groups_are_one_series(tmp_path: Path, text: str, values: list[fl
     assert traced(tmp_path, text, [series("load", values, "MW", source)], periods).wrong
 
 
+def test_groups_of_three_columns_are_in_the_order_of_their_first(tmp_path: Path) -> None:
+    rows = (
+        "| 22 | 7 | 20 | 1 | 3 | 35 |\n| 23 | 9 | 25 | 2 | 1 | 31.5 |\n| 0 | 8 | 30 | 3 | 2 | 27 |"
+    )
+    head = "| h | need | load (kW) | h | need | load (kW) |\n" + "|---" * 6 + "|\n"
+    (tmp_path / "problem.md").write_text(head + rows)
+    table = Problem.load(tmp_path / "problem.md").tables[0]
+    assert [cell.text for _, cell in table.cells_of("need")] == ["7", "9", "8", "3", "1", "2"]
+    assert [cell.text for _, cell in table.cells_of("load")][-3:] == ["35", "31.5", "27"]
+
+
 def test_a_series_over_column_groups_survives_the_way_over_the_wire(tmp_path: Path) -> None:
     (tmp_path / "problem.md").write_text(ACROSS)
     problem = Problem.load(tmp_path / "problem.md")

@@ -35,6 +35,9 @@ _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     r"|\b(?:at least|at most|up to|to)\s+\w+\s+(?:decimals?|digits|(?:decimal|significant)\s+\w+)"
     r"|\b(?:minimum|maximum|limits?)\b[^:;.]{0,40}:\s*(?:none|no|nil)\b"
     r"|\bno\s+(?:\w+\s+){1,3}(?:is|are)\s+(?:required|needed|imposed|demanded)\b"
+    r"|\bnever\s+(?:pays?|worth|happens?|occurs?|matters?|profitable)\b"
+    r"|\bno\s+(?:need|reason)\s+(?:to|for)\b|\b(?:do|does|did)(?:\s+not|n['\u2019]t)\s+(?:need|have)\s+to\b"
+    r"|\bnot\s+(?:need(?:ed)?|necessary|required)\s+to\b"
     r"|\bonly\s+for\s+(?:context|information|reference|comparison)\b",
     re.IGNORECASE,
 )
@@ -50,6 +53,14 @@ _NUMBERED: Final = re.compile(
     re.IGNORECASE,
 )
 """Before a number that names a part of a text."""
+_TIME_OF_DAY: Final = re.compile(
+    r"\b\d{1,2}[:.]\d{2}\b(?!\s?[%€$A-Za-z])|\b\d{1,2}(?::\d{2})?\s?[ap]\.?m\b\.?|\bnoon\b|\bmidnight\b",
+    re.IGNORECASE,
+)
+_COLON: Final = re.compile(r":\s*")
+_BLANK: Final = re.compile(r"\s*")
+_STATEMENT_END: Final = re.compile(r"[.;!?]\s|\n\s*\n|$")
+"""Of what follows a colon: a statement, a list or a table."""
 _RANGE: Final = re.compile(r"\\[lc]?dots|…|\.\.\.|\\sum|\\forall")
 _COUNTS: Final = frozenset(["person"])
 _SUPPOSED: Final = re.compile(r"\W*(?:please\s+)?(?:we\s+)?(?:assum|suppos)(?:e|ed|ing)\b", re.I)
@@ -178,12 +189,14 @@ class Uncovered(NamedTuple):
     """What of a text nobody accounted for, and what it merely says again.
 
     ``numbers``, ``demands``: findings for numbers, and the words of requirements. ``repeated``:
-    numbers and requirements that repeat accounted ones, with where these stand.
+    numbers and requirements that repeat accounted ones, with where these stand. ``bare``: the
+    findings for numbers without a unit that no requirement has, as those of hours and items.
     """
 
     numbers: list[str]
     demands: list[str]
     repeated: list[str]
+    bare: frozenset[str]
 
 
 def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] = ()) -> Uncovered:
@@ -193,7 +206,8 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
     """
     spans, grid = used_spans(blueprint, problem), _grid_numbers(blueprint)
     strict = used_spans(blueprint, problem, idle=_without_figures(blueprint))
-    numbers, repeated = [], []
+    numbers, repeated, amounts = [], [], set()
+    clauses = list(_demanding(problem))
     formulas = [match.span() for match in MATH.finditer(problem.text)]
     used = [q for q in problem.quantities if _touched(_place(q), spans)]
     for quantity in problem.quantities:
@@ -217,24 +231,26 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         line = line_of(problem, start)
         other = repeats_number(problem, quantity, used)
         if other is None:
-            numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
+            finding = f"the number {shown!r} in line {line} of the text is not accounted for"
+            numbers.append(finding)
+            if quantity.unit_text or _touched(_place(quantity), clauses):
+                amounts.add(finding)
         else:
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
-    clauses = list(_demanding(problem))
     spans = used_spans(blueprint, problem, True, idle)
     known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
     demands = []
     for clause in clauses:
         words = squeezed(problem.text[slice(*clause)])
-        if _touched(clause, spans):
+        if _touched(clause, spans) or _introduces(problem, clause, spans):
             continue
         again = repeats_requirement(words, known)
         if again is None:
             demands.append(words)
         else:
             repeated.append(f"{words!r} repeats {again!r}")
-    return Uncovered(numbers, demands, repeated)
+    return Uncovered(numbers, demands, repeated, frozenset(numbers) - amounts)
 
 
 def _is_amount(quantity: Any) -> bool:
@@ -313,8 +329,11 @@ def obliges(words: str, text: str) -> bool:
 
 
 def has_amount(words: str, text: str) -> bool:
-    """Whether some words of a text have a number with a unit of a plant or of money."""
-    units = (figure.unit for figure in figures(words, text))
+    """Whether some words of a text have a number with a unit of a plant or of money.
+
+    A time of day alone is none: "(by telephone only after 19:00)".
+    """
+    units = (figure.unit for figure in figures(_TIME_OF_DAY.sub(" ", words), text))
     return any(
         unit is not None and not unit.is_dimensionless and not set(dict(unit.dimension)) <= _COUNTS
         for unit in units
@@ -352,6 +371,20 @@ def _in_formula(
             return True
         return value == 0.0 and any(formula[0] < _place(q)[0] < formula[1] for q in used)
     return any(same_amount(quantity, other) for other in used)
+
+
+def _introduces(problem: ProblemLike, clause: Span, spans: list[Span]) -> bool:
+    """Whether a clause without an amount says only what its colon then gives, which is used.
+
+    As "The converter works one way at a time: charge or discharge, never both".
+    """
+    after = _COLON.match(problem.text, clause[1])
+    if problem.text[clause[0] : clause[1]].rstrip().endswith(":"):
+        after = _BLANK.match(problem.text, clause[1])
+    if after is None or has_amount(problem.text[slice(*clause)], problem.text):
+        return False
+    stop = _STATEMENT_END.search(problem.text, after.end())
+    return _touched((after.end(), stop.start() if stop else len(problem.text)), spans)
 
 
 def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:

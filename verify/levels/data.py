@@ -26,6 +26,7 @@ from engiagent.verify.figures import (
     Figure,
     figures,
     says_nothing,
+    says_otherwise_nothing,
     sequences,
     units_of_each,
     without_counts,
@@ -89,12 +90,12 @@ def check_data(
                 tracing.accuse(remark.name, remark.text)
             else:
                 (tracing.open if remark.kind == "open" else tracing.listed).append(remark.text)
-    numbers, sentences, repeated = uncovered(problem, blueprint, subject.idle)
+    numbers, sentences, repeated, _ = uncovered(problem, blueprint, subject.idle)
     tracing.listed += [
         f"{s!r}: neither reading takes anything from it" for s in sentences if s in settled
     ]
     sentences = [s for s in sentences if s not in settled]
-    tracing.listed += [f"{n}: the second reading accounts for it" for n in numbers if n in settled]
+    tracing.listed += [f"{n}: settled by the second reading" for n in numbers if n in settled]
     tracing.open += [finding for finding in numbers if finding not in settled]
     tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
@@ -469,7 +470,7 @@ def _compare(
     found: list[Figure] = []
     for leaf in leaves:
         beside = unit_elsewhere(tracing.problem, leaf, unit)
-        for figure in figures(_with_one(leaf, tracing.problem.text), tracing.problem.text):
+        for figure in figures(_with_units(leaf, tracing.problem), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
@@ -504,11 +505,20 @@ def _compare(
     tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
 
 
-def _with_one(leaf: Source, text: str) -> str:
-    """Return the words of a source, with those by which they are what one of a unit is worth."""
-    words = words_of(leaf, text)
-    one = None if leaf.span is None else _ONE.search(text, max(0, leaf.span[0] - 40), leaf.span[0])
-    return words if one is None else one[0] + words
+def _with_units(leaf: Source, problem: ProblemLike) -> str:
+    """Return the words of a source, with the units around them to which they belong.
+
+    Before them what one of a unit is worth, behind them how the unit goes on: of "0.06 € per hour"
+    somebody may have quoted the amount alone.
+    """
+    words, text = words_of(leaf, problem.text), problem.text
+    if leaf.span is None:
+        return words
+    start, stop = leaf.span
+    one = _ONE.search(text, max(0, start - 40), start)
+    ends = [q.span[1] for q in problem.quantities if start <= q.span[0] < stop < q.span[1]]
+    behind = text[stop : max(ends, default=stop)]  # but the "$" that ends a formula
+    return ("" if one is None else one[0]) + words + ("" if "$" in behind else behind)
 
 
 def _steps(declarations: Declarations) -> Iterator[float]:
@@ -549,6 +559,8 @@ def _is_nothing(leaves: Sequence[Source], text: str, unit: Unit, found: Sequence
     A temperature has no such zero.
     """
     amounts = [f for f in found if f.unit is not None and f.unit.dimension == unit.dimension]
+    if not unit.is_point and any(says_otherwise_nothing(words_of(leaf, text)) for leaf in leaves):
+        return True
     if unit.is_point or any(f.value != 0.0 for f in amounts):
         return False
     zero = bool(found) and all(f.value == 0.0 for f in found)
@@ -595,6 +607,10 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
     for result in results:
         if result is not None and all(close_to(float(v), result) for v in symbol.value.data):
             return
+    # "7.2 ct" divided by 100 is meant to be 0.072 EUR, which is what the text says anyway.
+    plain = [f for c in candidates if len(c) == 1 for f in c.values() if f.unit is not None]
+    if any(all(_agrees(float(v), unit, f) for v in symbol.value.shown) for f in plain):
+        return
     shown = ", ".join(f"{r / unit.scale:.10g} {unit}" for r in results if r is not None)
     if shown:
         mine = float(symbol.value.shown[0])

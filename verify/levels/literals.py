@@ -1,13 +1,14 @@
 """Numbers that are written into expressions: each needs a source as every parameter does."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from engiagent.blueprint.grammar import (
     Binary,
+    Call,
     Compare,
     Node,
     Number,
@@ -50,11 +51,16 @@ class Tracing:
     def settle(self, names: Collection[str]) -> None:
         """Make remarks of what was found about numbers on which two readings agree."""
         known = {name.removeprefix("bounds:") for name in names}
-        same = [v.message for v in self.violations if v.check in known]
-        same += [text for text in self.open if text.partition(":")[0] in known]
-        self.violations = [v for v in self.violations if v.check not in known]
+        same = [v.message for v in self.violations if _whole(v.check) in known]
+        same += [text for text in self.open if _whole(text.partition(":")[0]) in known]
+        self.violations = [v for v in self.violations if _whole(v.check) not in known]
         self.open = [text for text in self.open if text not in same]
         self.listed += [f"{text} (a second reading has the same number)" for text in same]
+
+
+def _whole(name: str) -> str:
+    """Return the name of a parameter, without the element that a finding is about."""
+    return name.partition("[")[0]
 
 
 def check_literals(
@@ -79,9 +85,8 @@ def check_literals(
     for value, unit, is_clock in literals:
         if any(_same(value, unit, figure) for figure in known):
             continue
-        hours = (f.value for f in figures(tracing.problem.text) if str(f.unit or "") == "h")
-        if is_clock and any(close_to(value, hour) for hour in hours):
-            continue  # the hours before and after a period are those of the period
+        if is_clock and any(close_to(value % 24, hour % 24) for hour in _hours(known, tracing)):
+            continue
         rivals = [f for f in known if _rival(f, unit) and f not in taken]
         shown = f"{value:g} {unit or ''}".strip()
         if rivals:
@@ -89,6 +94,21 @@ def check_literals(
             tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
         else:
             tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
+
+
+def _hours(known: Iterable[Figure], tracing: Tracing) -> Iterator[float]:
+    """Yield the times of day of the text, those a period later or earlier, and bare ones.
+
+    "In the hours beginning 8 AM through 5 PM" ends at 18:00, and what happens at 23:00 happens
+    before the end of a period or after its beginning. ``known``: the figures of the source; of
+    the steps k = 8, …, 17 of a day in steps of an hour step 17 begins at 17:00.
+    """
+    hours = [f.value for f in figures(tracing.problem.text) if str(f.unit or "") == "h"]
+    yield from hours
+    for step in (seconds / 3600 for seconds in tracing.steps):
+        yield from (hour + shift for hour in hours for shift in (step, -step))
+        counts = [f.value * step for f in known if f.unit is None and f.value == int(f.value)]
+        yield from (count + shift for count in counts for shift in (0.0, step, -step))
 
 
 @lru_cache(maxsize=4096)
@@ -135,6 +155,8 @@ def _split(node: Node) -> tuple[float, Node] | None:
 
 
 def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
+    if isinstance(node, Compare) and all(_is_place(side) for side in node.operands):
+        in_index = True  # how far one period is from another
     if isinstance(node, Compare):  # a limit of one unit; as a divisor 1[K] only takes a unit away
         ones = [side for side in node.operands if isinstance(side, Number) and side.value == 1.0]
         yield from ((1.0, parse_unit(side.unit), False) for side in ones if side.unit is not None)
@@ -155,6 +177,13 @@ def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit 
     for child in children(node):
         if child is not exponent:
             yield from _literals(child, in_index or isinstance(node, Ref))
+
+
+def _is_place(node: Node) -> bool:
+    """Whether an expression is a place in an order, as ``pos(t)`` or ``pos(u) + 2``."""
+    if isinstance(node, Binary):
+        return _is_place(node.left) or _is_place(node.right)
+    return isinstance(node, Call) and node.function == "pos"
 
 
 def _same(value: float, unit: Unit | None, figure: Figure) -> bool:

@@ -138,7 +138,8 @@ def in_full(document: Mapping[str, Json], problem: Problem) -> dict[str, Json]:
     placed = Placing.of(problem).value(document)
     core = placed.get(_CORE)
     if isinstance(core, dict):
-        placed[_CORE] = {**{name: [] for name in _LISTS}, **core}
+        report = {"report": placed.pop("report")} if "report" in placed else {}
+        placed[_CORE] = {**{name: [] for name in _LISTS}, **report, **core}
     return {"schema": _VERSION, "kind": "programme", **placed}
 
 
@@ -297,6 +298,10 @@ class Placing:
         place = self.quoting.place(quote)
         if place is None:
             return {"kind": "text", "quote": quote}
+        # "[1 BTU]/(lb·°F)" marks a number, which goes on with its unit.
+        ends = [q.span[1] for q in self.problem.quantities if place[0] <= q.span[0] < place[1]]
+        if ends and text[place[1] :].startswith(("/", "*", "·", "^")):
+            place = (place[0], max(place[1], ends[-1]))
         return {"kind": "text", "span": list(place), "quote": text[slice(*place)]}
 
 

@@ -1,7 +1,7 @@
 """What a second reading leaves to its nomenclature is supplied, and every addition is recorded.
 
 A reader who was given names, units and signs does not write them again: lower bounds of magnitudes,
-declarations of quantities that are used by their dotted names, and their index sets.
+declarations of quantities that are used by the names agreed on, and their index sets.
 """
 
 import re
@@ -41,7 +41,7 @@ from engiagent.verify.vocabulary import is_state
 def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tuple[str, ...]]:
     """Return a second reading ready to be compiled, and in words what was supplied.
 
-    Components are expanded; quantities that are used by their dotted names are declared; rows over
+    Components are expanded; quantities that are used by agreed names are declared; rows over
     the whole index that hold a single quantity become bounds too; magnitudes of the vocabulary get
     the lower bound 0 where the reading states none over their whole index.
     """
@@ -64,17 +64,25 @@ def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tup
     return done, tuple(supplied)
 
 
-# --- quantities by their dotted names ----------------------------------------------------------
+# --- quantities by the names agreed on --------------------------------------------------------
 
 
 def _declared(core: Core, names: Nomenclature, supplied: list[str]) -> dict[str, Any]:
-    """Return the fields of the core in which dotted names are those of declared variables."""
+    """Return the fields of the core in which names of the nomenclature are those of variables.
+
+    Most of these have a dot; a name without one is the reading's own where it declares it.
+    """
     own = {v.quantity: v.name for v in core.decision_variables if v.quantity}
     own |= {e.quantity: e.name for e in core.expressions if e.quantity}
+    groups = (core.decision_variables, core.expressions, core.parameters, core.sets)
+    declared = {item.name for group in groups for item in group}
     used: dict[str, list[tuple[Ref, dict[str, str]]]] = {}
     for text, scope in _texts(core):
         for ref, bound in _scoped(parse(text), scope):
-            if "." in ref.name and ref.name not in own and names.entry(ref.name) is not None:
+            entry = names.entry(ref.name)
+            if entry is None or ref.name in own or ref.name in declared or ref.name in bound:
+                continue
+            if "." in ref.name or ref.name == entry.name:  # others are names that components make
                 used.setdefault(ref.name, []).append((ref, bound))
     sets = list(core.sets)
     added = []

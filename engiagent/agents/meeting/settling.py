@@ -41,7 +41,8 @@ class Settled:
         (an order hidden in a text may be obeyed twice), and orders of which neither says anything.
     taken
         Findings on numbers of the text for which only the second reading accounts, as where the
-        text says an amount twice; the plan keeps what that reading makes of them.
+        text says an amount twice; the plan keeps what that reading makes of them. And numbers
+        without a unit, outside of requirements, that neither takes for data: of hours, of items.
     """
 
     numbers: tuple[str, ...] = ()
@@ -75,8 +76,8 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         confirmed[figure.name] = confirmed.get(figure.name, True) and same
     silent, excused, taken = [], [], []
     if problem is not None:
-        numbers, mine, _ = uncovered(problem, first.blueprint)
-        unused = uncovered(problem, second.blueprint).numbers
+        numbers, mine, _, bare_numbers = uncovered(problem, first.blueprint)
+        unused = set(uncovered(problem, second.blueprint).numbers) - bare_numbers
         taken = [finding for finding in numbers if finding not in unused]
         bare = [
             uncovered(problem, replace(b, extended_analysis_and_robustness=None))[1]
