@@ -261,6 +261,8 @@ class Router:
             return _end(f"nobody is there to mend it: {worst.message}", worst)
         # There is nobody to switch to where only one can work at it.
         most = TRIES if len(owners) > 1 else 2 * TRIES
+        if worst.signature in board.stands:  # who said why it stays is not asked again
+            most = 1
         left = [a for a in owners if self._tries(a, worst) < most]
         forced = len(left) < len(owners)
         if not self.policy.forced_switching:
