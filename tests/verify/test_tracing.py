@@ -689,3 +689,105 @@ def demands(words: str, folder: Path) -> list[str]:
     """Return what an empty blueprint leaves unanswered of a text."""
     (folder / "problem.md").write_text(f"# A site\n\n{words}\n")
     return uncovered(Problem.load(folder / "problem.md"), blueprint()).demands
+
+
+# --- how engineers write units, hours and what is nothing ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "source", "wrong"),
+    [
+        ("So every gallon carries 8.34 lb of it.\n", 8.34, "lb/gal", "8.34 lb", 8.43),
+        (
+            "Each square of a kelvin of deviation costs 0.06 € per hour.\n",
+            0.06,
+            "EUR/(K^2*h)",
+            "0.06 €",
+            0.6,
+        ),
+        ("It carries 8.34 lb × 1 BTU/(lb·°F).\n", 1.0, "BTU/(lb*degF)", "lb × [1 BTU]", 2.0),
+        ("Gains of 9 kW from 08:00 to 10:00, otherwise none.\n", 0.0, "kW", "Gains of", None),
+        ("A night price of 7.2 ¢/kWh.\n", 0.072, "USD/kWh", "7.2 ¢/kWh", 0.72),
+        (
+            "A night price of 7.2 ¢/kWh.\n",
+            0.072,
+            "USD/kWh",
+            {
+                "kind": "conversion",
+                "relation": "x0/100",
+                "of": [{"kind": "text", "quote": "7.2 ¢/kWh"}],
+            },
+            0.0072,
+        ),
+        ("```\nhp.max = 1.4      hp.cop = 3\n```\nAll in MW.\n", 1.4, "MW", "1.4", 4.1),
+    ],
+)
+def test_a_number_is_read_as_engineers_write_it(
+    tmp_path: Path, text: str, value: float, unit: str, source: Any, wrong: float | None
+) -> None:
+    here = "Gains of 9 kW from 08:00 to 10:00, otherwise none" if value == 0.0 else source
+    assert not traced(tmp_path, text, [number("c", value, unit, here)]).wrong
+    if wrong is not None:
+        found = traced(tmp_path, text, [number("c", wrong, unit, here)])
+        assert found.wrong or found.open
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [
+        ("Fuel, additional litres per kWh generated", "L/kWh"),
+        ("Preis_EUR_je_MWh", "EUR/MWh"),
+        ("Price in EUR per MWh sold", "EUR/MWh"),
+        ("Cost per start of set A", None),
+        ("Power of trucks (kW per truck)", None),
+    ],
+)
+def test_a_unit_stands_amid_the_words_of_a_header(header: str, unit: str | None) -> None:
+    found = split_header(header).unit
+    assert found == (None if unit is None else parse_unit(unit))
+
+
+def test_a_clock_may_be_the_end_of_a_period_that_the_text_names_by_its_beginning(
+    tmp_path: Path,
+) -> None:
+    text = "In the hours beginning 12 PM through 5 PM the room has a gain of 2 kW.\n"
+
+    def gain(end: str) -> dict[str, Any]:
+        value = f"high if '12:00' <= clock(t) < '{end}' else 0"
+        return {"name": "gain", "index": ["t in T"], "value": value, "unit": "kW"}
+
+    high = number("high", 2.0, "kW", "2 kW")
+    source = {"source_reference": "hours beginning 12 PM through 5 PM"}
+    assert traced(tmp_path, text, [high, {**gain("18:00"), **source}], 24).wrong == []
+    assert traced(tmp_path, text, [high, {**gain("20:00"), **source}], 24).wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        (
+            "The converter can only go one way at a time: charge or discharge.",
+            "charge or discharge",
+        ),
+        ("Both at once make no sense, so no need to forbid it.", "Both at once"),
+        ("Buying and selling at once never pays.", "Buying"),
+        ("Loads must be met exactly:\n\n| h | load, kW |\n|---|---|\n| 1 | 5 |\n", "5"),
+    ],
+)
+def test_words_that_ask_for_nothing_more_are_no_requirement(
+    tmp_path: Path, text: str, quote: str
+) -> None:
+    rule = {
+        "constraint_id": "c",
+        "forall": [],
+        "expression": "x >= 5[kW]",
+        "source_reference": quote,
+    }
+    x = [{"name": "x", "lower": 0, "unit": "kW"}]
+    (tmp_path / "problem.md").write_text(text)
+    problem = Problem.load(tmp_path / "problem.md")
+    document = {
+        "modeling_context": {"problem_essence": "words"},
+        "core_model_elements": {"decision_variables": x, "constraints": [rule]},
+    }
+    assert uncovered(problem, Blueprint.from_dict(in_full(document, problem))).demands == []
