@@ -1,5 +1,6 @@
 """From what stages and checks say to faults of the taxonomy."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -116,6 +117,10 @@ def of_status(status: str, reason: str | None) -> tuple[Fault, ...]:
     return (Fault(kinds[status], reason or status),) if status in kinds else ()
 
 
+MOST_OF_A_SERIES: Final = 3
+"""Findings about values of one series that are shown; the others are counted."""
+
+
 def of_certificate(certificate: Mapping[str, Any]) -> tuple[Fault, ...]:
     """Return what a certificate holds against a blueprint and its schedule."""
     found = [*_violations(certificate), *_gaps(certificate), *_unchecked(certificate)]
@@ -131,8 +136,18 @@ _DATA: Final = {
 
 
 def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
-    for entry in certificate.get("violations") or ():
+    entries = certificate.get("violations") or ()
+    series = Counter(_series(entry) for entry in entries if entry["level"] == "data")
+    shown: Counter[str] = Counter()
+    for entry in entries:
         level, check = entry["level"], str(entry["check"])
+        more = ""
+        if level == "data" and series[_series(entry)] > MOST_OF_A_SERIES:
+            shown[_series(entry)] += 1
+            if shown[_series(entry)] > MOST_OF_A_SERIES:
+                continue
+            if shown[_series(entry)] == MOST_OF_A_SERIES:
+                more = f"; so are {series[_series(entry)] - MOST_OF_A_SERIES} more of its values"
         kind = {
             "data": next((k for word, k in _DATA.items() if word in check), "data-altered"),
             "algebra": "requirement-violated",
@@ -142,7 +157,13 @@ def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
         quote = _quote(certificate, check)
         where = ", ".join(f"{k} {v}" for k, v in (entry.get("where") or {}).items())
         place = f"{entry.get('name') or check}" + (f" at {where}" if where else "")
-        yield Fault(kind, str(entry["message"]), place, quote and f"the text says: {quote}")
+        message = f"{entry['message']}{more}"
+        yield Fault(kind, message, place, quote and f"the text says: {quote}")
+
+
+def _series(entry: Mapping[str, Any]) -> str:
+    """Return the name of what a finding is about, without the element."""
+    return str(entry["check"]).partition("[")[0]
 
 
 def _quote(certificate: Mapping[str, Any], check: str) -> str:
