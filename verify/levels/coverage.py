@@ -233,7 +233,8 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         if other is None:
             finding = f"the number {shown!r} in line {line} of the text is not accounted for"
             numbers.append(finding)
-            if quantity.unit_text or _touched(_place(quantity), clauses):
+            unit = quantity.unit_text and float(quantity.value) != 0.0  # "0 to 8 MW"
+            if unit or _touched(_place(quantity), clauses):
                 amounts.add(finding)
         else:
             first = line_of(problem, other.span[0])

@@ -464,6 +464,10 @@ def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
 
+_TIMES_NAME: Final = re.compile(r"\s*(?:[×⋅·*]|\\times\b|\\cdot\b|times\b)\s*[A-Za-z\\]")
+"""Behind a coefficient: its unit is not that of its row, but what the formula leaves."""
+
+
 def _compare(
     tracing: Tracing, name: str, value: float, unit: Unit, leaves: Sequence[Source]
 ) -> None:
@@ -472,6 +476,8 @@ def _compare(
         beside = unit_elsewhere(tracing.problem, leaf, unit)
         for figure in figures(_with_units(leaf, tracing.problem), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
+        if leaf.span is not None and _TIMES_NAME.match(tracing.problem.text, leaf.span[1]):
+            found += [Figure(f.value, None) for f in found if f.unit == beside]
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
             return
