@@ -53,6 +53,13 @@ _NUMBERED: Final = re.compile(
     re.IGNORECASE,
 )
 """Before a number that names a part of a text."""
+_DISMISSED: Final = re.compile(
+    r"\b(?:ignored?|neglect\w*|disregard\w*|irrelevant|"
+    r"not (?:relevant|considered|modelled|our (?:business|concern))|"
+    r"(?:does not|doesn['\u2019]t) (?:matter|enter|bind|bite)|(?:leave|left) (?:it )?(?:out|aside)|"
+    r"never (?:bite|bind)s?|(?:will|would) never (?:bite|bind)|no (?:part|concern|matter) of)\b",
+    re.IGNORECASE,
+)
 _TIME_OF_DAY: Final = re.compile(
     r"\b\d{1,2}[:.]\d{2}\b(?!\s?[%€$A-Za-z])|\b\d{1,2}(?::\d{2})?\s?[ap]\.?m\b\.?|\bnoon\b|\bmidnight\b",
     re.IGNORECASE,
@@ -327,6 +334,11 @@ def _demands(words: str) -> bool:
 def obliges(words: str, text: str) -> bool:
     """Whether a requirement of a text orders or forbids, or has an amount, as "at most 8 MW"."""
     return bool(_ORDERS.search(words)) or has_amount(words, text)
+
+
+def dismissed(words: str) -> bool:
+    """Whether a statement says of itself that it does not count, as "80 kVA, ignore"."""
+    return _DISMISSED.search(words) is not None
 
 
 def has_amount(words: str, text: str) -> bool:

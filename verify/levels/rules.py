@@ -69,10 +69,14 @@ def constraints_without_source(subject: Subject) -> Iterator[Remark]:
 
 
 _LEAST: Final = re.compile(
-    r"\b(minimi[sz]\w*|cheapest|lowest|least|smallest|as (?:low|small|little|cheap) as)\b", re.I
+    r"(?<!\bat )\b(minimi[sz]\w*|cheapest|lowest|least|smallest|"
+    r"as (?:low|small|little|cheap) as)\b",
+    re.I,
 )
 _MOST: Final = re.compile(
-    r"\b(maximi[sz]\w*|highest|largest|greatest|most|best|as (?:high|large|much|great) as)\b", re.I
+    r"(?<!\bat )\b(maximi[sz]\w*|highest|largest|greatest|most|best|"
+    r"as (?:high|large|much|great) as)\b",
+    re.I,
 )
 
 
@@ -84,8 +88,9 @@ def sense_of_the_objective(subject: Subject) -> Iterator[Remark]:
     leaves = all_leaves(goal.source_reference)
     words = " ".join(words_of(leaf, subject.problem.text) for leaf in leaves)
     least, most = _LEAST.search(words), _MOST.search(words)
-    for asked, other, sense in ((least, most, "minimize"), (most, least, "maximize")):
-        if asked and not other and goal.sense != sense:
+    whole = subject.problem.text  # "charged on the highest hour" says nothing of what is wanted
+    for asked, other, sense in ((least, _MOST, "minimize"), (most, _LEAST, "maximize")):
+        if asked and not other.search(whole) and goal.sense != sense:
             text = f"the objective is to {goal.sense}, but the text says {asked[0]!r}"
             yield Remark("open", "objective", text)
 

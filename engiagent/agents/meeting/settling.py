@@ -15,7 +15,7 @@ from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterD
 from engiagent.blueprint.grammar import Number, names_in, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Dimension, UnitError, parse_unit
-from engiagent.verify.levels.coverage import has_amount, obliges, uncovered
+from engiagent.verify.levels.coverage import dismissed, has_amount, obliges, uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 
 EQUAL: Final = 1e-9
@@ -85,7 +85,11 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         ]
         dropped = [words for words in bare[0] if words in bare[1]]
         told = {words: obliges if words in mine else has_amount for words in dropped}
-        excused = [words for words, counts in told.items() if counts(words, text)]
+        excused = [
+            words
+            for words, counts in told.items()
+            if counts(words, text) and (words in mine or not dismissed(words))
+        ]
         silent = [words for words in mine if words not in excused]
     return Settled(
         tuple(name for name, holds in confirmed.items() if holds),
