@@ -98,6 +98,7 @@ _FIRST_CHARACTERS: Final = frozenset(name[0].lower() for name in (*_NAMES, *_PHR
 _SUBSTANCE: Final = re.compile(
     r"[\s-]{0,3}(?:of\s{1,20})?(?:CO2|CO₂|CO_2)(?:[\s-]?(?:eq|e)\b\.?)?(?![A-Za-z])"
 )
+_SHARE_OF: Final = re.compile(r"^(?:%|percent|per cent)\s+of\s+[^\d]{2,40}$", re.IGNORECASE)
 _DOTTED: Final = re.compile(r"\.[a-z]\w*\s*[=:(\[]")
 """What makes a name of a unit before it, as in ``hp.cop = 3``."""
 _DIVIDE: Final = re.compile(
@@ -176,7 +177,7 @@ def with_currency(
 
 def resolve_unit(text: str, conventions: Conventions | None = None) -> Unit | None:
     """Return the unit that a whole text names, in any of the spellings known here, or None."""
-    cleaned = text.strip()
+    cleaned = _SHARE_OF.sub("%", text.strip())
     if not cleaned or len(cleaned) > _MAX_UNIT_LENGTH:
         return None
     match = find_unit(cleaned, 0, conventions) or find_per(cleaned, 0, conventions)
@@ -357,7 +358,8 @@ _ANGLES: Final = re.compile(
 
 
 _REFRIGERATION: Final = re.compile(
-    r"(?i)\btons?\s+of\s+(?:refrigeration|cooling)\b|\brefrigeration\s+tons?\b|\bton-hours?\b"
+    r"(?i)\btons?\s+of\s+(?:refrigeration|cooling)\b|\brefrigeration\s+tons?\b"
+    r"|\btons?[-\u00b7 ](?:hours?|hrs?|h)\b"
     r"|\bton\s*=\s*12[,.]?\d*\s*k?btu\b|\bkW\s*(?:/|per)\s*ton\b"
 )
 
@@ -366,6 +368,7 @@ def tons_settled(words: str, text: str) -> str:
     """Return some words of a text with its tons as TR, where those are tons of refrigeration."""
     if not _REFRIGERATION.search(text):
         return words
+    words = re.sub(r"\btons?[-\u00b7 ](?:hours?|hrs?|h)\b", "TRh", words)
     return re.sub(r"\btons?\b(?!\s+of\s+(?!refrigeration|cooling))", "TR", words)
 
 

@@ -38,7 +38,9 @@ _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     r"|\bnever\s+(?:pays?|worth|happens?|occurs?|matters?|profitable)\b"
     r"|\bno\s+(?:need|reason)\s+(?:to|for)\b|\b(?:do|does|did)(?:\s+not|n['\u2019]t)\s+(?:need|have)\s+to\b"
     r"|\bnot\s+(?:need(?:ed)?|necessary|required)\s+to\b"
-    r"|\bonly\s+for\s+(?:context|information|reference|comparison)\b",
+    r"|\bonly\s+for\s+(?:context|information|orientation|reference|comparison)\b"
+    r"|\bfor\s+(?:context|information|orientation|reference|comparison)\s+only\b"
+    r"|\bnever\s+mind\b",
     re.IGNORECASE,
 )
 """What says that something limits nothing, or how an answer is to be written."""
@@ -56,6 +58,8 @@ _NUMBERED: Final = re.compile(
 _DISMISSED: Final = re.compile(
     r"\b(?:ignored?|neglect\w*|disregard\w*|irrelevant|"
     r"not (?:relevant|considered|modelled|our (?:business|concern))|"
+    r"never mind|for (?:context|information|orientation|reference|comparison) only|"
+    r"only for (?:context|information|orientation|reference|comparison)|"
     r"(?:does not|doesn['\u2019]t) (?:matter|enter|bind|bite)|(?:leave|left) (?:it )?(?:out|aside)|"
     r"never (?:bite|bind)s?|(?:will|would) never (?:bite|bind)|no (?:part|concern|matter) of)\b",
     re.IGNORECASE,

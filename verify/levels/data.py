@@ -413,6 +413,8 @@ def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[
         if not wrong:
             return True
         bare = all(f.unit is None and close_to(float(shown[row]), f.value) for row, f in pairs)
+        if bare and str(unit) == "%" and "%" in words:
+            return True
         if bare and not unit.is_dimensionless:
             tracing.open.append(f"{name}: no unit stands beside the numbers read in {unit}")
             return True
@@ -464,6 +466,7 @@ def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
 
+_ONE_OVER: Final = re.compile(r"(?<![\d.,])1\s?/\s?$")  # "for 1 kWh 1/0.94 kWh is taken out"
 _TIMES_NAME: Final = re.compile(r"\s*(?:[×⋅·*]|\\times\b|\\cdot\b|times\b)\s*[A-Za-z\\]")
 """Behind a coefficient: its unit is not that of its row, but what the formula leaves."""
 
@@ -476,8 +479,11 @@ def _compare(
         beside = unit_elsewhere(tracing.problem, leaf, unit)
         for figure in figures(_with_units(leaf, tracing.problem), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
-        if leaf.span is not None and _TIMES_NAME.match(tracing.problem.text, leaf.span[1]):
-            found += [Figure(f.value, None) for f in found if f.unit == beside]
+        text = tracing.problem.text
+        if leaf.span is not None and (
+            _TIMES_NAME.match(text, leaf.span[1]) or _ONE_OVER.search(text[: leaf.span[0]][-8:])
+        ):
+            found += [Figure(f.value, None) for f in found]
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
             return
@@ -539,7 +545,11 @@ def _steps(declarations: Declarations) -> Iterator[float]:
 
 def _counts_periods(value: float, unit: Unit, figure: Figure, steps: Collection[float]) -> bool:
     """Whether a bare number is a duration of the text in periods, as 3 periods for 3 hours."""
-    if not unit.is_dimensionless or figure.unit is None or figure.unit.dimension != _TIME:
+    if not unit.is_dimensionless or figure.unit is None:
+        return False
+    if (figure.unit * parse_unit("s")).is_dimensionless:  # a number of times a day
+        return close_to(value * unit.scale, figure.value)
+    if figure.unit.dimension != _TIME:
         return False
     seconds = figure.unit.to_si(figure.value)
     return any(close_to(value * unit.scale * step, seconds) for step in steps)

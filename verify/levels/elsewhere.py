@@ -11,7 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from engiagent.units.unit import Dimension, Unit, UnitError, parse_unit
+from engiagent.units.unit import Dimension, Unit, parse_unit
+from engiagent.units.words import resolve_unit
 from engiagent.verify.figures import lone_units, rate_of_things, units_said_of_all
 from engiagent.verify.levels.sources import ProblemLike, Source, Span
 
@@ -52,10 +53,7 @@ def _table_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
     if table.unit_column is None or table.unit_column == place:
         unit: Unit | None = table.units[place]
         return unit
-    try:
-        return parse_unit(row[table.unit_column].text)
-    except UnitError:
-        return None
+    return resolve_unit(row[table.unit_column].text)
 
 
 def _quantity_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
