@@ -68,6 +68,8 @@ _TIME_OF_DAY: Final = re.compile(
     r"\b\d{1,2}[:.]\d{2}\b(?!\s?[%€$A-Za-z])|\b\d{1,2}(?::\d{2})?\s?[ap]\.?m\b\.?|\bnoon\b|\bmidnight\b",
     re.IGNORECASE,
 )
+_SECTION: Final = re.compile(r"[ \t>*_(-]{0,12}\d{1,2}(?:\.\d{1,2}){1,3}[.)*_]{0,3}[ \t]+[A-Z]")
+"""The number of a paragraph before its first word, as in "2.2 A pump may be …"."""
 _COLON: Final = re.compile(r":\s*")
 _BLANK: Final = re.compile(r"\s*")
 _STATEMENT_END: Final = re.compile(r"[.;!?]\s|\n\s*\n|$")
@@ -232,6 +234,8 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             continue
         if _NUMBERED.search(problem.text, max(0, start - 20), start):
             continue
+        if _SECTION.match(problem.text, problem.text.rfind("\n", 0, start) + 1, stop + 3):
+            continue
         formula = next((f for f in formulas if f[0] < start < f[1]), None)
         if formula is not None and _in_formula(problem, quantity, formula, grid, used):
             continue
@@ -352,7 +356,10 @@ def has_amount(words: str, text: str) -> bool:
     """
     units = (figure.unit for figure in figures(_TIME_OF_DAY.sub(" ", words), text))
     return any(
-        unit is not None and not unit.is_dimensionless and not set(dict(unit.dimension)) <= _COUNTS
+        unit is not None
+        and not unit.is_dimensionless
+        and not set(dict(unit.dimension)) <= _COUNTS
+        and str(unit) != "yr"  # "keep the form for six years"
         for unit in units
     )
 
