@@ -66,7 +66,9 @@ def figures_line(found: "KeyFigures") -> str:
         value = figures[0].value if len(figures) == 1 else None
         if not value:
             continue
-        shown = percent(value) if name.startswith("self") else f"{value:,.4g}"
+        shown = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+        if name.startswith("self"):
+            shown = percent(value)
         unit = "" if figures[0].unit == "1" else f" {figures[0].unit}"
         parts.append(f"{name.replace('self_', 'self-').replace('_', ' ')} {shown}{unit}")
     return ", ".join(parts)

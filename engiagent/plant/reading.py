@@ -9,7 +9,7 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.grammar import references
-from engiagent.blueprint.placement import respelled
+from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
@@ -17,7 +17,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, WEIGHT, Statement
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -365,9 +365,7 @@ class _Plant:
         statement.representative = "P"
         about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
         statement.sets.append(about)
-        statement.weight = statement.add_parameter(
-            "weight_of_the_horizon", "1", places, index=["P"], value=numbers
-        )
+        statement.weight = statement.add_parameter(WEIGHT, "1", places, index=["P"], value=numbers)
 
     def _baseline(self, statement: Statement) -> None:
         """Note the rule of the baseline, or the components that it does without."""

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
@@ -34,7 +35,7 @@ from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, add_size
 from engiagent.plant.slots import WHOLES
 from engiagent.plant.source import FormError, nearest
-from engiagent.plant.statement import COST, WEIGHT, Statement
+from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, literal, pieces, translated
 from engiagent.plant.writing import to_yaml
 from engiagent.slots import Component

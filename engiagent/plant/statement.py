@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.placement import WEIGHT
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
@@ -15,7 +16,6 @@ PROFIT = "profit"
 COST = "cost"
 BASELINE = "baseline"
 """The case that a plan's saving is counted against."""
-WEIGHT = "weight_of_the_horizon"
 BUS = "electricity"
 """The bus of components that name none."""
 

@@ -11,7 +11,7 @@ from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts import document, plan_panels
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
-from engiagent.report.keyfigures import key_facts
+from engiagent.report.keyfigures import key_facts, of_horizons
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.verify.wording import overrides_line, plan_line, reading_line
@@ -58,6 +58,7 @@ def _context(run: Run) -> dict[str, Any]:
         "claims": [claim for claim in claims if claim[1]],
         "key_figures": numbers,
         "figures_left_out": further,
+        "of_horizons": of_horizons(run.figures),
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "has_plan": plain.has_plan(run),
         "todo": todo,
