@@ -315,7 +315,7 @@ class Site:
         """Compare the plan with the same site without some components, or under a rule.
 
         It is the case ``baseline`` of the report, which ``engiagent run`` solves beside the plan.
-        Rules are ``self-consumption`` of batteries and the ``thermostat`` of heaters.
+        Rules are ``self-consumption`` of batteries and the ``thermostat`` of heating.
         """
         if bool(without) == (rule is not None):
             said = "a baseline leaves out components or has a rule"
