@@ -86,7 +86,8 @@ def with_machine(machine: str) -> str:
     [
         ("model: heat_pump, bus: power, rated_capacity: 9 kW, cop: 3", 9.0, 3.0),
         (
-            "model: heat_pump, bus: power, rated_capacity: 1.5 kW, cop: 3, count: 2, switching: yes",
+            "model: heat_pump, bus: power, rated_capacity: 1.5 kW, cop: 3, "
+            "count: 2, switching: yes",
             3.0,
             3.0,
         ),
