@@ -14,6 +14,7 @@ from engiagent.report.instructions import instructions
 from engiagent.report.keyfigures import key_facts, of_horizons
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
+from engiagent.text.problem import PLANT_SUFFIXES
 from engiagent.verify.wording import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
@@ -104,7 +105,8 @@ def _reason(run: Run) -> str:
 
 def _title(run: Run) -> str:
     text = run.problem_text or ""
-    front = text.split("\n---", 1)[0] if text.startswith("---") else ""
+    is_plant = Path(run.problem_name or "").suffix.lower() in PLANT_SUFFIXES
+    front = text if is_plant else text.split("\n---", 1)[0] if text.startswith("---") else ""
     match = _FRONT_TITLE.search(front) or _HEADING.search(text)
     if match:
         return match[1].strip().strip("\"'")
