@@ -199,8 +199,10 @@ def test_a_client_that_sees_only_tools(door: Door, repository: Path) -> None:
         assert answer["verdict"] == "certified"
         assert answer["objective"]["value"] == pytest.approx(best(capacity))
     assert found[80]["overrides"] == []
+    assert found[80]["line"] == "certified"
     (changed,) = found[120]["overrides"]
     assert (changed["before"], changed["after"], changed["unit"]) == (80, 120, "kWh")
     said = door.types("engiagent check problems/larger")
-    assert "certified with 1 value changed by the user" in said
+    assert f"pumps: {found[120]['line']}\n" in said
+    assert found[120]["line"].startswith("certified with 1 value changed by the user: ")
     assert "the stored certificate holds" in said
