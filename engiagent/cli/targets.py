@@ -1,6 +1,7 @@
 """What there is to check below a folder: runs, problems, plants, blueprints and schedules."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -8,7 +9,7 @@ from typing import Final, Literal
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
-from engiagent.text.problem import PLANT_FILE
+from engiagent.text.problem import PLANT_FILE, PLANT_SUFFIXES
 
 SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet", ".xlsx")
 _PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
@@ -49,13 +50,25 @@ def _walk(folder: Path, depth: int) -> Iterator[Target]:
     if is_run_folder(folder):
         yield Target(folder, "run")
         return
-    own = targets_of(folder)
-    yield from own if own is not None else _loose(folder)
+    own, plants = targets_of(folder), plants_in(folder)
+    yield from own if own is not None else _loose(folder, plants)
+    yield from (Target(plant, "problem") for plant in plants)
     for inner in folders_in(folder) if depth < MAX_DEPTH else ():
         yield from _walk(inner, depth + 1)
 
 
-def _loose(folder: Path) -> Iterator[Target]:
+def plants_in(folder: Path) -> list[Path]:
+    """Return the plant files of a folder that bear names of their own, as ``bakery.yaml``."""
+    found = (p for p in sorted(folder.iterdir()) if p.suffix.lower() in PLANT_SUFFIXES)
+    return [p for p in found if p.name != PLANT_FILE and p.is_file() and _is_plant(p)]
+
+
+def _is_plant(path: Path) -> bool:
+    content = path.read_text("utf-8", errors="replace")
+    return all(re.search(key, content) for key in (r"(?m)^components:", r"(?m)^(horizon|goal):"))
+
+
+def _loose(folder: Path, plants: Sequence[Path]) -> Iterator[Target]:
     """Yield texts that stand alone, and a blueprint with the schedules beside it."""
     texts = texts_in(folder)
     posed = [text for text in texts if _poses(text)]
@@ -65,8 +78,8 @@ def _loose(folder: Path) -> Iterator[Target]:
         yield from (Target(blueprint, "blueprint", schedule) for schedule in schedules)
         if not schedules:
             yield Target(blueprint, "blueprint")
-    elif len(posed) == 1:
-        yield from (Target(posed[0], "problem", schedule) for schedule in schedules)
+    elif len([*posed, *plants]) == 1:
+        yield from (Target([*posed, *plants][0], "problem", s) for s in schedules)
     else:
         yield from (Target(schedule, "schedule") for schedule in schedules)
 
