@@ -1,6 +1,5 @@
 """What there is to check below a folder: runs, problems, plants, blueprints and schedules."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Final, Literal
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
-from engiagent.text.problem import PLANT_FILE, PLANT_SUFFIXES
+from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
 
 SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet", ".xlsx")
 _PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
@@ -60,12 +59,8 @@ def _walk(folder: Path, depth: int) -> Iterator[Target]:
 def plants_in(folder: Path) -> list[Path]:
     """Return the plant files of a folder that bear names of their own, as ``bakery.yaml``."""
     found = (p for p in sorted(folder.iterdir()) if p.suffix.lower() in PLANT_SUFFIXES)
-    return [p for p in found if p.name != PLANT_FILE and p.is_file() and _is_plant(p)]
-
-
-def _is_plant(path: Path) -> bool:
-    content = path.read_text("utf-8", errors="replace")
-    return all(re.search(key, content) for key in (r"(?m)^components:", r"(?m)^(horizon|goal):"))
+    named = [p for p in found if p.name != PLANT_FILE and p.is_file()]
+    return [p for p in named if PLANT_MARK.search(p.read_text("utf-8", errors="replace"))]
 
 
 def _loose(folder: Path, plants: Sequence[Path]) -> Iterator[Target]:

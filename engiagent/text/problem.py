@@ -41,6 +41,10 @@ MAX_ENTRIES: Final = 5_000
 TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
+PLANT_MARK: Final = re.compile(
+    r"(?ms)^components:.*^(?:horizon|goal):|^(?:horizon|goal):.*^components:"
+)
+"""The keys by which a YAML file of any name is a plant file."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
 _PLANT_TITLE: Final = re.compile(r"(?m)^title:[ \t]*(\S.*)$")
 _ZONE: Final = re.compile(
