@@ -18,7 +18,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.plant.statement import BASELINE
+from engiagent.plant.statement import BASELINE, UNDER_RULE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.buses import buses_of, flow_of, sides_of
@@ -262,7 +262,7 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
     core = document["core_model_elements"]
     patch = list(_patch(core, rule, series))
     report = core.setdefault("report", {})
-    case = {"name": BASELINE, "description": f"the rule {rule}", "patch": patch}
+    case = {"name": BASELINE, "description": f"{UNDER_RULE}{rule}", "patch": patch}
     report["cases"] = [*report.get("cases", ()), case]
     return Blueprint.from_dict(document)
 

@@ -13,6 +13,9 @@ from engiagent import Blueprint, Site, Size
 from engiagent.errors import InputError
 from engiagent.plant import read_plant
 from engiagent.text import Problem
+from tests.plant.test_representative import DAYS
+from tests.plant.test_representative import PLANT as YEAR
+from tests.plant.test_rules import BATTERY, SITE, ZONE
 
 HOURLY = "time,price [EUR/MWh],load [kW]\n" + "".join(
     f"2026-06-01T{hour:02}:00,{50 + 7 * (hour % 5)},{20 + hour}\n" for hour in range(6)
@@ -96,6 +99,28 @@ def test_a_plant_survives_every_way_round(text: str) -> None:
         assert plans[0].status == plans[1].status
         assert {plan.certificate.verdict for plan in plans} == {"certified"}
         assert plans[1].objective == pytest.approx(plans[0].objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["year", "rule", "thermostat"])
+def test_horizons_with_weights_and_rules_survive_every_way_round(tmp_path: Path, name: str) -> None:
+    text, data = {
+        "year": (YEAR, {"days": DAYS}),
+        "rule": (BATTERY, {"site": SITE}),
+        "thermostat": (ZONE, {"site": "price [EUR/kWh]\n" + "0.1\n" * 8}),
+    }[name]
+    for file, content in data.items():
+        (tmp_path / f"{file}.csv").write_text(content, encoding="utf-8")
+    (tmp_path / "plant.yaml").write_text(text, encoding="utf-8")
+    site = Site.load(tmp_path / "plant.yaml")
+    written = site.to_yaml()
+    (tmp_path / "again.yaml").write_text(written, encoding="utf-8")
+    again = Site.load(tmp_path / "again.yaml")
+    assert again.to_yaml() == written
+    back = Site.of(site.blueprint(tmp_path))
+    assert back.to_yaml() == written
+    assert bare(back.blueprint(tmp_path).to_dict()) == bare(site.blueprint(tmp_path).to_dict())
+    cost = site.solve(progress=False).objective
+    assert again.solve(progress=False).objective == pytest.approx(cost)
 
 
 def depot(**slots: Any) -> Site:
