@@ -135,6 +135,8 @@ def _is_stated(path: Path) -> bool:
     """Whether a file says of itself that it is a blueprint or a plant."""
     if path.name in ("blueprint.json", PLANT_FILE) or path.name.endswith(".blueprint.json"):
         return True
+    if path.suffix.lower() in PLANT_SUFFIXES and Blueprint.is_in(path):
+        return True
     marks = dict.fromkeys(PLANT_SUFFIXES, PLANT_MARK) | dict.fromkeys(TEXT_SUFFIXES, _BLOCK)
     mark = ({".json": _MARK} | marks).get(path.suffix.lower())
     if mark is None:
@@ -148,7 +150,7 @@ def _is_stated(path: Path) -> bool:
 
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
-    if path.suffix.lower() in PROBLEM_SUFFIXES:
+    if path.suffix.lower() in PROBLEM_SUFFIXES and not Blueprint.is_in(path):
         return _lint_plant(path)
     try:
         blueprint = Blueprint.load(path)

@@ -68,8 +68,10 @@ def _loose(folder: Path, plants: Sequence[Path]) -> Iterator[Target]:
     texts = texts_in(folder)
     posed = [text for text in texts if _poses(text)]
     yield from (Target(text, "problem" if text in posed else "page") for text in texts)
-    schedules, blueprint = _schedules(folder), folder / BLUEPRINT
-    if blueprint.is_file():
+    schedules = _schedules(folder)
+    named = (folder / f"{Path(BLUEPRINT).stem}{suffix}" for suffix in (".json", *PLANT_SUFFIXES))
+    blueprint = next((path for path in named if path.is_file()), None)
+    if blueprint is not None:
         yield from (Target(blueprint, "blueprint", schedule) for schedule in schedules)
         if not schedules:
             yield Target(blueprint, "blueprint")

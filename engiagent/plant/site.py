@@ -104,7 +104,7 @@ class Site:
         InputError
             With all that is wrong in it, or when there is no plant block.
         """
-        if Path(path).suffix == ".json":
+        if Blueprint.is_in(path):
             return cls.of(Blueprint.load(path), Path(path).parent)
         problem = Problem.load(path)
         stated = read_statement(problem)
