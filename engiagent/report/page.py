@@ -57,7 +57,7 @@ def _context(run: Run) -> dict[str, Any]:
         "verdict": words.verdict(verdict, run.record.get("state")),
         "changed": overrides_line(run.certificate),
         "claims": [claim for claim in claims if claim[1]],
-        "key_figures": numbers,
+        "key_figures": [*numbers[:1], *findings.saving(run), *numbers[1:]],
         "figures_left_out": further,
         "of_horizons": of_horizons(run.figures),
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),

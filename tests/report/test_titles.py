@@ -1,9 +1,11 @@
-"""Pages of sites and plant files bear their titles, and say in words what is never used."""
+"""Pages of sites and plant files: their titles, what is saved, and what is never used."""
 
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from engiagent import Site
 from tests.cli.asking import invoke
@@ -36,6 +38,20 @@ def test_pages_of_a_site_bear_its_title(tmp_path: Path) -> None:
     never = (tmp_path / "plan.html").read_text(encoding="utf-8").split("Never used:")[1]
     items = re.findall(r"<li>(.*?)</li>", never.split("</ul>")[0])
     assert items == ["grid: export"]
+
+
+def test_a_plan_says_what_it_saves_against_the_baseline(tmp_path: Path) -> None:
+    """Without the battery 12 kWh are bought as they come: 6 at 0.1, 6 at 0.4 EUR/kWh."""
+    site = depot()
+    site.baseline("battery")
+    plan = site.solve(progress=False)
+    assert [case["case"] for case in plan.cases] == ["base", "baseline"]
+    assert plan.saving == pytest.approx(6 * 0.1 + 6 * 0.4 - plan.objective)
+    plan.report(tmp_path / "plan.html")
+    block = (tmp_path / "plan.html").read_text(encoding="utf-8").split("Key figures")[1]
+    saved = f"{plan.saving:g}\u00a0EUR <small>against the baseline</small>"
+    assert f"<dt>Saved</dt><dd>{saved}" in block.split("</section>")[0]
+    assert depot().solve(progress=False).saving is None
 
 
 def test_the_page_of_a_plant_file_bears_its_title_and_shows_it(tmp_path: Path) -> None:
