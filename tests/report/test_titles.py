@@ -46,6 +46,7 @@ def test_a_plan_says_what_it_saves_against_the_baseline(tmp_path: Path) -> None:
     site.baseline("battery")
     plan = site.solve(progress=False)
     assert [case["case"] for case in plan.cases] == ["base", "baseline"]
+    assert plan.objective is not None
     assert plan.saving == pytest.approx(6 * 0.1 + 6 * 0.4 - plan.objective)
     plan.report(tmp_path / "plan.html")
     block = (tmp_path / "plan.html").read_text(encoding="utf-8").split("Key figures")[1]
