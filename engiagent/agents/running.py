@@ -41,8 +41,7 @@ from engiagent.run.sandbox.answer import RESULT
 from engiagent.run.secondopinion import another_solver
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
-from engiagent.study import Cases, Setting, run_study
-from engiagent.study.returns import compared_cases
+from engiagent.study.returns import compared_cases, study_beside
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion, with_opinion
 
@@ -272,11 +271,8 @@ class Run:
     def _compare(self, board: Board) -> None:
         """Solve the cases that the report asks for beside the base, with the same options."""
         assert board.blueprint is not None
-        report = board.blueprint.core.report
-        assert report is not None
-        # Sweeps may be many; the command study cases solves them.
-        asked = board.blueprint.with_core(report=replace(report, sweeps=()))
-        found = run_study(Cases(), asked, Setting(self.data, self.options))
+        found = study_beside(board.blueprint, self.data, self.options)
+        assert found is not None
         self.cases = compared_cases(found.rows, board.blueprint.core)
         self.folder.write(CASES, found.to_json())
 

@@ -163,7 +163,8 @@ def solve_blueprint(
     above ``expert/``, or in the run that it came from. A plant file, or a text with a plant block,
     is a problem and its blueprint at once.
     """
-    given = Path(path).suffix.lower() in PROBLEM_SUFFIXES or Path(path).is_dir()
+    is_text = Path(path).suffix.lower() in PROBLEM_SUFFIXES and not Blueprint.is_in(path)
+    given = is_text or Path(path).is_dir()
     if given:
         stated = Problem.load(path)
         problem: Problem | None = stated

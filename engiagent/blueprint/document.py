@@ -7,6 +7,7 @@ reading and writing byte for byte.
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # what the verbs return stands above the language
 
 SCHEMA: Final = "engiagent-blueprint/1"
 MAX_BYTES: Final = 100_000_000
+_YAML_MARK: Final = re.compile(rf"""(?m)^["']?schema["']?: *["']?{SCHEMA}""")
 
 Json = Any
 """A JSON value with lists frozen to tuples and objects to :class:`FrozenMap`."""
@@ -454,6 +456,18 @@ class Blueprint(Shows):
     def core(self) -> Core:
         """The model itself, by its short name."""
         return self.core_model_elements
+
+    @staticmethod
+    def is_in(path: str | Path) -> bool:
+        """Whether a file is a blueprint: by JSON, or as YAML that says of itself to be one."""
+        place = Path(path)
+        if place.suffix.lower() not in (".yaml", ".yml"):
+            return place.suffix.lower() == ".json"
+        try:
+            with place.open(encoding="utf-8", errors="replace") as stream:
+                return _YAML_MARK.search(stream.read(4096)) is not None
+        except OSError:
+            return False
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -9,6 +9,8 @@ from engiagent.errors import InputError
 
 TIMED = ("time", "periods")
 """The kinds of sets that a component runs over."""
+WEIGHT = "weight_of_the_horizon"
+"""The parameter that says how many such horizons make a year: one number, or one for each."""
 
 
 @dataclass(frozen=True)

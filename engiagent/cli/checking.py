@@ -467,7 +467,7 @@ class Examiner:
         if not path.exists():
             raise InputError("there is no such file or folder", str(path))
         if path.is_file():
-            if path.suffix == ".json":
+            if Blueprint.is_in(path):
                 return [Target(path, "blueprint", self.solution)]
             if path.suffix in PROBLEM_SUFFIXES:
                 return [Target(path, "problem", self.solution)]

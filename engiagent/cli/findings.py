@@ -21,7 +21,8 @@ from engiagent.plant import PlantError, read_plant
 from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
 from engiagent.solvers.structure.recognition import recognise
 from engiagent.text import Problem
-from engiagent.text.problem import PLANT_FILE
+from engiagent.text.corpus import TEXT_SUFFIXES
+from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
 
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 _BLOCK: Final = re.compile(r"^ {0,3}(?:`{3,}|~{3,}) *yaml engiagent", re.MULTILINE)
@@ -99,7 +100,7 @@ def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
     """Return the files that names of files and folders and patterns stand for, each once.
 
     A folder stands for all blueprints and plants below it, hidden folders left out: every
-    ``.json`` file that says of itself to be one, ``plant.yaml``, and texts with a plant block.
+    ``.json`` file that says of itself to be one, plant files, and texts with a plant block.
     """
     found: dict[Path, None] = {}
     for name in names:
@@ -134,7 +135,10 @@ def _is_stated(path: Path) -> bool:
     """Whether a file says of itself that it is a blueprint or a plant."""
     if path.name in ("blueprint.json", PLANT_FILE) or path.name.endswith(".blueprint.json"):
         return True
-    mark = {".json": _MARK, ".md": _BLOCK, ".txt": _BLOCK}.get(path.suffix.lower())
+    if path.suffix.lower() in PLANT_SUFFIXES and Blueprint.is_in(path):
+        return True
+    marks = dict.fromkeys(PLANT_SUFFIXES, PLANT_MARK) | dict.fromkeys(TEXT_SUFFIXES, _BLOCK)
+    mark = ({".json": _MARK} | marks).get(path.suffix.lower())
     if mark is None:
         return False
     try:
@@ -146,7 +150,7 @@ def _is_stated(path: Path) -> bool:
 
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
-    if path.suffix.lower() in PROBLEM_SUFFIXES:
+    if path.suffix.lower() in PROBLEM_SUFFIXES and not Blueprint.is_in(path):
         return _lint_plant(path)
     try:
         blueprint = Blueprint.load(path)

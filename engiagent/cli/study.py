@@ -228,7 +228,7 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Pat
         raise InputError("there is no such file or folder", str(source))
     if is_run_folder(source):
         source = source / BLUEPRINT
-    if source.suffix != ".json":
+    if not Blueprint.is_in(source):
         return _understood(source, settings)
     if settings:
         raise EngiagentError("--set gives values of a problem; this is a blueprint: use sweep")

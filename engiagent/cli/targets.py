@@ -1,6 +1,6 @@
 """What there is to check below a folder: runs, problems, plants, blueprints and schedules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from typing import Final, Literal
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
-from engiagent.text.problem import PLANT_FILE
+from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
 
 SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet", ".xlsx")
 _PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
@@ -49,24 +49,34 @@ def _walk(folder: Path, depth: int) -> Iterator[Target]:
     if is_run_folder(folder):
         yield Target(folder, "run")
         return
-    own = targets_of(folder)
-    yield from own if own is not None else _loose(folder)
+    own, plants = targets_of(folder), plants_in(folder)
+    yield from own if own is not None else _loose(folder, plants)
+    yield from (Target(plant, "problem") for plant in plants)
     for inner in folders_in(folder) if depth < MAX_DEPTH else ():
         yield from _walk(inner, depth + 1)
 
 
-def _loose(folder: Path) -> Iterator[Target]:
+def plants_in(folder: Path) -> list[Path]:
+    """Return the plant files of a folder that bear names of their own, as ``bakery.yaml``."""
+    found = (p for p in sorted(folder.iterdir()) if p.suffix.lower() in PLANT_SUFFIXES)
+    named = [p for p in found if p.name != PLANT_FILE and p.is_file()]
+    return [p for p in named if PLANT_MARK.search(p.read_text("utf-8", errors="replace"))]
+
+
+def _loose(folder: Path, plants: Sequence[Path]) -> Iterator[Target]:
     """Yield texts that stand alone, and a blueprint with the schedules beside it."""
     texts = texts_in(folder)
     posed = [text for text in texts if _poses(text)]
     yield from (Target(text, "problem" if text in posed else "page") for text in texts)
-    schedules, blueprint = _schedules(folder), folder / BLUEPRINT
-    if blueprint.is_file():
+    schedules = _schedules(folder)
+    named = (folder / f"{Path(BLUEPRINT).stem}{suffix}" for suffix in (".json", *PLANT_SUFFIXES))
+    blueprint = next((path for path in named if path.is_file()), None)
+    if blueprint is not None:
         yield from (Target(blueprint, "blueprint", schedule) for schedule in schedules)
         if not schedules:
             yield Target(blueprint, "blueprint")
-    elif len(posed) == 1:
-        yield from (Target(posed[0], "problem", schedule) for schedule in schedules)
+    elif len([*posed, *plants]) == 1:
+        yield from (Target([*posed, *plants][0], "problem", s) for s in schedules)
     else:
         yield from (Target(schedule, "schedule") for schedule in schedules)
 

@@ -12,7 +12,7 @@ from engiagent.run.proofs import proof_lines
 from engiagent.run.stages import progress_text
 from engiagent.solvers.result import Progress
 from engiagent.verify.verdicts import VERDICTS
-from engiagent.verify.wording import overrides_line, plan_line, reading_line
+from engiagent.verify.wording import plan_line, reading_line, verdict_line
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult
@@ -26,9 +26,8 @@ def say_verdict(
     """Print a verdict and what belongs to it, under the problem's id where there is no title."""
     found, verdict = judged.certificate or {}, judged.verdict
     known = VERDICTS.get(verdict or "")
-    changed = overrides_line(found)
-    line = f"{title or judged.problem}: {verdict or 'no verdict'}{f' {changed}' if changed else ''}"
-    say(line, "bold" if known is None else known.colour)
+    line = verdict_line({**found, "verdict": verdict or "no verdict"})
+    say(f"{title or judged.problem}: {line}", "bold" if known is None else known.colour)
     goal, bound = judged.objective or {}, judged.bound
     if goal.get("value") is not None:
         line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
@@ -66,7 +65,9 @@ def figures_line(found: "KeyFigures") -> str:
         value = figures[0].value if len(figures) == 1 else None
         if not value:
             continue
-        shown = percent(value) if name.startswith("self") else f"{value:,.4g}"
+        shown = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+        if name.startswith("self"):
+            shown = percent(value)
         unit = "" if figures[0].unit == "1" else f" {figures[0].unit}"
         parts.append(f"{name.replace('self_', 'self-').replace('_', ' ')} {shown}{unit}")
     return ", ".join(parts)

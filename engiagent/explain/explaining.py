@@ -139,7 +139,7 @@ def explain(
     path = Path(source)
     if path.is_dir() and is_run_folder(path):
         return _explain_run(path, options, seconds)
-    if path.suffix.lower() == ".json":
+    if Blueprint.is_in(path):
         return _solved(_of_file(path), options, seconds)
     return _explain_problem(path, overrides, options, seconds)
 

@@ -389,11 +389,9 @@ def _text(limit: Limit, item: Tight, plan: _Plan) -> str:
         most = "at most " if item.dearest and item.dearest[0] else ""
         worth = shown(abs(item.price), price_unit(objective, limit.unit))
         return f"“{limit.block.name}”: shadow price {most}{worth}{place}"
-    kind = (
-        f"the {limit.side} limit of {limit.title}{at}"
-        if limit.side != "both"
-        else (f"the value of {limit.title}{at}")
-    )
+    kind = f"the {'value' if limit.side == 'both' else f'{limit.side} limit'} of {limit.title}{at}"
+    if limit.is_row and limit.subject == limit.block.name and limit.side != "both":
+        kind = f"“{limit.title}”{at}"  # its name says which side
     active = f"{kind}, active{share}" if share else kind
     if not abs(item.worth) > TINY:
         return active if not plan.priced else f"{active}: a small step changes nothing"

@@ -41,5 +41,6 @@ def solution(loop: ClosedLoop) -> Solution:
 
 def write_report(loop: ClosedLoop, path: str | Path) -> Path:
     """Write the page of a loop and return its path."""
-    write_atomic(Path(path), page(loop, "Closed loop"))
+    about = loop.runner.blueprint.modeling_context.problem_essence
+    write_atomic(Path(path), page(loop, f"Closed loop: {about}" if about else "Closed loop"))
     return Path(path)

@@ -1,5 +1,6 @@
 """A plan, with how it came about: look at it, keep it, have it checked and explained."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -20,9 +21,12 @@ from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis,
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
+from engiagent.run.folder import CASES
 from engiagent.run.keyfigures import KeyFigures, key_figures
-from engiagent.solvers.result import SolverResult
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import save_solution
+from engiagent.study import Study
+from engiagent.study.returns import compared_cases, study_beside
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import EDITED, Reading
 from engiagent.verify.disturbances import parse_disturbances
@@ -97,6 +101,20 @@ class Solution:
         """The key figures of the plan: cost, energies, peaks, stores, comfort, emissions."""
         return key_figures(self.drawn.elaboration, self.dataset)
 
+    @cached_property
+    def _study(self) -> Study | None:
+        return study_beside(self.blueprint, self.blueprint.home.folder, SolveOptions())
+
+    @property
+    def cases(self) -> tuple[Mapping[str, Any], ...]:
+        """The plan and the cases of its site, each solved; the baseline with what is saved."""
+        return () if self._study is None else compared_cases(self._study.rows, self.blueprint.core)
+
+    @property
+    def saving(self) -> float | None:
+        """What the plan saves against the baseline; None without one."""
+        return next((case["saving"] for case in self.cases if "saving" in case), None)
+
     # -- keeping --------------------------------------------------------------------------------
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -130,6 +148,8 @@ class Solution:
             (folder / "blueprint.json").write_text(written, encoding="utf-8")
             certificate = self.certificate.to_json()
             (folder / "certificate.json").write_text(certificate, encoding="utf-8")
+            if self._study is not None:
+                (folder / CASES).write_text(self._study.to_json(), encoding="utf-8")
             Path(path).write_text(render_report(folder), encoding="utf-8")
         return Path(path)
 

@@ -9,15 +9,15 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.grammar import references
-from engiagent.blueprint.placement import respelled
+from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
-from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
+from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_demand
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, WEIGHT, Statement
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -132,6 +132,10 @@ class _Plant:
                 options=part.options,
             )
         self.names = statement.names()
+        for part in self.parts.values():
+            if part.final is not None:
+                with source.recording(part.final[1], f"{part.name}.{FINAL}"):
+                    self._final(statement, part, *part.final)
         for key, node in self._listed("requirements").items():
             with source.recording(key.node):
                 self._requirement(statement, key, node)
@@ -190,10 +194,12 @@ class _Plant:
             part.options[str(name)] = self._plain(value)
         elif name in known.slots:
             part.slots[str(name)] = value
+        elif name == FINAL:
+            part.final = name.node, value
         elif name == "align":
             part.align = read_rule(self.source, value)
         elif name != "model":
-            names = (*known.slots, *known.options, *known.connections, "align")
+            names = (*known.slots, *known.options, *known.connections, "align", FINAL)
             said = f"{part.name} ({part.model}): unknown slot {str(name)!r}"
             self.source.fault(name.node, said, nearest(name, names))
 
@@ -260,6 +266,16 @@ class _Plant:
 
     # -- requirements, goal, cases ----------------------------------------------------------------
 
+    def _final(self, statement: Statement, part: Part, key: Node, node: Node) -> None:
+        """Require the least content of a store in the end."""
+        text = self.source.text(node, FINAL)
+        if text is not None:
+            demand = final_demand(part.name, part.known, text)
+            given: Mapping[Any, Node] = {"must": replace(node, value=demand)}
+            name = f"{part.name}_{FINAL}"
+            self._require(statement, name, self._whole(key, node), given)
+            self.terms.pop(f"{name}.must", None)  # what is wrong with it stands at the value
+
     def _requirement(self, statement: Statement, key: Any, node: Node) -> None:
         source = self.source
         if not _NAME.fullmatch(key):
@@ -267,6 +283,13 @@ class _Plant:
         given: Mapping[Any, Node] = {"must": node}
         if not node.is_text:
             given = source.entries(node, f"the requirement {key}", REQUIREMENT)
+        self._require(statement, str(key), self._whole(key.node, node), given)
+
+    def _require(
+        self, statement: Statement, key: str, reference: Any, given: Mapping[Any, Node]
+    ) -> None:
+        """Add a requirement of which the parts are given."""
+        source = self.source
         if source.text(given.get("must"), "must") is None:
             example = 'must: "grid.import[t] <= 80 kW"'
             raise FormError(f"the requirement {key} demands nothing", 0, example)
@@ -278,7 +301,7 @@ class _Plant:
             return
         if over is None and "[t]" in must:
             over = "t in T"
-        self.places[str(key)] = given["must"]
+        self.places[key] = given["must"]
         forall = [over] if over else []
         if statement.representative:
             first = dict.fromkeys(self._in_each(statement), "p")
@@ -287,9 +310,9 @@ class _Plant:
             texts = {name: text and respelled(text, {}, first) for name, text in texts.items()}
             must, weight = str(texts["must"]), texts.get("penalty")
         statement.add_requirement(
-            str(key),
+            key,
             must,
-            self._whole(key.node, node),
+            reference,
             where=texts.get("where"),
             forall=forall or None,
             hard=weight is None,
@@ -365,9 +388,7 @@ class _Plant:
         statement.representative = "P"
         about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
         statement.sets.append(about)
-        statement.weight = statement.add_parameter(
-            "weight_of_the_horizon", "1", places, index=["P"], value=numbers
-        )
+        statement.weight = statement.add_parameter(WEIGHT, "1", places, index=["P"], value=numbers)
 
     def _baseline(self, statement: Statement) -> None:
         """Note the rule of the baseline, or the components that it does without."""

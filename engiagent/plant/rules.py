@@ -18,13 +18,14 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.plant.statement import BASELINE
+from engiagent.plant.statement import BASELINE, UNDER_RULE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.buses import buses_of, flow_of, sides_of
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
 from engiagent.verify.plants.batteries import LOSSES, store
+from engiagent.verify.plants.heating import heat_pump
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.plants.zones import network
 from engiagent.verify.requirements import Dynamics
@@ -32,6 +33,8 @@ from engiagent.verify.values import Floats
 
 GIVEN: Final = ("grid", "load", "generator_profile", "pv", "wind_turbine")
 """Models that nobody controls: what they take and give follows from data and from the balance."""
+MACHINES: Final = ("heat_pump", "boiler")
+_HEATED: Final = (["heater"], *(["emitter", model] for model in MACHINES))
 
 
 @dataclass(frozen=True)
@@ -117,29 +120,73 @@ def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
     return charge, discharge
 
 
-def thermostat(control: Control) -> Settings:
-    """Yield what heaters draw between the limits of the temperature of their zones.
+@dataclass(frozen=True)
+class Heating:
+    """What heats a zone.
 
-    A heater starts when its zone would fall below the lower limit, runs at full power until the
+    Attributes
+    ----------
+    owner, word
+        The series that a control sets.
+    least, most
+        The heat while it runs. [kW]
+    gain
+        Heat over what is set.
+    """
+
+    owner: str
+    word: str
+    least: float | Floats
+    most: Floats
+    gain: float | Floats = 1.0
+
+
+def thermostat(control: Control) -> Settings:
+    """Yield what heaters draw, or heat pumps and boilers give, between the limits of their zones.
+
+    Heating starts when its zone would fall below the lower limit, runs at full power until the
     upper one is reached, and then stands until the zone has cooled down again.
     """
-    control.refuse_others("thermostat", "thermal_zone", "heater")
-    heaters = control.units("heater")
+    control.refuse_others("thermostat", "thermal_zone", "heater", "emitter", *MACHINES)
     for zone in control.units("thermal_zone"):
-        serving = [unit for unit in heaters if unit.connections.get("zone") == zone.name]
-        if len(serving) != 1 or zone.connections.get("neighbours"):
-            said = f"the rule thermostat does not know how to heat {zone.name}"
-            raise InputError(said, expected="one heater in a zone without neighbours")
-        limits = _limits(control, zone.name)
-        of_zone, heater = control.plant.of(zone), control.plant.of(serving[0])
-        cop, most = heater.series("cop"), heater.slot("electric_power_max")
-        if most is None:
-            said = f"the rule thermostat needs the power of {heater.name}"
-            raise InputError(said, expected="electric_power_max")
-        yield heater.name, "electric_power", _heated(of_zone, limits, most * cop) / cop
+        heating, limits = _heating(control, zone), _limits(control, zone.name)
+        heat = _heated(control.plant.of(zone), limits, heating)
+        yield heating.owner, heating.word, heat / heating.gain
     if not control.units("thermal_zone"):
         said = "the rule thermostat has nothing to control"
         raise InputError(said, expected="a thermal_zone with a heater")
+
+
+def _heating(control: Control, zone: Dynamics) -> Heating:
+    """Return what heats a zone, with its limits by the physics of the checker."""
+    plant, units = control.plant, control.plant.units
+    serving = [plant.of(unit) for unit in units if unit.connections.get("zone") == zone.name]
+    bus = serving[0].connections.get("heat_bus") if serving else None
+    on_bus = [plant.of(u) for u in units if bus and u.connections.get("heat_bus") == bus]
+    machines = [unit for unit in on_bus if unit.name != serving[0].name]
+    known = [unit.model for unit in (*serving, *machines)]
+    if known not in _HEATED or zone.connections.get("neighbours"):
+        said = f"the rule thermostat does not know how to heat {zone.name}"
+        expected = "one heater, or an emitter behind one heat pump or boiler; no neighbours"
+        raise InputError(said, found=", ".join(known) or "no heating", expected=expected)
+    if not machines:
+        heater, most = serving[0], serving[0].slot("electric_power_max")
+        if most is None:
+            said = f"the rule thermostat needs the power of {heater.name}"
+            raise InputError(said, expected="electric_power_max")
+        cop = heater.series("cop")
+        return Heating(heater.name, "electric_power", 0.0, most * cop, cop)
+    machine, limit = machines[0], serving[0].slot("power_max")
+    capacity = most = machine.series("rated_capacity")
+    if machine.model == "heat_pump":
+        pump, source, sink = heat_pump(machine)
+        capacity = most = pump.capacity(source, sink) + np.zeros(machine.periods.size)
+        drawn = machine.slot("electric_power_max")
+        if drawn is not None:
+            most = np.minimum(most, pump.heat(drawn, source=source, sink=sink))
+    most = machine.need("count") * most
+    most = most if limit is None else np.minimum(most, limit)
+    return Heating(machine.name, "heat", machine.need("minimum_part_load") * capacity, most)
 
 
 def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
@@ -155,8 +202,8 @@ def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _heated(zone: Unit, limits: tuple[Floats, Floats], most: Floats) -> Floats:
-    """Return the heat [kW] that a zone gets between two limits, at most ``most``."""
+def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floats:
+    """Return the heat [kW] that a zone gets between two limits."""
     model, start, _ = network([zone])
     hours, temperature = zone.hours, float(start[0])
     outside, gains = (
@@ -164,6 +211,7 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], most: Floats) -> Floats:
         for found in (zone.slot("ambient_temperature"), zone.slot("gains"))
     )
     steps = {step: model.discretise(step, _scheme(zone)) for step in np.unique(hours).tolist()}
+    least, most = heating.least + np.zeros(hours.size), heating.most
     heat, runs = np.zeros(hours.size), False
     for t, step in enumerate(hours.tolist()):
         keep, drive = steps[step]
@@ -174,6 +222,8 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], most: Floats) -> Floats:
         runs = free < high and (runs or free < low)
         if runs:
             heat[t] = min(most[t], (high - free) / drive[0, 1]) if np.isfinite(high) else most[t]
+            if heat[t] < least[t]:  # the rest of the way is too short for its least part load
+                heat[t] = least[t] if free < low else 0.0
         temperature = free + drive[0, 1] * heat[t]
         runs = runs and temperature < high - 1e-9
     return heat
@@ -212,7 +262,7 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
     core = document["core_model_elements"]
     patch = list(_patch(core, rule, series))
     report = core.setdefault("report", {})
-    case = {"name": BASELINE, "description": f"the rule {rule}", "patch": patch}
+    case = {"name": BASELINE, "description": f"{UNDER_RULE}{rule}", "patch": patch}
     report["cases"] = [*report.get("cases", ()), case]
     return Blueprint.from_dict(document)
 

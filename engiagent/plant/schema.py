@@ -6,6 +6,7 @@ from engiagent.formulations.components import MODELS
 from engiagent.io.schemawords import DRAFT, OBJECT, TEXT, Json, by_name, record, said
 from engiagent.plant.horizon import KEYS, RULES
 from engiagent.plant.sizing import KEYS as SIZE_KEYS
+from engiagent.plant.slots import FINAL
 from engiagent.slots import Component
 
 SCALAR: Json = {"type": ["string", "number"]}
@@ -75,6 +76,8 @@ def _component(name: str, model: Component) -> Json:
         for option, words in model.options.items()
         if option not in slots
     }
+    if "initial_energy" in slots:
+        given[FINAL] = said(SCALAR, "least content in the end, a requirement [kWh]")
     ports = {c: {"anyOf": [TEXT, OBJECT]} for c in model.connections}
     required = {s: slots[s] for s, entry in model.slots.items() if entry.required}
     kind = {"model": said({"const": name}, model.summary), **required}

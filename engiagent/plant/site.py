@@ -27,14 +27,15 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, add_size
-from engiagent.plant.slots import WHOLES
+from engiagent.plant.slots import FINAL, WHOLES, final_demand
 from engiagent.plant.source import FormError, nearest
-from engiagent.plant.statement import COST, WEIGHT, Statement
+from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, literal, pieces, translated
 from engiagent.plant.writing import to_yaml
 from engiagent.slots import Component
@@ -103,7 +104,7 @@ class Site:
         InputError
             With all that is wrong in it, or when there is no plant block.
         """
-        if Path(path).suffix == ".json":
+        if Blueprint.is_in(path):
             return cls.of(Blueprint.load(path), Path(path).parent)
         problem = Problem.load(path)
         stated = read_statement(problem)
@@ -208,7 +209,8 @@ class Site:
         connections
             Those that cannot be given as a keyword, as the neighbours of a zone.
         options, slots
-            The model's options, and its parameters, options and connections by their names.
+            The model's options, and its parameters, options and connections by their names. Of a
+            store ``final_energy_min`` is what its content is at least in the end, as ``"50 %"``.
 
         Raises
         ------
@@ -222,6 +224,7 @@ class Site:
         parameters: Json = {}
         joined: Json = dict(connections or {})
         chosen: Json = dict(options or {})
+        demand = ""
         # A share, as initial_energy="50 %", is one of another slot, which comes before it.
         for slot, value in sorted(slots.items(), key=lambda item: str(item[1]).endswith("%")):
             if slot in known.slots:
@@ -235,13 +238,18 @@ class Site:
                 joined[slot] = value
             elif slot in known.options:
                 chosen[slot] = value
+            elif slot == FINAL:
+                text = value if isinstance(value, str) else f"{value} kWh"
+                demand = self._demand(name, known, text)
             else:
-                names = (*known.slots, *known.options, *known.connections)
+                names = (*known.slots, *known.options, *known.connections, FINAL)
                 said = f"component {name} ({model}): unknown slot {slot!r}"
                 raise InputError(said, expected=nearest(slot, names))
         self._statement.add_component(
             name, model, STATED, parameters=parameters, connections=joined, options=chosen
         )
+        if demand:
+            self.require(demand, over=None, name=f"{name}_{FINAL}")
         return name
 
     def require(
@@ -314,7 +322,7 @@ class Site:
         """Compare the plan with the same site without some components, or under a rule.
 
         It is the case ``baseline`` of the report, which ``engiagent run`` solves beside the plan.
-        Rules are ``self-consumption`` of batteries and the ``thermostat`` of heaters.
+        Rules are ``self-consumption`` of batteries and the ``thermostat`` of heating.
         """
         if bool(without) == (rule is not None):
             said = "a baseline leaves out components or has a rule"
@@ -372,6 +380,12 @@ class Site:
     ) -> "ClosedLoop":
         """Control the site in closed loop; ``given`` is what :meth:`Blueprint.control` takes."""
         return self.blueprint(folder).control(steps, **given)
+
+    def _demand(self, name: str, known: Component, value: str) -> str:
+        try:
+            return final_demand(name, known, value)
+        except FormError as error:
+            raise InputError(error.message, expected=error.expected) from None
 
     def _translated(self, text: str) -> str:
         """Return an expression as a plant file has it in the language of blueprints."""

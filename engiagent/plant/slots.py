@@ -1,5 +1,6 @@
 """Filling the slots of components: what is written becomes parameters with their sources."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -24,6 +25,25 @@ from engiagent.units.words import Conventions
 YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 WHOLES: Final = ("energy_capacity", "capacity", "rated_capacity", "rated_power", "power")
 """Slots of which a percentage in another slot of the same dimension is a share."""
+FINAL: Final = "final_energy_min"
+"""What the content of a store is at least in the end: no slot of its model, but a requirement."""
+
+
+def final_demand(owner: str, known: Component, value: str) -> str:
+    """Return the requirement that a least final content of a store is.
+
+    Raises
+    ------
+    FormError
+        When a component has no content that it begins with.
+    """
+    states = [word for word, series in known.quantities.items() if series.unit == "kWh"]
+    if "initial_energy" not in known.slots or not states:
+        raise FormError(f"{owner} has no content", 0, f"{FINAL} of a battery or another store")
+    share = re.fullmatch(r"([\d.]+) ?%", value.strip())
+    whole = next((slot for slot in WHOLES if slot in known.slots), None)
+    least = f"{float(share[1]) / 100:.15g}*{owner}.{whole}" if share and whole else value
+    return f"{owner}.{states[0]}[end] >= {least}"
 
 
 @dataclass
@@ -36,6 +56,7 @@ class Part:
     model: str
     known: Component
     slots: dict[str, Node] = field(default_factory=dict)
+    final: tuple[Node, Node] | None = None
     align: str | None = None
     connections: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)

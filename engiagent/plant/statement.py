@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.placement import WEIGHT
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
@@ -15,7 +16,10 @@ PROFIT = "profit"
 COST = "cost"
 BASELINE = "baseline"
 """The case that a plan's saving is counted against."""
-WEIGHT = "weight_of_the_horizon"
+UNDER_RULE = "the rule "
+"""Before the name of a rule, in the description of a baseline that goes by it."""
+_SIZED = re.compile(r"(\w+)(?:\[p\])?(?:\*(\w+)\[(?:p, )?t\])?")
+"""What fills a slot that holds a size: the decision, and the profile that it is multiplied by."""
 BUS = "electricity"
 """The bus of components that name none."""
 
@@ -85,23 +89,23 @@ class Statement:
         made.decisions = core.get("decision_variables", [])
         made.expressions = core.get("expressions", [])
         made.yearly = [e["name"] for e in made.expressions if e["name"].endswith("_yearly")]
-        if any(entry["name"] == WEIGHT for entry in made.parameters):
-            made.weight = WEIGHT
+        for entry in made.parameters:
+            if entry["name"] == WEIGHT:
+                made.weight, made.representative = WEIGHT, next(iter(entry.get("index", [])), None)
         for entry in core.get("constraints", []):
             is_rule = entry["constraint_id"].endswith(("_in_modules", "_only_if_built"))
             (made.rules if is_rule else made.constraints).append(entry)
         sizes = {entry["name"] for entry in made.decisions if entry["name"].endswith("_size")}
         for value in (v for part in components for v in part["parameters"].values()):
-            name, _, profile = str(value).partition("*")
-            if name in sizes:
-                made.sizes[value] = {
-                    "variable": name,
-                    "profile": profile.removesuffix("[t]") or None,
-                }
+            found = _SIZED.fullmatch(str(value))
+            if found is not None and found[1] in sizes:
+                made.sizes[value] = {"variable": found[1], "profile": found[2]}
         cases = core.get("report", {}).get("cases", [])
         made.cases = [case for case in cases if case["name"] != BASELINE]
-        for case in cases:
-            for change in case["patch"] if case["name"] == BASELINE else ():
+        for case in (case for case in cases if case["name"] == BASELINE):
+            if case.get("description", "").startswith(UNDER_RULE):
+                made.rule = case["description"].removeprefix(UNDER_RULE)
+            for change in case["patch"]:
                 if change["path"].endswith("/components"):
                     left = {part["name"] for part in change["value"]}
                     made.without = [p["name"] for p in components if p["name"] not in left]

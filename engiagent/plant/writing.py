@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.plant.horizon import BY
 from engiagent.plant.sizing import KEYS
 from engiagent.plant.slots import WHOLES
 from engiagent.plant.statement import Statement
@@ -15,8 +16,11 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _BARE: Final = re.compile(r"[^\s\[\]\"+*()]+")
 _PART: Final = re.compile(r"([\d.]+(?:[eE][-+]?\d+)?)\*(.+)")
 _TOKEN: Final = re.compile(
-    r"(?P<number>[\d.]+(?:[eE][-+]?\d+)?)(?:\[(?P<unit>[^\]]+)\])?|(?P<name>[A-Za-z_]\w*)(?:\[t\])?"
+    r"(?P<number>[\d.]+(?:[eE][-+]?\d+)?)(?:\[(?P<unit>[^\]]+)\])?"
+    r"|(?P<name>[A-Za-z_]\w*)(?:\[(?:p, )?t\])?"
 )
+_EACH: Final = re.compile(r"\[p\]|(?<=\[)p, ")
+"""The index of a representative horizon, which a plant file does not write."""
 _LITERAL: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\s*")
 
 
@@ -47,7 +51,7 @@ def to_yaml(statement: Statement) -> str:
             written[slot] = share or _value(value, unit, known, f"{entry['name']}.{slot}")
             if isinstance(value, str) and value in known:
                 filled[value] = f"{entry['name']}.{slot}"
-        rules = _rules(entry["parameters"].values(), known)
+        rules = {r for r in _rules(entry["parameters"].values(), known) if not r.startswith(BY)}
         if len(rules) > 1:
             raise InputError(f"columns of {entry['name']} are aligned by several rules")
         components[entry["name"]] = written | ({"align": rules.pop()} if rules else {})
@@ -57,8 +61,13 @@ def to_yaml(statement: Statement) -> str:
     aim = {goal["sense"]: _dotted(goal["expression"], filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
-    if statement.weight is not None:
-        time["weight"] = known[statement.weight]["value"]
+    weights: Any = None if statement.weight is None else known[statement.weight]["value"]
+    if statement.representative is not None:
+        columns = [r.removeprefix(BY) for r in _rules(known, known) if r.startswith(BY)]
+        shares = {name: _quantity(number, "1") for name, number in weights.items()}
+        time["representative"] = {"column": (columns or ["horizon"])[0], "weights": shares}
+    elif weights is not None:
+        time["weight"] = weights
     document: dict[str, Any] = {
         "title": statement.title,
         "currency": statement.currency,
@@ -210,10 +219,11 @@ def _dotted(text: str, filled: Mapping[str, str]) -> str:
 
 
 def _requirement(entry: Mapping[str, Any], filled: Mapping[str, str]) -> dict[str, Any]:
-    found = {"for": ", ".join(entry.get("forall") or ())} if entry.get("forall") else {}
+    over = [binder for binder in entry.get("forall") or () if binder != "p in P"]
+    found = {"for": ", ".join(over)} if over else {}
     if entry.get("where"):
         found["where"] = _dotted(entry["where"], filled)
     found["must"] = _dotted(entry["expression"], filled)
     if entry.get("penalty"):
         found["penalty"] = str(entry["penalty"]["weight"])
-    return found
+    return {key: _EACH.sub("", text) for key, text in found.items()}

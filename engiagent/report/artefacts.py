@@ -20,6 +20,8 @@ from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, RECORD, SOLUTI
 from engiagent.run.keyfigures import KeyFigures, key_figures
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.solution import load_arrays
+from engiagent.text.corpus import TEXT_SUFFIXES
+from engiagent.text.problem import PLANT_SUFFIXES
 
 MAX_TEXT = 60_000
 _OF_A_RUN = (RECORD, CERTIFICATE, BLUEPRINT, SOLUTION)
@@ -140,8 +142,12 @@ def _elaborated(blueprint: Blueprint, folder: Path) -> Elaboration:
 def _problem_file(folder: Path) -> Path | None:
     if not folder.is_dir():
         return None
-    found = sorted(p for p in folder.iterdir() if p.suffix in (".md", ".txt") and p.is_file())
-    return next((p for p in found if p.stem == "problem"), found[0] if found else None)
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    for known, name in ((TEXT_SUFFIXES, "problem"), (PLANT_SUFFIXES, "plant")):
+        found = [path for path in files if path.suffix.lower() in known]
+        if found:
+            return next((path for path in found if path.stem == name), found[0])
+    return None
 
 
 def _text(path: Path) -> str | None:

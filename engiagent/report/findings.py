@@ -11,6 +11,7 @@ from engiagent.errors import EngiagentError
 from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
 from engiagent.report.artefacts import Run, mapping, sequence
+from engiagent.report.sections import Fact
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run import certify
 from engiagent.run.folder import CASES
@@ -90,14 +91,8 @@ def check_table(run: Run) -> DataTable | None:
 
 def case_table(run: Run) -> DataTable | None:
     """Return the base and the cases that were solved beside it; None where there are none."""
-    path = run.folder / CASES
-    if not path.is_file():
-        return None
-    try:
-        stored = loads_strict(path.read_text("utf-8"), CASES)["rows"]
-        core = None if run.blueprint is None else run.blueprint.core
-        rows = () if core is None else tuple(map(_case, compared_cases(stored, core)))
-    except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
+    rows = tuple(map(_case, _cases(run)))
+    if not rows:
         return None
     return DataTable(
         "The plan and the cases that are compared with it, each solved to its own optimum",
@@ -105,6 +100,28 @@ def case_table(run: Run) -> DataTable | None:
         rows,
         note="The plan is certified; the other cases are as the solver reports them.",
     )
+
+
+def _cases(run: Run) -> tuple[Mapping[str, Any], ...]:
+    """Return the cases that lie beside the plan; none where they cannot be read."""
+    path = run.folder / CASES
+    if not path.is_file() or run.blueprint is None:
+        return ()
+    try:
+        stored = loads_strict(path.read_text("utf-8"), CASES)["rows"]
+        return compared_cases(stored, run.blueprint.core)
+    except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
+        return ()
+
+
+def saving(run: Run) -> list[Fact]:
+    """Return what the plan saves against the baseline, if there is one."""
+    return [
+        Fact("Saved", words.quantity(case["saving"], case["unit"], 9), f"against the {about}")
+        for case in _cases(run)
+        if case.get("saving") is not None
+        for about in ["baseline" + (f", {case['description']}" if "description" in case else "")]
+    ]
 
 
 def _case(case: Mapping[str, Any]) -> tuple[Cell, ...]:

@@ -4,6 +4,7 @@ from typing import Final
 
 from engiagent.report import words
 from engiagent.report.sections import Fact
+from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.keyfigures import Figure, KeyFigures
 
 MOST: Final = 60
@@ -22,17 +23,46 @@ _NAMES: Final = {
 
 
 def key_facts(found: KeyFigures) -> tuple[list[Fact], int]:
-    """Return key figures as facts, and how many more there are."""
-    return [_fact(figure, found) for figure in found.all[:MOST]], max(len(found.all) - MOST, 0)
+    """Return key figures of the whole plan as facts, and how many more there are."""
+    whole = [figure for figure in found.all if figure.horizon is None]
+    return [_fact(figure, found) for figure in whole[:MOST]], max(len(whole) - MOST, 0)
+
+
+def of_horizons(found: KeyFigures) -> DataTable | None:
+    """Return the key figures of each representative horizon beside those of the year."""
+    weights = {f.horizon: f.weight for f in found.physical if f.horizon is not None}
+    if not weights:
+        return None
+    columns = [[f for f in found.physical if f.horizon == name] for name in (None, *weights)]
+    rows = [
+        (Cell(_name(same[0]), note=_places(same[0], with_time=False)), *map(_cell, same))
+        for same in zip(*columns, strict=True)
+    ]
+    head = ("Key figure", "Year", *(f"{name}, × {weight:g}" for name, weight in weights.items()))
+    return table_with_csv("Key figures of the year and of each horizon", head, rows, "horizons.csv")
+
+
+def _cell(figure: Figure) -> Cell:
+    return Cell(_value(figure), is_number=True)
+
+
+def _name(figure: Figure) -> str:
+    return _NAMES.get(figure.name, figure.name.replace("_", " ").capitalize())
+
+
+def _places(figure: Figure, *, with_time: bool = True) -> str:
+    moment = figure.at.replace("T", " ") if figure.at and with_time else None
+    return ", ".join(filter(None, (figure.component, figure.bus and f"bus {figure.bus}", moment)))
+
+
+def _value(figure: Figure, digits: int = 6) -> str:
+    if figure.name in ("self_consumption", "self_sufficiency"):
+        return words.percent(figure.value) or "–"
+    return words.quantity(figure.value, figure.unit, digits)
 
 
 def _fact(figure: Figure, found: KeyFigures) -> Fact:
-    plain = figure.name.replace("_", " ").capitalize()
-    name = _NAMES.get(figure.name, plain)
-    is_cost = figure is found.cost
-    bus, moment = figure.bus and f"bus {figure.bus}", figure.at and figure.at.replace("T", " ")
-    places = ", ".join(place for place in (figure.component, bus, moment) if place)
-    value = words.quantity(figure.value, figure.unit, 9 if is_cost else 6)
-    if figure.name in ("self_consumption", "self_sufficiency"):
-        value = words.percent(figure.value) or "–"
-    return Fact(name, value, words.sense(found.sense) if is_cost else places, is_lead=is_cost)
+    if figure is found.cost:
+        note = words.sense(found.sense)
+        return Fact(_name(figure), _value(figure, 9), note, is_lead=True)
+    return Fact(_name(figure), _value(figure), _places(figure))

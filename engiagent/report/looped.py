@@ -30,8 +30,10 @@ def page(loop: ClosedLoop, name: str) -> str:
         sections.append(Section("Forecast and reality", charts=tuple(shown[len(panels) :])))
     if loop.relaxed:
         text = "Where no plan keeps all limits from the measured state, they are relaxed the least."
-        sections.insert(0, Section("Relaxed steps", text, (_relaxed(loop),)))
-    sections.append(Section("All steps", tables=(_steps(loop),), kind="values", is_folded=True))
+        sections.insert(0, Section("Relaxed steps", text, (_relaxed(loop),), kind="cards"))
+    sections.append(
+        Section("All steps", tables=(_steps(loop),), kind="values cards", is_folded=True)
+    )
     return page_of_tables(
         name,
         "engiagent control",

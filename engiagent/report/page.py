@@ -11,9 +11,10 @@ from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts import document, plan_panels
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
-from engiagent.report.keyfigures import key_facts
+from engiagent.report.keyfigures import key_facts, of_horizons
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
+from engiagent.text.problem import PLANT_SUFFIXES
 from engiagent.verify.wording import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
@@ -56,8 +57,9 @@ def _context(run: Run) -> dict[str, Any]:
         "verdict": words.verdict(verdict, run.record.get("state")),
         "changed": overrides_line(run.certificate),
         "claims": [claim for claim in claims if claim[1]],
-        "key_figures": numbers,
+        "key_figures": [*numbers[:1], *findings.saving(run), *numbers[1:]],
         "figures_left_out": further,
+        "of_horizons": of_horizons(run.figures),
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "has_plan": plain.has_plan(run),
         "todo": todo,
@@ -103,7 +105,8 @@ def _reason(run: Run) -> str:
 
 def _title(run: Run) -> str:
     text = run.problem_text or ""
-    front = text.split("\n---", 1)[0] if text.startswith("---") else ""
+    is_plant = Path(run.problem_name or "").suffix.lower() in PLANT_SUFFIXES
+    front = text if is_plant else text.split("\n---", 1)[0] if text.startswith("---") else ""
     match = _FRONT_TITLE.search(front) or _HEADING.search(text)
     if match:
         return match[1].strip().strip("\"'")

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import FrozenMap
+from engiagent.blueprint.document import FrozenMap, ParameterDef
+from engiagent.blueprint.grammar import names_in
+from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
@@ -23,6 +25,7 @@ from engiagent.verify.definitions import reproduce
 from engiagent.verify.disturbances import Disturbances, with_disturbances
 from engiagent.verify.exact import with_exact
 from engiagent.verify.foreign import Reading as Columns
+from engiagent.verify.levels.sources import read_sources
 from engiagent.verify.opinions import Opinion, with_opinion
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
@@ -134,11 +137,42 @@ def certify(
 
 
 def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:
-    """Return the parameters that writing out the components has made."""
+    """Return the parameters that writing out the components makes, or has made before."""
     if blueprint is None or expanded is None:
         return set()
-    own = {parameter.name for parameter in blueprint.core.parameters}
-    return {parameter.name for parameter in expanded.core.parameters} - own
+    core = blueprint.core
+    own = {parameter.name for parameter in core.parameters}
+    prefixes = tuple(f"{c.name}_" for c in core.components if c.expanded)
+    derived = {
+        p.name: p
+        for p in core.parameters
+        if prefixes
+        and p.name.startswith(prefixes)
+        and any(source.kind == "derived" for source in read_sources(p.source_reference))
+    }
+    found = {parameter.name for parameter in expanded.core.parameters} - own
+    return found | _as_written(blueprint, derived) if derived else found
+
+
+def _as_written(blueprint: Blueprint, derived: Mapping[str, ParameterDef]) -> set[str]:
+    """Return which parameters are what components come to when they are written out anew."""
+    core = blueprint.core
+    used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
+    indices = {name for p in core.parameters if p.name not in derived for name in p.index}
+    bare = replace(
+        core,
+        sets=tuple(s for s in core.sets if s.kind != "range" or s.name in indices),
+        parameters=tuple(p for p in core.parameters if p.name not in derived),
+        decision_variables=tuple(v for v in core.decision_variables if v.name in used),
+        components=tuple(replace(c, expanded=False) for c in core.components),
+        expressions=(),
+        constraints=(),
+    )
+    try:
+        again = expand(replace(blueprint, core_model_elements=bare)).core
+    except EngiagentError:
+        return set()  # it is no blueprint of these components
+    return {p.name for p in again.parameters if derived.get(p.name) == p}
 
 
 def _reproduced(

@@ -6,22 +6,23 @@ and ``discharge``, which mean one thing wherever a quantity ends in them.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
+from engiagent.blueprint.document import Blueprint, ComponentDef, ExpressionDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.placement import placement_of
 from engiagent.errors import EngiagentError
 from engiagent.run.limits import find_demands
-from engiagent.run.planvalues import PlanEvaluator, bus_terms, plan_series
+from engiagent.run.planvalues import Horizon, PlanEvaluator, bus_terms, horizons_of, plan_series
 from engiagent.slots import COMPONENTS
 from engiagent.slots.catalogue import Component
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
@@ -73,6 +74,9 @@ class Figure:
         Of which component, and on which bus, if of one.
     at
         When it occurs, as the start of the period.
+    horizon, weight
+        Of which representative horizon, once, and how many of it make a year; None of the whole
+        plan, which is the year where the plan has weights.
     """
 
     name: str
@@ -81,12 +85,15 @@ class Figure:
     component: str | None = None
     bus: str | None = None
     at: str | None = None
+    horizon: str | None = None
+    weight: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figure as JSON has it: ``bus`` and ``at`` only where there are any."""
+        """Return the figure as JSON has it, without what it has no place, time or horizon of."""
         found: dict[str, Any] = {"name": self.name, "component": self.component}
         found |= {"value": self.value, "unit": self.unit}
-        return found | {key: v for key in ("bus", "at") if (v := getattr(self, key)) is not None}
+        further = {key: getattr(self, key) for key in ("bus", "at", "horizon", "weight")}
+        return found | {key: value for key, value in further.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,16 +119,21 @@ class KeyFigures:
         """The objective, then all others."""
         return self.physical if self.cost is None else (self.cost, *self.physical)
 
-    def named(self, name: str) -> tuple[Figure, ...]:
-        """Return the figures of a name, as ``import``: one for each component that has it."""
-        return tuple(figure for figure in self.all if figure.name == name)
+    def named(self, name: str, horizon: str | None = None) -> tuple[Figure, ...]:
+        """Return the figures of a name, as ``import``: one for each component that has it.
+
+        They are those of the whole plan, or of one of its representative horizons.
+        """
+        return tuple(f for f in self.all if (f.name, f.horizon) == (name, horizon))
 
     def __repr__(self) -> str:
         lines = []
         for figure in self.all:
             value = "-" if figure.value is None else f"{figure.value:,.6g}"
             unit = "" if figure.unit == "1" else figure.unit
-            where = "  ".join(filter(None, (figure.component, figure.bus, figure.at)))
+            where = "  ".join(
+                filter(None, (figure.component, figure.bus, figure.at, figure.horizon))
+            )
             lines.append(f"{figure.name:<18}{value:>12} {unit:<4} {where}".rstrip())
         return "\n".join(lines) or "no key figures"
 
@@ -156,24 +168,73 @@ def key_figures(elaboration: Elaboration, solution: AnySolution) -> KeyFigures:
     -------
     The figures that can be told; the objective alone where there are neither components nor
     quantities that say what they are. A plan over scenarios has no single energy: those series are
-    left out.
+    left out. Of a plan whose horizons have weights they are those of a year, weighted sums and the
+    largest peaks, and then those of each horizon.
     """
     value, attrs = solution.attrs.get("objective"), solution.attrs
     unit = str(attrs.get("objective_unit") or "1")
     cost = None if value is None else Figure("objective", float(value), unit)
-    plan = _Plan(elaboration, solution)
-    parts = (plan.energies, plan.shares, plan.peaks, plan.stores, plan.comfort, plan.emissions)
-    found = tuple(figure for part in parts for figure in part())
-    return KeyFigures(cost, attrs.get("sense") if cost else None, found)
+    sense, horizons = attrs.get("sense") if cost else None, horizons_of(elaboration)
+    if not horizons:
+        return KeyFigures(cost, sense, tuple(_Plan(elaboration, solution).figures()))
+    parts = [
+        [replace(figure, horizon=h.name, weight=h.weight) for figure in plan.figures()]
+        for h in horizons
+        for plan in [_Plan(elaboration, solution, h)]
+    ]
+    return KeyFigures(cost, sense, tuple(chain(_of_a_year(parts), *parts)))
+
+
+def _of_a_year(parts: Sequence[Sequence[Figure]]) -> Iterator[Figure]:
+    """Yield each figure of several horizons for all of them: sums by weight, the largest peak."""
+    whole = []
+    for same in zip(*parts, strict=True):
+        total, at = sum((f.weight or 0.0) * (f.value or 0.0) for f in same), None
+        value: float | None = round(total, _DIGITS - 3)  # of sums by weights up to 8,760
+        if same[0].name.startswith("peak"):
+            top = max(same, key=lambda figure: figure.value or 0.0)
+            value, at = top.value, top.at
+            if at is not None and len(parts) > 1:
+                at = f"{at}, {top.horizon}"
+        whole.append(replace(same[0], value=value, at=at, horizon=None, weight=None))
+    shares = {(figure.name, figure.bus): figure for figure in _shares(whole)}
+    for figure in whole:
+        yield shares.get((figure.name, figure.bus), figure)
+
+
+def _shares(energies: Iterable[Figure]) -> Iterator[Figure]:
+    """Yield self-consumption and self-sufficiency of each bus with a grid and generation."""
+    known = {*FLOWS.values(), "generation", "consumption"}
+    buses: dict[str, dict[str, float]] = {}
+    for figure in energies:
+        if figure.bus is not None and figure.unit == "kWh":
+            sums = buses.setdefault(figure.bus, {})
+            sums[figure.name] = sums.get(figure.name, 0.0) + (figure.value or 0.0)
+    for bus, sums in buses.items():
+        if set(sums) - known or not {"import", "generation"} <= set(sums):
+            continue  # what another flow is, as a feeder's, cannot be told
+        own, needed = sums["generation"], sums.get("consumption", 0.0)
+        yield Figure("self_consumption", _share(sums.get("export", 0.0), own), "1", None, bus)
+        yield Figure("self_sufficiency", _share(sums["import"], needed), "1", None, bus)
 
 
 class _Plan:
-    """A plan with what its components declare."""
+    """A plan, or one horizon of it, with what its components declare."""
 
-    def __init__(self, elaboration: Elaboration, solution: AnySolution) -> None:
-        self.elaboration, self.solution = elaboration, solution
+    def __init__(
+        self, elaboration: Elaboration, solution: AnySolution, horizon: Horizon | None = None
+    ) -> None:
+        self.elaboration, self.solution, self.horizon = elaboration, solution, horizon
         self.components = {part.name: part for part in elaboration.core.components}
-        self.series = {s.key: s for s in plan_series(elaboration, solution)}
+        self.series = {s.key: s for s in plan_series(elaboration, solution, horizon)}
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield all figures in their order."""
+        energies = list(self.energies())
+        yield from energies
+        yield from _shares(energies)
+        for part in (self.peaks, self.stores, self.comfort, self.emissions):
+            yield from part()
 
     def _declared(self, component: str) -> Component | None:
         """Return what the model of a component declares; None where there is no component."""
@@ -184,7 +245,7 @@ class _Plan:
     def on_buses(self) -> dict[str, dict[tuple[str, str], float]]:
         """Energies [kWh] by bus, and there by name and component."""
         found: dict[str, dict[tuple[str, str], float]] = {}
-        for term in bus_terms(self.elaboration, self.solution, self.series.values()):
+        for term in bus_terms(self.elaboration, self.solution, self.series.values(), self.horizon):
             name, energy = FLOWS.get(term.word, term.word), term.energy
             if term.word in MADE_OR_USED:
                 name = "generation" if term.supplies else "consumption"
@@ -213,20 +274,6 @@ class _Plan:
             and any(name == "import" for name, _ in found)
             for found in self.on_buses.values()
         )
-
-    def shares(self) -> Iterator[Figure]:
-        """Yield self-consumption and self-sufficiency of each bus with a grid and generation."""
-        known = {*FLOWS.values(), "generation", "consumption"}
-        for bus, found in self.on_buses.items():
-            sums = dict.fromkeys(known, 0.0)
-            for (name, _), energy in found.items():
-                sums[name] = sums.get(name, 0.0) + energy
-            present = {name for name, _ in found}
-            if set(sums) > known or not {"import", "generation"} <= present:
-                continue  # what another flow is, as a feeder's, cannot be told
-            own, needed = sums["generation"], sums["consumption"]
-            yield Figure("self_consumption", _share(sums["export"], own), "1", None, bus)
-            yield Figure("self_sufficiency", _share(sums["import"], needed), "1", None, bus)
 
     def peaks(self) -> Iterator[Figure]:
         """Yield the largest import and export [kW] of each connection, with its period."""
@@ -258,7 +305,7 @@ class _Plan:
         """Return the energy capacity [kWh] of a store, given or chosen by the plan."""
         part, elaboration = self.components.get(owner), self.elaboration
         given = None if part is None else part.parameters.get("energy_capacity")
-        if part is None or given is None or placement_of(part, elaboration.core).over:
+        if part is None or given is None or self._is_several(part):
             return None
         if not isinstance(given, str):
             return float(given)
@@ -268,6 +315,12 @@ class _Plan:
             return float(np.asarray(value).item())
         except EngiagentError:  # a series, or a decision that the plan does not hold
             return None
+
+    def _is_several(self, part: ComponentDef) -> bool:
+        """Whether a component stands for several units, and not once in each horizon."""
+        own = None if self.horizon is None else self.horizon.over
+        over = placement_of(part, self.elaboration.core).over
+        return any(member != own for _, member in over)
 
     def _rise(self, owner: str) -> float | None:
         """Return by how much [kWh] a content rises, of a store that nothing else empties."""
@@ -294,7 +347,7 @@ class _Plan:
         order = list(zones)
         for limit in sorted(demands, key=lambda item: (order.index(item.variable), item.side)):
             series, below = zones[limit.variable], limit.side == "lower"
-            band = np.moveaxis(limit.values, series.along, -1)
+            band = series.place.series(limit.values)
             outside = band - series.values if below else series.values - band
             excess = replace(series, values=np.nan_to_num(np.maximum(outside, 0.0)))
             name = f"discomfort_{'below' if below else 'above'}"

@@ -1,6 +1,6 @@
 """What a plan says: series of components over time, and what expressions are worth at it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Binary, Compare, Node, Ref, parse, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Floats
 from engiagent.errors import EngiagentError
@@ -54,6 +55,54 @@ class PlanEvaluator(Evaluator):
         return values.reshape(-1)[place.flat]
 
 
+@dataclass(frozen=True)
+class Horizon:
+    """One of the horizons that stand for a year: its name, its set if any, and how many of it."""
+
+    name: str
+    weight: float
+    over: str | None = None
+    position: int = 0
+
+
+def horizons_of(elaboration: Elaboration) -> list[Horizon]:
+    """Return the horizons of a plan that has weights; none of a plan that stands for itself."""
+    known = next((p for p in elaboration.core.parameters if p.name == WEIGHT), None)
+    if known is None:
+        return []
+    found = elaboration.table(WEIGHT)
+    weights = np.asarray(found.values, dtype=np.float64).ravel().tolist()
+    if not found.sets:
+        return [Horizon("horizon", weights[0])]
+    over = found.sets[0]
+    names = zip(over.labels, weights, strict=True)
+    return [Horizon(str(name), weight, over.name, k) for k, (name, weight) in enumerate(names)]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Which index of an array is time, and which one is that of a horizon."""
+
+    along: int
+    across: int | None
+    position: int
+
+    @classmethod
+    def of(cls, sets: Sequence[IndexSet], along: int, horizon: Horizon | None) -> "_Place":
+        """Return where in an array over some sets a series of a horizon lies."""
+        over = None if horizon is None else horizon.over
+        across = next((k for k, s in enumerate(sets) if s.name == over), None)
+        return cls(along, across, 0 if horizon is None else horizon.position)
+
+    def series(self, values: Floats) -> Floats:
+        """Return the values of the horizon, time last."""
+        last = np.moveaxis(values, self.along, -1)
+        if self.across is None:
+            return last
+        across = self.across - (self.across > self.along)
+        return np.asarray(np.take(last, self.position, axis=across), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class PlanSeries:
     """A series of a component over time.
@@ -64,8 +113,10 @@ class PlanSeries:
         The name in the blueprint, and what it is of what.
     values
         In ``unit``, time last; NaN where there is nothing.
-    time, along
-        The set of times, and which index it is in the blueprint.
+    time
+        The set of times.
+    place
+        Where it lies in the blueprint's own shape.
     """
 
     variable: str
@@ -74,7 +125,7 @@ class PlanSeries:
     unit: str
     values: Floats
     time: IndexSet
-    along: int
+    place: "_Place"
 
     def within(self, unit: str) -> "PlanSeries | None":
         """Return the series in another unit; None in one of another dimension."""
@@ -106,11 +157,14 @@ class PlanSeries:
         return float(values @ axis.steps)
 
 
-def plan_series(elaboration: Elaboration, solution: AnySolution) -> Iterator[PlanSeries]:
+def plan_series(
+    elaboration: Elaboration, solution: AnySolution, horizon: Horizon | None = None
+) -> Iterator[PlanSeries]:
     """Yield the series of a plan that say in their quantity what they are of which component.
 
-    Left out is what differs between scenarios, for it is of no single plan, what has periods of
-    unknown length, and what is not indexed as the blueprint says.
+    Left out is what differs between scenarios, for it is of no single plan, but for one
+    ``horizon`` of several; what has periods of unknown length; and what is not indexed as the
+    blueprint says.
     """
     core, arrays = elaboration.core, solution.variables
     names = {part.name for part in core.components}
@@ -122,12 +176,15 @@ def plan_series(elaboration: Elaboration, solution: AnySolution) -> Iterator[Pla
         array = arrays[item.name]
         sets = [elaboration.index_set(binder.set) for binder in elaboration.binders(item.index)]
         at = [k for k, s in enumerate(sets) if (a := s.root.axis) and a.step_unit == "h"]
-        one_plan = not any("scenario" in _kinds(s.root) for s in sets)
-        if len(at) == 1 and one_plan and array.shape == tuple(s.size for s in sets):
-            values = np.moveaxis(np.asarray(array.values, dtype=np.float64), at[0], -1)
+        if len(at) != 1 or array.shape != tuple(s.size for s in sets):
+            continue
+        place = _Place.of(sets, at[0], horizon)
+        others = (s for k, s in enumerate(sets) if k != place.across)
+        if not any("scenario" in _kinds(s.root) for s in others):
+            values = place.series(np.asarray(array.values, dtype=np.float64))
             unit = str(array.attrs.get("units") or "1")
             component, time = _component(owner, names), sets[at[0]]
-            yield PlanSeries(item.name, component, word, unit, values, time, at[0])
+            yield PlanSeries(item.name, component, word, unit, values, time, place)
 
 
 def _component(owner: str, names: Collection[str]) -> str:
@@ -164,7 +221,10 @@ class BusTerm:
 
 
 def bus_terms(
-    elaboration: Elaboration, solution: AnySolution, series: Collection[PlanSeries]
+    elaboration: Elaboration,
+    solution: AnySolution,
+    series: Collection[PlanSeries],
+    horizon: Horizon | None = None,
 ) -> Iterator[BusTerm]:
     """Yield the terms of the balance of every bus that components are on.
 
@@ -176,9 +236,13 @@ def bus_terms(
     evaluator, checker = PlanEvaluator(elaboration, solution), elaboration.checker()
     for bus, row in ((bus, rows.get(f"balance_{bus}")) for bus in buses):
         binders = () if row is None else elaboration.binders(row.forall)
-        axis = elaboration.index_set(binders[0].set).axis if len(binders) == 1 else None
+        sets = [elaboration.index_set(binder.set) for binder in binders]
+        along = next((k for k, s in enumerate(sets) if (a := s.axis) and a.step_unit == "h"), None)
         tree = None if row is None else parse(row.expression)
-        if axis is None or axis.step_unit != "h" or not isinstance(tree, Compare):
+        if along is None or not isinstance(tree, Compare):
+            continue
+        place, axis = _Place.of(sets, along, horizon), sets[along].axis
+        if axis is None or len(sets) > 1 + (place.across is not None):
             continue
         grid, scope = elaboration.grid(binders), checker.scope_of(binders)
         sides = zip(tree.operands, (True, False), strict=True)
@@ -188,7 +252,8 @@ def bus_terms(
             if own is not None:
                 typed = checker.number(node, scope, parse_unit("kW"))
                 power = np.broadcast_to(evaluator.number(typed.node, grid), (grid.size,))
-                energy = float(power @ axis.steps)
+                shaped = power.reshape([s.size for s in sets])
+                energy = float(place.series(shaped) @ axis.steps)
                 yield BusTerm(bus, own.component, own.word, supplies, energy)
 
 

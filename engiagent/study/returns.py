@@ -6,16 +6,32 @@ With the investment :math:`I`, the yearly saving :math:`S` before capital is pai
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from engiagent.blueprint.document import Core, ParameterDef
+from engiagent.blueprint.document import Blueprint, Core, ParameterDef
 from engiagent.errors import EngiagentError
 from engiagent.plant.statement import BASELINE
+from engiagent.solvers.result import SolveOptions
+from engiagent.study.cases import Cases
 from engiagent.study.economics.cashflow import annuity_factor, net_present_value
 from engiagent.study.economics.rates import internal_rates
+from engiagent.study.live import Setting
+from engiagent.study.outcome import Study, run_study
 from engiagent.units.unit import convert, parse_unit
 
 _INVESTMENT = "_investment"
+
+
+def study_beside(blueprint: Blueprint, folder: Path | None, options: SolveOptions) -> Study | None:
+    """Solve the cases that a report asks for beside the plan; None where it asks for none."""
+    report = blueprint.core.report
+    if report is None or not report.cases:
+        return None
+    # Sweeps may be many; the command study cases solves them.
+    asked = blueprint.with_core(report=replace(report, sweeps=()))
+    return run_study(Cases(), asked, Setting(folder, options))
 
 
 def compared_cases(rows: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:

@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.shows import Shows
@@ -41,6 +42,10 @@ MAX_ENTRIES: Final = 5_000
 TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
+PLANT_MARK: Final = re.compile(
+    r"(?ms)^components:.*^(?:horizon|goal):|^(?:horizon|goal):.*^components:"
+)
+"""The keys by which a YAML file of any name is a plant file."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
 _PLANT_TITLE: Final = re.compile(r"(?m)^title:[ \t]*(\S.*)$")
 _ZONE: Final = re.compile(
@@ -348,11 +353,12 @@ def _find(path: Path) -> tuple[Path, bool]:
         return found[0], True
     if not path.exists():
         raise InputError("no such file or folder", str(path))
-    if path.suffix.lower() not in (*TEXT_SUFFIXES, *PLANT_SUFFIXES):
+    formal = path.suffix.lower() in PLANT_SUFFIXES
+    if not (formal or path.suffix.lower() in TEXT_SUFFIXES) or Blueprint.is_in(path):
         raise InputError(
             "no problem file",
             str(path),
-            found=repr(path.suffix),
+            found="a blueprint" if formal else repr(path.suffix),
             expected="a .md, .txt or plant .yaml file, or a folder; solve takes a blueprint",
         )
     return path, path.name == "problem.md"

@@ -103,7 +103,7 @@ def load_problem(state: State, arguments: Json) -> Outcome:
     path = inside(state.root, arguments["path"])
     if path.name == PROBLEM and is_run_folder(path.parent):
         return _loaded(stored_problem(path.parent) or Problem.load(path))
-    if path.suffix.lower() == ".json":
+    if Blueprint.is_in(path):
         blueprint = Blueprint.load(path)
         problem = problem_beside(path)
         name = problem.id if problem is not None else name_of(path)

@@ -32,6 +32,7 @@ from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import OBJECTIVE
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 from engiagent.verify.requirements import parse_requirements
+from engiagent.verify.wording import verdict_line
 
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
@@ -163,6 +164,7 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
     returns=record(
         {
             "verdict": TEXT,
+            "line": TEXT,
             "plan": OBJECT,
             "reading": OBJECT,
             "overrides": list_of(OBJECT),
@@ -225,7 +227,8 @@ def check_content(certificate: Mapping[str, Any]) -> Json:
         "not_understood",
         "sha256",
     )
-    found: Json = plain({**{name: certificate[name] for name in names}, "levels": levels})
+    told = {"line": verdict_line(certificate), "levels": levels}
+    found: Json = plain({name: certificate[name] for name in names} | told)
     return found
 
 

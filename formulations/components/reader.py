@@ -244,7 +244,7 @@ class Reader:
                     expected=f"{unbracketed[1]}[{unbracketed[2]}], with the unit in square "
                     f"brackets, or a bare number in {unit}",
                 ) from None
-            message = f"the value of {what or text} [{unit}] has to be known here: {error}"
+            message = f"no number can be made of {what or text} [{unit}] here: {error}"
             raise self.wrong(message) from None
 
     def axis(self, why: str = "") -> TimeAxis:

@@ -27,6 +27,9 @@ from engiagent.cli.app import app
 from engiagent.report import compare, write_batch
 from engiagent.report.view import open_view
 from engiagent.text import corpus_root
+from tests.plant.plants import problem
+from tests.plant.test_representative import DAYS
+from tests.plant.test_representative import PLANT as YEAR
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -114,7 +117,8 @@ _FINDINGS: Final = """rules => axe.run(eval(`(${rules})`)).then(found => found.v
 ))"""
 
 
-_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(.cards)'))
+_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(table)'))
+    .filter(box => !box.matches('details:not([open]) *') && !box.querySelector('math'))
     .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"""
 
 
@@ -211,6 +215,10 @@ def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     cold = Blueprint.load(runs / "cold_snap" / "blueprint.json")
     cold.control(6, progress=False, actual={"T_out": [-8.0] * 6}).report(out / "loop.html")
     found["loop"] = (out / "loop.html").as_uri()
+    sized = tmp_path_factory.mktemp("sized")
+    problem(sized, YEAR, days_csv=DAYS)
+    run_problem(sized / "plant.yaml", out=sized / "run")
+    found["report_sized"] = (sized / "run" / "report.html").as_uri()
     return found | {
         f"report_{run}": (runs / run / "report.html").as_uri()
         for run in ("merchant_day", "missing_efficiency", "cold_snap", "campus_tank_year")

@@ -15,6 +15,7 @@ PAGES = (
     "compare",
     "study",
     "report_campus_tank_year",
+    "report_sized",
     "loop",
 )
 

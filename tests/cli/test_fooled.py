@@ -107,6 +107,28 @@ def test_a_schedule_that_stands_alone_fails(depot: Path) -> None:
     assert "nothing beside this schedule" in result.stderr
 
 
+def test_plant_files_by_any_name_are_found_with_their_schedule(depot: Path) -> None:
+    """Other YAML files are none; a plant that cannot be read is an error like any other."""
+    block = PLANT.split("```")[1].removeprefix("yaml engiagent\n")
+    for name in ("north", "south"):
+        Path(name).mkdir()
+        shutil.copy(depot / "site.csv", name)
+        (Path(name) / f"{name}.yaml").write_text(block, "utf-8")
+        (Path(name) / "compose.yml").write_text("services:\n  horizon: {}\n", "utf-8")
+    schedule(Path("north/schedule.csv"), charge=70)
+    (depot / "site_b.yaml").write_text(block.replace("100 kWh", "100 kW"), "utf-8")
+    result = run("check", ".", "--json")
+    assert paths(result) == {
+        "north/north.yaml": 0,
+        "north/schedule.csv": 1,
+        "sites/depot": 0,
+        "sites/depot/site_b.yaml": 2,
+        "south/south.yaml": 0,
+    }
+    assert "a value in kWh" in result.stderr
+    assert run("lint", ".").exit_code != 0
+
+
 def test_of_two_schedules_both_are_checked(depot: Path) -> None:
     bad, good = (schedule(Path(f"{k}.csv"), charge=k) for k in (70, 20))
     given = ("--solution", bad, "--solution", good)

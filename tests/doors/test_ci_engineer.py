@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from ruamel.yaml import YAML
 
+from tests.action import steps_of_action
 from tests.doors.conftest import COMMANDS, Door
 
 ROOT = Path(__file__).parents[2]
@@ -79,21 +79,12 @@ def load(name: str) -> Any:
 
 
 def action(door: Door, page: Path) -> list[int]:
-    """Run the steps of the action as GitHub does, with its defaults, and return how they ended."""
-    wanted = load("action.yml")
-    inputs = {name: str(entry["default"]) for name, entry in wanted["inputs"].items()}
+    """Run the steps of the action that follow on an installation; return how they ended."""
     ends = []
-    for step in wanted["runs"]["steps"]:
-        if step["name"] not in ("Static analysis of blueprints", "Check"):
-            continue  # those that install Python and the package
-        given = {
-            name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: inputs[m[1]], value)
-            for name, value in step["env"].items()
-        }
-        env = {**os.environ, **given, "PATH": COMMANDS, "GITHUB_STEP_SUMMARY": str(page)}
-        shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-        with door.step(f"action: {step['name']}"):
-            ends.append(subprocess.run(shell, env=env, capture_output=True, timeout=60).returncode)
+    for step in steps_of_action()[1:]:
+        with door.step(f"action: {step.name}"):
+            done = step.run(PATH=COMMANDS, GITHUB_STEP_SUMMARY=str(page))
+        ends.append(done.returncode)
     return ends
 
 
@@ -199,8 +190,10 @@ def test_a_client_that_sees_only_tools(door: Door, repository: Path) -> None:
         assert answer["verdict"] == "certified"
         assert answer["objective"]["value"] == pytest.approx(best(capacity))
     assert found[80]["overrides"] == []
+    assert found[80]["line"] == "certified"
     (changed,) = found[120]["overrides"]
     assert (changed["before"], changed["after"], changed["unit"]) == (80, 120, "kWh")
     said = door.types("engiagent check problems/larger")
-    assert "certified with 1 value changed by the user" in said
+    assert f"pumps: {found[120]['line']}\n" in said
+    assert found[120]["line"].startswith("certified with 1 value changed by the user: ")
     assert "the stored certificate holds" in said

@@ -31,6 +31,14 @@ def source_files() -> list[str]:
     return sorted(name for name in names if os.path.lexists(ROOT / name))
 
 
+def copy_of_source(place: Path) -> Path:
+    """Lay the files that git keeps into a folder, as a checkout does, and return it."""
+    for name in source_files():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, place / name, follow_symlinks=False)
+    return place
+
+
 @dataclass(frozen=True)
 class Built:
     """Where the two distributions are."""
@@ -42,10 +50,7 @@ class Built:
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Build the sdist from what git keeps, and the wheel from the sdist."""
-    source = tmp_path_factory.mktemp("source")
-    for name in source_files():
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
+    source = copy_of_source(tmp_path_factory.mktemp("source"))
     out = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source],
@@ -86,6 +91,22 @@ def lend(found: Distribution, folder: Path) -> None:
             (folder / top).symlink_to(home / top)
 
 
+def environment(place: Path, names: list[str]) -> None:
+    """Make an environment with nothing but these distributions and what they require.
+
+    The libraries are borrowed from this environment, one by one as the metadata name them, so that
+    no network is needed.
+    """
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60
+    )
+    packages = Path(
+        sysconfig.get_path("purelib", "venv", vars={"base": str(place), "platbase": str(place)})
+    )
+    for found in needed(names):
+        lend(found, packages)
+
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -93,22 +114,14 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Install the wheel where nothing is but what it declares; return how to run its command.
 
-    The libraries are borrowed from this environment, one by one as the metadata name them, so that
-    no network is needed and nothing that an extra would bring is there. pip then installs the wheel
-    itself and finds every requirement met.
+    Nothing that an extra would bring is there. pip installs the wheel itself and finds every
+    requirement met.
     """
     place = tmp_path_factory.mktemp("clean")
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60
-    )
-    packages = Path(
-        sysconfig.get_path("purelib", "venv", vars={"base": str(place), "platbase": str(place)})
-    )
     with zipfile.ZipFile(built.wheel) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         declared = message_from_string(wheel.read(name).decode()).get_all("Requires-Dist", [])
-    for found in needed([text for text in declared if "extra ==" not in text]):
-        lend(found, packages)
+    environment(place, [text for text in declared if "extra ==" not in text])
     kept = {"HOME": str(place), "PATH": f"{place / 'bin'}:/usr/bin:/bin", "LANG": "C.UTF-8"}
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python")]
     done = subprocess.run(

@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from engiagent import Blueprint, Site
+from engiagent import Blueprint, Site, Size
 from engiagent.errors import InputError
 from engiagent.plant import read_plant
 from engiagent.text import Problem
+from tests.plant.test_representative import DAYS
+from tests.plant.test_representative import PLANT as YEAR
+from tests.plant.test_rules import BATTERY, SITE, ZONE
 
 HOURLY = "time,price [EUR/MWh],load [kW]\n" + "".join(
     f"2026-06-01T{hour:02}:00,{50 + 7 * (hour % 5)},{20 + hour}\n" for hour in range(6)
@@ -35,6 +38,7 @@ def plants(draw: st.DrawFn) -> str:
         )
     )
     fixed = "between" not in capacity
+    final = draw(st.sampled_from(["", ", final_energy_min: 0.1 kWh", ", final_energy_min: 30 %"]))
     price = draw(
         st.sampled_from(["0.3 EUR/kWh", "day.csv#price", "1.2 * day.csv#price + 4 ct/kWh"])
     )
@@ -48,7 +52,7 @@ def plants(draw: st.DrawFn) -> str:
         "  load: {model: load, power: day.csv#load}",
         f"  battery: {{model: battery, energy_capacity: {capacity},",
         f"            charge_power_max: {charge} kW,",
-        f"            discharge_power_max: 25 kW, initial_energy: {initial}}}",
+        f"            discharge_power_max: 25 kW, initial_energy: {initial}{final}}}",
         "goal: {minimize: cost}",
     ]
     if draw(st.booleans()):
@@ -97,6 +101,28 @@ def test_a_plant_survives_every_way_round(text: str) -> None:
         assert plans[1].objective == pytest.approx(plans[0].objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["year", "rule", "thermostat"])
+def test_horizons_with_weights_and_rules_survive_every_way_round(tmp_path: Path, name: str) -> None:
+    text, data = {
+        "year": (YEAR, {"days": DAYS}),
+        "rule": (BATTERY, {"site": SITE}),
+        "thermostat": (ZONE, {"site": "price [EUR/kWh]\n" + "0.1\n" * 8}),
+    }[name]
+    for file, content in data.items():
+        (tmp_path / f"{file}.csv").write_text(content, encoding="utf-8")
+    (tmp_path / "plant.yaml").write_text(text, encoding="utf-8")
+    site = Site.load(tmp_path / "plant.yaml")
+    written = site.to_yaml()
+    (tmp_path / "again.yaml").write_text(written, encoding="utf-8")
+    again = Site.load(tmp_path / "again.yaml")
+    assert again.to_yaml() == written
+    back = Site.of(site.blueprint(tmp_path))
+    assert back.to_yaml() == written
+    assert bare(back.blueprint(tmp_path).to_dict()) == bare(site.blueprint(tmp_path).to_dict())
+    cost = site.solve(progress=False).objective
+    assert again.solve(progress=False).objective == pytest.approx(cost)
+
+
 def depot(**slots: Any) -> Site:
     site = Site("2026-01-10", "1 h", 4, title="Depot")
     site.add("grid", "grid", import_price=[0.1, 0.1, 0.4, 0.4])
@@ -105,6 +131,41 @@ def depot(**slots: Any) -> Site:
     site.add("battery", "battery", energy_capacity="10 kWh", **powers, **slots)
     site.minimise_cost()
     return site
+
+
+@pytest.mark.parametrize(
+    ("least", "kept"), [("40 %", 4.0), ("3 kWh", 3.0), ("0.002 MWh", 2.0), (1.5, 1.5)]
+)
+def test_a_store_is_left_with_a_least_content(tmp_path: Path, least: Any, kept: float) -> None:
+    site = depot(initial_energy="5 kWh", final_energy_min=least)
+    plan = site.solve(progress=False)
+    assert plan.certificate.verdict == "certified"
+    assert plan["battery.state_of_charge"].values[-1] == pytest.approx(kept)
+    (tmp_path / "plant.yaml").write_text(site.to_yaml(), encoding="utf-8")
+    again = Site.load(tmp_path / "plant.yaml")
+    assert again.to_yaml() == site.to_yaml()
+    assert again.solve(progress=False).objective == pytest.approx(plan.objective)
+
+
+def test_the_least_content_of_a_size_to_be_chosen_is_a_share_of_it() -> None:
+    size: Any = Size(between=("0 kWh", "9 kWh"), costs="1 EUR/kWh/a")
+    site = Site("2026-01-10", "1 h", 4, weight=365)
+    site.add("grid", "grid", import_price=[0.1, 0.1, 0.4, 0.4])
+    site.add("load", "load", power="3 kW")
+    powers: Any = {"charge_power_max": 5, "discharge_power_max": 5, "initial_energy": 0}
+    site.add("battery", "battery", energy_capacity=size, final_energy_min="50 %", **powers)
+    site.minimise_cost()
+    plan = site.solve(progress=False)
+    assert plan.certificate.verdict == "certified"
+    content = plan["battery.state_of_charge"].values
+    assert content[-1] == pytest.approx(content.max() / 2)
+    assert content.max() > 1
+
+
+def test_a_least_content_in_the_end_is_refused_where_there_is_no_content() -> None:
+    site = Site("2026-01-10", "1 h", 4)
+    with pytest.raises(InputError, match=r"load has no content.*final_energy_min of a battery"):
+        site.add("load", "load", power="3 kW", final_energy_min="3 kWh")
 
 
 def test_what_a_plant_file_says_is_said_in_python_too() -> None:

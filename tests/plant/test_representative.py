@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from engiagent import Site
 from engiagent.plant import read_plant
+from engiagent.solvers.solution import load_arrays
+from engiagent.tools.schemas import schema_of
+from tests.cli.asking import answer, invoke
 from tests.plant.plants import problem, stated
 from tests.plant.test_sizing import annuity, planned
 
@@ -109,6 +114,52 @@ def test_one_horizon_with_a_weight_is_the_same_as_that_of_the_whole_plant(tmp_pa
     (tmp_path / "two").mkdir()
     both, _ = planned(stated(tmp_path / "two", two, days_csv=twins), tmp_path / "two")
     assert both == pytest.approx(alone)
+
+
+def test_key_figures_are_those_of_the_year_and_of_each_horizon(tmp_path: Path) -> None:
+    """Console, JSON, page and solution say the same; sums are those of the plan's own numbers."""
+    problem(tmp_path, PLANT, days_csv=DAYS)
+    ran = invoke("run", tmp_path / "plant.yaml", "--out", tmp_path / "run", "--json")
+    assert ran.exit_code == 0, ran.stderr
+    listed = answer(ran)["figures"]
+    found = {(f["name"], f["component"], f.get("horizon")): f["value"] for f in listed}
+    plan = load_arrays(tmp_path / "run" / "solution.nc").variables
+    for k, (day, weight) in enumerate(WEIGHT.items()):
+        drawn = plan["grid_import"].values[k]
+        assert found["import", "grid", day] == pytest.approx(drawn.sum() * STEP)
+        assert found["peak_import", "grid", day] == pytest.approx(drawn.max())
+        assert found["consumption", "hall", day] == pytest.approx(sum(LOAD[day]) * STEP)
+        own = 1 - drawn.sum() / sum(LOAD[day])
+        assert found["self_sufficiency", None, day] == pytest.approx(own)
+        assert {f["weight"] for f in listed if f.get("horizon") == day} == {weight}
+    totals = {day: sum(LOAD[day]) * STEP * weight for day, weight in WEIGHT.items()}
+    assert found["consumption", "hall", None] == pytest.approx(sum(totals.values()))
+    yearly = {name: value for (name, _, day), value in found.items() if day is None}
+    assert yearly["import"] + yearly["generation"] + yearly["discharged"] == pytest.approx(
+        yearly["export"] + yearly["consumption"] + yearly["charged"], abs=1e-3
+    )
+    share = 1 - yearly["import"] / yearly["consumption"]
+    assert yearly["self_sufficiency"] == pytest.approx(share)
+    assert yearly["peak_import"] == max(found["peak_import", "grid", day] for day in WEIGHT)
+    size = plan["battery_energy_capacity_size"].values
+    assert yearly["full_cycles"] == pytest.approx(yearly["discharged"] / size)
+    assert f"import {yearly['import']:,.0f} kWh" in ran.stderr
+    figures = Site.load(tmp_path / "plant.yaml").solve(progress=False).figures
+    assert figures.named("consumption", "winter")[0].value == sum(LOAD["winter"]) * STEP
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "winter, × 180" in page
+    jsonschema.validate(answer(ran), schema_of("outcome"))
+
+
+def test_a_day_with_a_weight_has_key_figures_of_the_year_and_of_the_day(tmp_path: Path) -> None:
+    day = PLANT.replace(
+        "  representative: {column: day, weights: {winter: 180, summer: 185}}\n", "  weight: 365\n"
+    )
+    rows = [row for row in DAYS.splitlines() if "winter" not in row]
+    problem(tmp_path, day, days_csv="\n".join(rows))
+    figures = Site.load(tmp_path / "plant.yaml").solve(progress=False).figures
+    (one,), (year,) = figures.named("consumption", "horizon"), figures.named("consumption")
+    assert (one.value, year.value) == (sum(LOAD["summer"]) * STEP, 365 * sum(LOAD["summer"]) * STEP)
 
 
 @pytest.mark.parametrize(

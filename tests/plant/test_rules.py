@@ -71,6 +71,65 @@ def test_a_thermostat_heats_from_one_limit_to_the_other(tmp_path: Path) -> None:
     assert cases["base"]["objective"] < cases["baseline"]["objective"]
 
 
+def with_machine(machine: str) -> str:
+    """Return the zone, heated by a machine through an emitter; no resistance, so no losses."""
+    heater = "  heating: {model: heater, zone: room, electric_power_max: 3 kW, cop: 3}\n"
+    assert heater in ZONE
+    emitter = "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
+    return ZONE.replace("model: grid,", "model: grid, bus: power,").replace(
+        heater, f"{emitter}  heating: {{{machine}, heat_bus: heat}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("machine", "full", "cop"),
+    [
+        ("model: heat_pump, bus: power, rated_capacity: 9 kW, cop: 3", 9.0, 3.0),
+        (
+            "model: heat_pump, bus: power, rated_capacity: 1.5 kW, cop: 3, "
+            "count: 2, switching: yes",
+            3.0,
+            3.0,
+        ),
+        (
+            "model: heat_pump, bus: power, rated_capacity: 9 kW, carnot_fraction: 40 %, "
+            "source_temperature: 0 degC, sink_temperature: 35 degC, electric_power_max: 1 kW",
+            *[0.4 * 308.15 / 35] * 2,
+        ),
+        ("model: boiler, bus: power, rated_capacity: 3 kW, rated_efficiency: 90 %", 3.0, 0.9),
+    ],
+)
+def test_a_thermostat_runs_machines_behind_an_emitter(
+    tmp_path: Path, machine: str, full: float, cop: float
+) -> None:
+    """A pencil: the room holds 2 kWh/K and loses 1 kW; heating begins at 20 and ends at 22 degC."""
+    above, runs, cost = 0.5 * 2, False, 0.0  # content above that at 20 degC [kWh]
+    for price in PRICES:
+        runs = runs or above - 1 < -1e-9
+        heat = min(full, 4 - (above - 1)) if runs else 0.0
+        above, cost = above - 1 + heat, cost + price * heat / cop
+        runs = runs and above < 4 - 1e-9
+    data = "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    cases = answer_of(tmp_path, with_machine(machine), data)
+    assert cases["baseline"]["objective"] == pytest.approx(cost)
+    assert cases["base"]["objective"] < cases["baseline"]["objective"]
+
+
+def test_a_thermostat_stops_short_of_what_is_below_the_least_part_load(tmp_path: Path) -> None:
+    """3 kW, at least 2: from 20 degC it heats with 3 kW; the 3 kWh that lack then are its last."""
+    pump = "model: heat_pump, bus: power, rated_capacity: 3 kW, cop: 3, minimum_part_load: 70 %"
+    data = "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    cases = answer_of(tmp_path, with_machine(pump), data)
+    # hours 1 and 2 at full power; 1 kWh that is left of the way is less than 2.1 kW
+    above, heats = 0.0, list[float]()
+    for _ in PRICES[1:]:
+        wish = min(3.0, 5.0 - above) if (above < 1 or heats[-1:] == [3.0]) else 0.0
+        heats.append(wish if wish >= 2.1 else 0.0)
+        above += heats[-1] - 1
+    cost = sum(price * heat / 3 for price, heat in zip(PRICES[1:], heats, strict=True))
+    assert cases["baseline"]["objective"] == pytest.approx(cost)
+
+
 SIZE = "energy_capacity: {between: [0 kWh, 30 kWh], costs: 3 EUR/kWh/a}"
 
 

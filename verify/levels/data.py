@@ -196,7 +196,8 @@ def _trace(
         _trace_file(tracing, definition, declarations)
         return
     if isinstance(definition.value, str):
-        _trace_expression(tracing, definition, sources)
+        if name not in generated:  # numbers of a component's own formula are judged by execution
+            _trace_expression(tracing, definition, sources)
         return
     if len(sources) == 1 and sources[0].kind == "file" and sources[0].quote is None:
         fields = sources[0].fields

@@ -152,8 +152,8 @@ def to_html(name: str, found: Mapping[Cell, Measured]) -> str:
         "contradict. pass@1: one run is right; pass^k: all repetitions are."
     )
     sections = [
-        Section("Figures", explained, (_figures_table(figures(found)),), kind="values"),
-        Section("Runs", tables=(_runs_table(found),), kind="values"),
+        Section("Figures", explained, (_figures_table(figures(found)),), kind="values cards"),
+        Section("Runs", tables=(_runs_table(found),), kind="values cards"),
     ]
     return page_of_tables(name, "engiagent bench report", sections, numbers=totals)
 

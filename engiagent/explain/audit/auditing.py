@@ -41,7 +41,7 @@ def audit_path(
         finding and no error.
     """
     given = Path(path)
-    if blueprint is None and given.suffix.lower() == ".json":
+    if blueprint is None and Blueprint.is_in(given):
         found = Blueprint.load(given)
         folder, problem = problem_folder_of(given), problem_beside(given)
         name = problem.id if problem is not None else name_of(given)
