@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 Values = Mapping[str, Floats]
 Plant = Callable[[Values, Values, Values], Mapping[str, npt.ArrayLike]]
 """``(state, controls, disturbances) -> state`` after the applied periods; all by name, each in its
-own unit: states by parameter, controls by variable, disturbances by parameter."""
+own unit: states by parameter, controls by variable, disturbances by parameter. Beside the controls
+stand the planned states at the end of these periods, by parameter."""
 
 Outcome = Literal["optimal", "feasible", "relaxed", "previous plan"]
 

@@ -23,8 +23,11 @@ from engiagent.blueprint.values import as_written
 from engiagent.control.applied import with_periods
 from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import Floats
+from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon, find_moving
 from engiagent.control.series import End, read_series
+from engiagent.environment.interface import Runs
+from engiagent.environment.signals import Signals, open_fmu
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
@@ -48,7 +51,8 @@ def control(
     steps: int | None = None,
     *,
     horizon: int | None = None,
-    plant: Plant | str = MODEL,
+    plant: Plant | Runs | str = MODEL,
+    signals: str | Path | None = None,
     actual: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     measured: Mapping[str, npt.ArrayLike] | None = None,
     limits: Sequence[Sequence[str]] | None = None,
@@ -69,10 +73,14 @@ def control(
     horizon
         How many periods a plan looks ahead; by default a day, at most half of the data.
     plant
-        What answers: ``model``, which is the plan's own prediction; a function
-        ``(state, controls, disturbances) -> state`` or its place as ``module:function``. States
-        and controls go by their quantities, as ``battery.state_of_charge``, disturbances by their
-        slots, as ``bakery.power``, each in its own unit.
+        What answers: ``model``, which is the plan's own prediction; ``environment``, the physics
+        of the plant itself, or another plant file; ``fmu:FILE``; anything with ``initialize``,
+        ``reset`` and ``step``; a function ``(state, controls, disturbances) -> state`` or its place
+        as ``module:function``. States and controls go by their quantities, as
+        ``battery.state_of_charge``, disturbances by their slots, as ``bakery.power``, each in its
+        own unit. Beside the controls stand the planned states at the end of the period.
+    signals
+        A file that says which of a plant's signals is which of these.
     actual
         What really comes, where it is not what is forecast: a file with columns, or series, by
         slot, parameter or the column that is forecast. All others come as forecast.
@@ -129,15 +137,27 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    function = load_plant(plant) if isinstance(plant, str) else plant
-    runner.plant = None if function is None else names.answering(function)
+    begins = np.datetime64(axis.labels[0][:19], "s") if axis.dated else None
+    if isinstance(plant, str):
+        function = load_plant(plant, signals, begins, blueprint, folder)
+    else:
+        function = plant
     start: dict[str, npt.ArrayLike] = {}
     start |= {s.parameter: runner.parametric.value(s.parameter) for s in runner.states}
+    linked = None
+    if function is not None and not callable(function):
+        function = linked = LinkedPlant(
+            function, runner, names.states, names.controls, names.disturbances
+        )
+        start = linked.reset(start)
+    runner.plant = None if function is None else names.answering(function)
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
     loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
-    return replace(loop, notes=tuple(_notes(runner, blueprint.core)))
+    notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
+    log = None if linked is None else linked.log(begins)
+    return replace(loop, notes=tuple(notes), plant=log)
 
 
 def _notes(runner: RecedingHorizon, core: Core) -> Iterator[str]:
@@ -282,7 +302,7 @@ class Names:
                 {name: _plain(values[own]) for name, own in known.items()}
                 for values, known in (
                     (state, self.states),
-                    (controls, self.controls),
+                    (controls, {**self.controls, **self.states}),
                     (disturbances, self.disturbances),
                 )
             )
@@ -384,22 +404,42 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
-def load_plant(place: str) -> Plant | None:
-    """Return the function that a plant is named by, ``module:function``; None for the model.
+def load_plant(
+    place: str,
+    signals: str | Path | None,
+    begins: np.datetime64 | None,
+    blueprint: Blueprint,
+    folder: Path | None,
+) -> Plant | Runs | None:
+    """Return the plant that a place names; None for the model.
+
+    Parameters
+    ----------
+    signals
+        The file of its signals.
+    begins
+        When the plan does.
+    blueprint, folder
+        Of the plan, which ``environment`` executes.
 
     Raises
     ------
     InputError
-        When there is no such module or function.
+        When there is no such module, function or file.
     """
     if place == MODEL:
         return None
-    module, _, name = place.partition(":")
-    expected = "model, or module:function of Python, as field:answer"
-    if not module or not name:
+    named = None if signals is None else Signals.load(signals)
+    kind, _, name = place.partition(":")
+    if kind == "fmu":
+        if named is None:
+            raise InputError("an FMU needs names", expected="--signals FILE")
+        return open_fmu(Path(name), named.beginning(begins))
+    expected = "model, environment, a plant file, fmu:FILE, or module:function, as field:answer"
+    if not kind or not name:
         raise InputError("this names no plant", found=place, expected=expected)
     try:
-        found = getattr(import_module(module), name)
+        found = getattr(import_module(kind), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
     if not callable(found):

@@ -1,0 +1,207 @@
+"""Controllers by rules, as a file states them: an input, and the rule that sets it.
+
+Each rule is a class whose fields are the keys of its entry; the key that tells it from the others
+is its name in :data:`RULES`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.environment.interface import Signal, Values, between
+from engiagent.environment.running import INPUTS, Controller, Moment
+from engiagent.errors import InputError
+from engiagent.io.plainyaml import loads_yaml
+from engiagent.plant.source import FormError, nearest
+from engiagent.plant.values import Quantity, pieces
+from engiagent.units.unit import UnitError
+from engiagent.units.words import Conventions
+
+Rule = Callable[[Moment], float]
+
+
+@dataclass(frozen=True)
+class Daily:
+    """Values by the time of the day: each holds from its time to the next."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __call__(self, now: Moment) -> float:
+        """Return the value of the moment; before the first time that of the last one."""
+        place = int(np.searchsorted(self.times, now.clock + 1e-6, side="right")) - 1
+        return self.values[place]
+
+
+@dataclass
+class Thermostat:
+    """On from one limit of a temperature to the other: heats below the lower, cools above the upper.
+
+    ``shift`` moves both limits by some kelvin for a part of the day: pre-heating, pre-cooling.
+    """
+
+    reads: str
+    low: Rule
+    high: Rule
+    on: float
+    off: float = 0.0
+    cooling: bool = False
+    shift: Rule = field(default=lambda now: 0.0)
+    _runs: bool = False
+
+    def __call__(self, now: Moment) -> float:
+        """Return ``on`` or ``off``."""
+        if now.step == 0:
+            self._runs = False
+        moved = self.shift(now)
+        low, high, here = self.low(now) + moved, self.high(now) + moved, now.seen[self.reads]
+        self._runs = thermostat_runs(self._runs, here, low, high, cooling=self.cooling)
+        return self.on if self._runs else self.off
+
+
+def thermostat_runs(
+    runs: bool, temperature: float, low: float, high: float, *, cooling: bool = False
+) -> bool:
+    """Return whether a two-point controller runs: it starts at one limit and stops at the other."""
+    if cooling:
+        return temperature > low and (runs or temperature > high)
+    return temperature < high and (runs or temperature < low)
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """One of some levels by chance, each held for a while: what tells a model's parameters apart."""
+
+    levels: tuple[float, ...]
+    hold: float
+    seed: int = 0
+
+    def __call__(self, now: Moment) -> float:
+        """Return the level of the moment; a function of seed and time alone."""
+        number = int(now.step * now.seconds // self.hold)
+        chosen = np.random.default_rng([self.seed, number]).integers(len(self.levels))
+        return self.levels[int(chosen)]
+
+
+def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
+    """Read rules from a file: by input a value, ``daily``, ``thermostat`` or ``levels``.
+
+    Raises
+    ------
+    InputError
+        For an input or a reading that there is not, and for values that cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the controller: {error}", str(path)) from None
+    tree = loads_yaml(text, path.name)
+    if not isinstance(tree, Mapping):
+        raise InputError("no mapping of inputs to rules", path.name, expected="INPUT: RULE")
+    return by_rules(tree, signals, path.name)
+
+
+def by_rules(tree: Mapping[str, Any], signals: Mapping[str, Signal], file: str = "") -> Controller:
+    """Return the controller of rules by input; see :func:`read_controller`."""
+    inputs = [name for name, signal in signals.items() if signal.role in INPUTS]
+    rules: dict[str, Rule] = {}
+    for name, entry in tree.items():
+        if name not in inputs:
+            said = f"there is no input {name!r}"
+            raise InputError(said, file or None, expected=nearest(name, inputs))
+        try:
+            rules[str(name)] = _rule(entry, signals[name].unit, signals)
+        except (FormError, UnitError, KeyError, ValueError) as error:
+            said = error.message if isinstance(error, FormError) else str(error)
+            raise InputError(f"{name}: {said}", file or None, expected=_FORMS) from None
+    return lambda now: {name: rule(now) for name, rule in rules.items()}
+
+
+_FORMS: Final = (
+    "a quantity; {daily: {'06:00': 21 degC, …}}; {levels: [0 kW, 5 kW], hold: 2 h}; or "
+    "{thermostat: SIGNAL, between: [20 degC, 22 degC], on: 5 kW}"
+)
+_KEYS: Final = {
+    "daily": ("daily",),
+    "levels": ("levels", "hold", "seed"),
+    "thermostat": ("thermostat", "between", "on", "off", "cooling", "shift"),
+}
+
+
+def _rule(entry: Any, unit: str, signals: Mapping[str, Signal]) -> Rule:
+    if not isinstance(entry, Mapping):
+        value = _number(entry, unit)
+        return lambda now: value
+    kind = next((key for key in _KEYS if key in entry), None)
+    odd = set(entry) - set(_KEYS.get(kind or "", ()))
+    if kind is None or odd:
+        raise ValueError(f"no rule: {', '.join(odd or entry)}")
+    if kind == "daily":
+        return _daily(entry["daily"], lambda item: _number(item, unit))
+    if kind == "levels":
+        levels = tuple(_number(item, unit) for item in entry["levels"])
+        return Excitation(levels, _number(entry["hold"], "s"), int(entry.get("seed", 0)))
+    reads = str(entry["thermostat"])
+    if reads not in signals:
+        raise ValueError(f"there is no signal {reads!r}; {nearest(reads, signals)} is one")
+    low, high = (_limit(entry["between"], side, signals[reads].unit) for side in (0, 1))
+    shift: Rule = lambda now: 0.0  # noqa: E731
+    if "shift" in entry:
+        shift = _daily(entry["shift"], lambda item: _number(item, "K"))
+    return Thermostat(
+        reads,
+        low,
+        high,
+        _number(entry["on"], unit),
+        _number(entry.get("off", 0.0), unit),
+        entry.get("cooling") in (True, "yes"),
+        shift,
+    )
+
+
+def _limit(entry: Any, side: int, unit: str) -> Rule:
+    """Return a limit of a band, which may be one for each part of the day."""
+    if isinstance(entry, Mapping):
+        return _daily(entry, lambda pair: _number(pair[side], unit))
+    value = _number(entry[side], unit)
+    return lambda now: value
+
+
+def _daily(entry: Any, number: Callable[[Any], float]) -> Daily:
+    if not isinstance(entry, Mapping) or not entry:
+        raise ValueError("no values by the time of the day")
+    found = sorted((_clock(str(key)), number(value)) for key, value in entry.items())
+    return Daily(tuple(time for time, _ in found), tuple(value for _, value in found))
+
+
+def _clock(text: str) -> float:
+    hours, _, minutes = text.partition(":")
+    return 3600.0 * int(hours) + 60.0 * int(minutes or 0)
+
+
+def _number(value: Any, unit: str) -> float:
+    if isinstance(value, bool | int | float):
+        return float(value)
+    found = pieces(str(value), Conventions())
+    one = found[0]
+    if len(found) != 1 or not isinstance(one, Quantity):
+        raise ValueError(f"{value!r} is no quantity")
+    if one.unit is None:
+        return one.number
+    factor, shift = between(str(one.unit), unit)
+    return factor * one.number + shift
+
+
+def joined(*controllers: Controller) -> Controller:
+    """Return one controller of several; where two set an input the later one does."""
+
+    def command(now: Moment) -> Values:
+        found: dict[str, float] = {}
+        for controller in controllers:
+            found |= controller(now)
+        return found
+
+    return command
