@@ -155,7 +155,7 @@ class LinkedPlant:
         yield from () if notes is None else notes()
 
     def _converted(self, value: float, unit: str, name: str) -> float:
-        return self._wire(unit, self.plant.signals[name].unit, name)(value)
+        return float(self._wire(unit, self.plant.signals[name].unit, name)(value))
 
     def _measured(self, names: list[str], unit: str, seen: Values) -> Floats:
         wires = (self._wire(self.plant.signals[n].unit, unit, n)(seen[n]) for n in names)
@@ -254,7 +254,7 @@ def _labels(runner: RecedingHorizon, parameter: str) -> list[str]:
 
 
 def _within(name: str, label: str) -> str:
-    """Return the name of an element: ``house.temperature`` of ``air`` is ``house.air.temperature``."""
+    """Return the name of an element, as ``house.air.temperature`` of ``house.temperature``."""
     if not label:
         return name
     owner, _, word = name.rpartition(".")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -137,7 +138,9 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    begins = np.datetime64(axis.labels[0][:19], "s") if axis.dated else None
+    begins = None
+    if axis.dated:
+        begins = np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
     else:
@@ -149,7 +152,7 @@ def control(
         function = linked = LinkedPlant(
             function, runner, names.states, names.controls, names.disturbances
         )
-        start = linked.reset(start)
+        start |= linked.reset(start)
     runner.plant = None if function is None else names.answering(function)
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}

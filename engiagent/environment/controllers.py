@@ -38,7 +38,7 @@ class Daily:
 
 @dataclass
 class Thermostat:
-    """On from one limit of a temperature to the other: heats below the lower, cools above the upper.
+    """On from one limit of a temperature to the other; it heats, or cools where it is ``cooling``.
 
     ``shift`` moves both limits by some kelvin for a part of the day: pre-heating, pre-cooling.
     """
@@ -73,7 +73,7 @@ def thermostat_runs(
 
 @dataclass(frozen=True)
 class Excitation:
-    """One of some levels by chance, each held for a while: what tells a model's parameters apart."""
+    """One of some levels by chance, each held for a while, which tells parameters apart."""
 
     levels: tuple[float, ...]
     hold: float

@@ -78,7 +78,7 @@ class Fmu:
         if not self.path.is_file():
             raise InputError("there is no such FMU", str(self.path))
         try:
-            # Tools break rules of the standard that do no harm, so that its schema is not insisted on.
+            # Tools break rules of the standard that do no harm: its schema is not insisted on.
             self._about = fmpy.read_model_description(str(self.path), validate=False)
         except Exception as error:  # fmpy raises bare exceptions and those of zip and XML
             raise InputError(f"this is no FMU: {error}", self.path.name) from None
@@ -144,11 +144,7 @@ class Fmu:
         fmpy, begin = _fmpy(), self.start - self.warmup
         with self._named(begin):
             self._instance = unit = fmpy.instantiate_fmu(
-                self._folder,
-                self._about,
-                KINDS[str(self.kind)][1],
-                logger=_quiet,
-                require_functions=False,
+                self._folder, self._about, KINDS[str(self.kind)][1], logger=_quiet
             )
             unit.setupExperiment(startTime=begin)
             for name, value in {**self.parameters, **(initial or {})}.items():
@@ -212,7 +208,7 @@ class Fmu:
     def _set(self, name: str, value: Any) -> None:
         variable = self._known(name)
         access = _ACCESS.get(variable.type, "String")
-        kinds = {"Integer": round, "Boolean": bool, "String": str, "Real": float}
+        kinds: dict[str, Any] = {"Integer": round, "Boolean": bool, "String": str, "Real": float}
         getattr(self._instance, f"set{access}")([variable.valueReference], [kinds[access](value)])
 
     @contextmanager

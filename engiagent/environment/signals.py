@@ -129,14 +129,14 @@ class Signals:
         tree = loads_yaml(text, place.name)
         try:
             return cls(**dict(_read(_mapping(tree, "the file", TOP))))
-        except _Wrong as wrong:
+        except _EntryError as wrong:
             raise InputError(
                 wrong.message, place.name, found=wrong.found, expected=wrong.expected
             ) from None
 
 
 @dataclass
-class _Wrong(Exception):
+class _EntryError(Exception):
     message: str
     expected: str
     found: str | None = None
@@ -146,10 +146,10 @@ def _mapping(tree: Any, where: str, known: tuple[str, ...] = ()) -> Mapping[str,
     if tree is None:
         return {}
     if not isinstance(tree, Mapping):
-        raise _Wrong(f"{where} is no mapping", "lines of 'name: value'", repr(tree)[:80])
+        raise _EntryError(f"{where} is no mapping", "lines of 'name: value'", repr(tree)[:80])
     for key in tree if known else ():
         if key not in known:
-            raise _Wrong(f"unknown key in {where}", nearest(key, known), key)
+            raise _EntryError(f"unknown key in {where}", nearest(key, known), key)
     return tree
 
 
@@ -162,10 +162,10 @@ def _read(tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield "time_zero", np.datetime64(str(tree["time_zero"]), "s")
         except ValueError:
             found = str(tree["time_zero"])
-            raise _Wrong("time_zero is no date", "a date as 2026-01-01", found) from None
+            raise _EntryError("time_zero is no date", "a date as 2026-01-01", found) from None
     if "kind" in tree:
         if tree["kind"] not in ("co-simulation", "model exchange"):
-            raise _Wrong("unknown kind", "co-simulation or model exchange", str(tree["kind"]))
+            raise _EntryError("unknown kind", "co-simulation or model exchange", str(tree["kind"]))
         yield "kind", tree["kind"]
     yield "parameters", _mapping(tree.get("parameters"), "parameters")
     held = _mapping(tree.get("held"), "held")
@@ -181,13 +181,13 @@ def _read(tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _input(name: str, entry: Any) -> Input:
     tree = _mapping({"to": entry} if isinstance(entry, str) else entry, name, INPUT)
     full, shown = _amount(tree["full"], f"full of {name}", None) if "full" in tree else (1.0, None)
-    limits = {
-        own: _plain(tree[key], f"{key} of {name}")
-        for key, own in (("at_least", "least"), ("at_most", "most"))
-        if key in tree
-    }
-    words = {key: str(tree[key]) for key in ("activate", "read_back") if key in tree}
-    return Input(_word(tree, "to", name), _unit(tree, name), full, shown, **words, **limits)
+    least, most = (
+        _plain(tree.get(key, usual), f"{key} of {name}")
+        for key, usual in (("at_least", float("-inf")), ("at_most", float("inf")))
+    )
+    activate, back = (tree.get(key) for key in ("activate", "read_back"))
+    to = _word(tree, "to", name)
+    return Input(to, _unit(tree, name), full, shown, activate, back, least, most)
 
 
 def _output(name: str, entry: Any) -> Output:
@@ -200,7 +200,9 @@ def _output(name: str, entry: Any) -> Output:
 
 def _word(tree: Mapping[str, Any], key: str, name: str) -> str:
     if not isinstance(tree.get(key), str):
-        raise _Wrong(f"{name} does not say {key} which variable", f"{key}: NAME", repr(tree)[:80])
+        raise _EntryError(
+            f"{name} does not say {key} which variable", f"{key}: NAME", repr(tree)[:80]
+        )
     return str(tree[key])
 
 
@@ -210,13 +212,13 @@ def _unit(tree: Mapping[str, Any], name: str) -> str | None:
     try:
         return str(parse_unit(str(tree["unit"])))
     except UnitError as error:
-        raise _Wrong(f"{name}: {error}", "a unit as W", str(tree["unit"])) from None
+        raise _EntryError(f"{name}: {error}", "a unit as W", str(tree["unit"])) from None
 
 
 def _plain(value: Any, what: str) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
-    raise _Wrong(f"{what} is no number", "a number as the plant has it", repr(value)[:80])
+    raise _EntryError(f"{what} is no number", "a number as the plant has it", repr(value)[:80])
 
 
 def _amount(value: Any, what: str, unit: str | None) -> tuple[float, str | None]:
@@ -226,13 +228,13 @@ def _amount(value: Any, what: str, unit: str | None) -> tuple[float, str | None]
         found = pieces(str(value), Conventions())
         one = found[0]
         if len(found) != 1 or not isinstance(one, Quantity):
-            raise _Wrong(f"{what} is no quantity", expected, str(value))
+            raise _EntryError(f"{what} is no quantity", expected, str(value))
         if unit is None or one.unit is None:
             return one.number, None if one.unit is None else str(one.unit)
         return convert(one.number, one.unit, parse_unit(unit)), unit
     except (FormError, UnitError) as error:
         said = error.message if isinstance(error, FormError) else str(error)
-        raise _Wrong(f"{what}: {said}", expected, str(value)) from None
+        raise _EntryError(f"{what}: {said}", expected, str(value)) from None
 
 
 @dataclass

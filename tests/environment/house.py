@@ -1,14 +1,15 @@
 """A house as an FMU: two capacities, an override, absolute temperatures; built by pythonfmu."""
 
 import math
+from typing import Any
 
-from pythonfmu import Fmi2Causality, Fmi2Slave, Fmi2Variability, Boolean, Real
+from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Fmi2Variability, Real
 
 
-class House(Fmi2Slave):
+class House(Fmi2Slave):  # type: ignore[misc]
     """Air and walls with heating, whose own thermostat acts where nobody overrides it."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.c_air, self.c_wall, self.r_wall, self.r_out = 1.5e6, 2.0e7, 0.002, 0.006
         self.dead = False
@@ -32,17 +33,17 @@ class House(Fmi2Slave):
         for name in ("reaT_y", "oveQ_y", "t_wall", "t_out"):
             self.register_variable(Real(name, causality=Fmi2Causality.output))
 
-    def exit_initialization_mode(self):
+    def exit_initialization_mode(self) -> None:
         self.reaT_y = self.t_air
 
-    def do_step(self, time, step):
+    def do_step(self, time: float, step: float) -> bool:
         count = max(int(step // 10), 1)
         for k in range(count):
             self._advance(time + k * step / count, step / count)
         self.reaT_y, self.oveQ_y = self.t_air, self.heat
         return True
 
-    def _advance(self, time, step):
+    def _advance(self, time: float, step: float) -> None:
         own = 4000.0 if self.t_air < 294.15 else 0.0
         self.heat = self.oveQ_u if self.oveQ_activate and not self.dead else own
         self.t_out = 273.15 + 5.0 * math.sin(2 * math.pi * (time / 86400.0 - 0.375))

@@ -156,6 +156,10 @@ int E(GetReal)(void*c,const unsigned*r,size_t n,double*v)
 {for(size_t k=0;k<n;k++)v[k]=r[k]==0?m.x:r[k]==1?m.u:m.on;return OK;}
 int E(SetReal)(void*c,const unsigned*r,size_t n,const double*v)
 {for(size_t k=0;k<n;k++)if(r[k]==1)m.u=v[k];return OK;}
+#define NOT(name) int E(name)(void){return 3;}
+NOT(GetFMUstate) NOT(SetFMUstate) NOT(FreeFMUstate) NOT(SerializedFMUstateSize)
+NOT(SerializeFMUstate) NOT(DeSerializeFMUstate) NOT(GetDirectionalDerivative)
+NOT(GetInteger) NOT(SetInteger) NOT(GetBoolean) NOT(SetBoolean) NOT(GetString) NOT(SetString)
 int E(EnterEventMode)(void*c){return OK;}
 int E(NewDiscreteStates)(void*c,void*i){struct{int a,b,d,e,f;double t;}*p=i;
 if(m.t>=m.when-1e-6){m.on=1;m.when=1e300;}
@@ -178,7 +182,8 @@ ABOUT = """<?xml version="1.0" encoding="UTF-8"?>
 <ScalarVariable name="u" valueReference="1" causality="input"><Real start="0"/></ScalarVariable>
 <ScalarVariable name="der(T)" valueReference="3"><Real derivative="1"/></ScalarVariable>
 </ModelVariables>
-<ModelStructure><Outputs><Unknown index="1"/></Outputs><Derivatives><Unknown index="3"/></Derivatives>
+<ModelStructure><Outputs><Unknown index="1"/></Outputs>
+<Derivatives><Unknown index="3"/></Derivatives>
 </ModelStructure></fmiModelDescription>
 """
 
