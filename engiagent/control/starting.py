@@ -27,8 +27,9 @@ from engiagent.control.horizon import Floats
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon, find_moving
 from engiagent.control.series import End, read_series
+from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.signals import Signals, open_fmu
+from engiagent.environment.signals import Connected, Signals, open_fmu
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
@@ -43,6 +44,7 @@ from engiagent.units.words import Conventions
 
 DAY: Final = 24.0
 MODEL: Final = "model"
+ENVIRONMENT: Final = "environment"
 HISTORY: Final = ("initially_on", "initial_hours", "initial_power")
 """Slots about the time before a horizon that a loop does not measure back."""
 
@@ -438,6 +440,13 @@ def load_plant(
         if named is None:
             raise InputError("an FMU needs names", expected="--signals FILE")
         return open_fmu(Path(name), named.beginning(begins))
+    other: Runs | None = None
+    if place == ENVIRONMENT:
+        other = Environment(blueprint, folder)
+    elif Path(place).suffix in (".yaml", ".yml", ".md") or Path(place).is_dir():
+        other = Environment.load(place)
+    if other is not None:
+        return other if named is None else Connected(other, named)
     expected = "model, environment, a plant file, fmu:FILE, or module:function, as field:answer"
     if not kind or not name:
         raise InputError("this names no plant", found=place, expected=expected)

@@ -1,24 +1,29 @@
 """Controllers by rules, as a file states them: an input, and the rule that sets it.
 
 Each rule is a class whose fields are the keys of its entry; the key that tells it from the others
-is its name in :data:`RULES`.
+is its name. Rules of :data:`RULES` go by their name alone and control a whole site, as the baseline
+of a plan does under the rule of the same name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Signal, Values, between
 from engiagent.environment.running import INPUTS, Controller, Moment
 from engiagent.errors import InputError
 from engiagent.io.plainyaml import loads_yaml
+from engiagent.models.systems.signals import two_point
+from engiagent.plant.rules import Control, zone_limits
 from engiagent.plant.source import FormError, nearest
 from engiagent.plant.values import Quantity, pieces
 from engiagent.units.unit import UnitError
 from engiagent.units.words import Conventions
+from engiagent.verify.plants.unit import Unit
 
 Rule = Callable[[Moment], float]
 
@@ -57,18 +62,10 @@ class Thermostat:
         if now.step == 0:
             self._runs = False
         moved = self.shift(now)
-        low, high, here = self.low(now) + moved, self.high(now) + moved, now.seen[self.reads]
-        self._runs = thermostat_runs(self._runs, here, low, high, cooling=self.cooling)
+        low, high = self.low(now) + moved, self.high(now) + moved
+        here = now.seen.get(self.reads, low)  # means are not known before the first step
+        self._runs = two_point(self._runs, here, low, high, cooling=self.cooling)
         return self.on if self._runs else self.off
-
-
-def thermostat_runs(
-    runs: bool, temperature: float, low: float, high: float, *, cooling: bool = False
-) -> bool:
-    """Return whether a two-point controller runs: it starts at one limit and stops at the other."""
-    if cooling:
-        return temperature > low and (runs or temperature > high)
-    return temperature < high and (runs or temperature < low)
 
 
 @dataclass(frozen=True)
@@ -205,3 +202,127 @@ def joined(*controllers: Controller) -> Controller:
         return found
 
     return command
+
+
+# -- rules of a whole site ------------------------------------------------------------------------
+
+
+def ruled(name: str, site: Environment) -> Controller:
+    """Return the rule of a name for a site, as a baseline has it.
+
+    Raises
+    ------
+    InputError
+        When there is no such rule, or nothing that it controls.
+    """
+    if name not in RULES:
+        raise InputError("there is no such rule", found=name, expected=" or ".join(RULES))
+    return RULES[name](site)
+
+
+def _self_consumption(site: Environment) -> Controller:
+    """Charge batteries from what generation gives beyond consumption; discharge to consumption."""
+    batteries = [u for u in site.built.units if u.model == "battery"]
+    if not batteries:
+        raise InputError("the rule self-consumption has nothing to control", expected="a battery")
+    buses = {bus.name: bus.members for bus in site.built.system.all_buses}
+    ports, own = site.built.system.ports, {unit.name for unit in batteries}
+    reads = {str(known.reads): name for name, known in site.built.names.items()}
+    available = {
+        f"{u.name}.power": f"{u.name}.available_power"
+        for u in site.built.units
+        if f"{u.name}.available_power" in site.signals
+    }
+    joined_to = {
+        member.rpartition(".")[0]: [
+            (available.get(name, name), 1.0 if ports[other].way == "gives" else -1.0)
+            for other in members
+            if (name := reads.get(other)) is not None and other.rpartition(".")[0] not in own
+        ]
+        for members in buses.values()
+        for member in members
+        if member.rpartition(".")[0] in own
+    }
+
+    def command(now: Moment) -> Values:
+        found: dict[str, float] = {}
+        spent: dict[int, float] = {}
+        for unit in batteries:
+            flows = joined_to[unit.name]
+            # What controllers and machines draw is known of the step before alone.
+            surplus = sum(sign * now.seen.get(name, 0.0) for name, sign in flows)
+            surplus -= spent.get(id(flows), 0.0)
+            limit = "charge" if surplus > 0 else "discharge"
+            power = min(abs(surplus), site.signals[f"{unit.name}.{limit}"].upper)
+            found[f"{unit.name}.{limit}"] = power
+            spent[id(flows)] = spent.get(id(flows), 0.0) + (power if surplus > 0 else -power)
+        return found
+
+    return command
+
+
+def _thermostat(site: Environment) -> Controller:
+    """Heat zones at full power from the lower limit of their temperature to the upper one."""
+    parts: list[Controller] = []
+    control = Control(site.blueprint, site.folder)
+    for zone in site.built.units:
+        for reads, limits, target in _heated(site, zone, control):
+            parts.append(_two_point(reads, limits, target, site))
+    if not parts:
+        expected = "a zone with limits of its temperature, and what heats it"
+        raise InputError("the rule thermostat has nothing to control", expected=expected)
+    return joined(*parts)
+
+
+Limits = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+
+
+def _heated(site: Environment, zone: Unit, control: Control) -> Iterator[tuple[str, Limits, str]]:
+    """Yield what is read, its limits by period, and the action that heats it."""
+    signals = site.signals
+    serving = [
+        f"{u.name}.{word}"
+        for u in site.built.units
+        for word in ("electric_power", "heat")
+        if u.connections.get("zone") == zone.name
+        and u.model in ("heater", "emitter", "heat_pump", "boiler")
+        and signals.get(f"{u.name}.{word}", Signal("1", "state")).role == "action"
+    ]
+    if zone.model == "thermal_zone":
+        reads = zone.names("temperature")[0]
+        targets = serving or [zone.names("heating")[0]]
+        yield reads, zone_limits(control, zone.name), targets[0]
+    elif zone.model == "zone_5r1c":
+        low, high = (zone.slot(f"temperature_{side}") for side in ("min", "max"))
+        if low is not None and high is not None:
+            yield f"{zone.name}.air.mean_temperature", (low, high), f"{zone.name}.heating"
+    elif zone.model == "rc_network":
+        comfort = zone.connections.get("comfort") or {}
+        for node in zone.connections.get("heated") or {}:
+            band = comfort.get(node) or {}
+            if {"low", "high"} <= set(band):
+                limits = tuple(zone.number(band[side], "degC") for side in ("low", "high"))
+                reads = f"{zone.name}.{node}.temperature"
+                reads = reads if reads in signals else f"{zone.name}.{node}.mean_temperature"
+                yield reads, (limits[0], limits[1]), f"{zone.name}.heating_{node}"
+
+
+def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Controller:
+    most = site.signals[target].upper
+    if not np.isfinite(most):
+        raise InputError(f"the rule thermostat needs the power of {target}", expected="its limit")
+    hours = float(site.built.hours[0]) * 3600.0
+
+    def limit(side: int) -> Rule:
+        values = limits[side]
+        return lambda now: float(values[min(int(now.step * now.seconds // hours), len(values) - 1)])
+
+    rule = Thermostat(reads, limit(0), limit(1), most)
+    return lambda now: {target: rule(now)}
+
+
+RULES: Final[Mapping[str, Callable[[Environment], Controller]]] = {
+    "self-consumption": _self_consumption,
+    "thermostat": _thermostat,
+}
+"""By the names that baselines have."""

@@ -57,6 +57,11 @@ class Forcing:
     values: Mapping[str, Floats] = field(default_factory=dict)
     begins: np.datetime64 | None = None
 
+    @property
+    def duration(self) -> float:
+        """How long they last. [s]."""
+        return float(2 * self.times[-1] - self.times[-2]) if len(self.times) > 1 else 0.0
+
     def along(self, steps: int, seconds: float) -> dict[str, Floats]:
         """Return the means over steps of some length.
 
@@ -159,7 +164,8 @@ def run(
         now = {name: float(values[k]) for name, values in given.items()}
         if controller is not None:
             clock = (midnight + k * seconds) % 86400.0
-            now |= controller(Moment(k, seconds, clock, {**seen, **now}))
+            known = {**seen, **getattr(plant, "ahead", dict)(), **now}
+            now |= controller(Moment(k, seconds, clock, known))
         seen = plant.step(now)
         rows.append(seen)
         sent.append(now)

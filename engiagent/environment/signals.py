@@ -237,6 +237,20 @@ def _amount(value: Any, what: str, unit: str | None) -> tuple[float, str | None]
         raise _EntryError(f"{what}: {said}", expected, str(value)) from None
 
 
+def duration(text: str, what: str) -> float:
+    """Return a time as people write it, in seconds.
+
+    Raises
+    ------
+    InputError
+        When it is none.
+    """
+    try:
+        return _amount(text, what, "s")[0]
+    except _EntryError as wrong:
+        raise InputError(wrong.message, found=wrong.found, expected=wrong.expected) from None
+
+
 @dataclass
 class _Wire:
     """How a number of ours becomes one of theirs: ``theirs = factor * ours + shift``."""

@@ -18,6 +18,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
+from engiagent.models.systems.signals import two_point
 from engiagent.plant.statement import BASELINE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations
@@ -103,15 +104,13 @@ def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
     battery, hours = store(unit), unit.hours
     decay, gain = battery.coefficients(hours, "euler" if unit.scheme == "euler" else "exact")
     limits = [unit.slot(f"{way}_power_max") for way in ("charge", "discharge")]
-    wanted = [np.maximum(surplus, 0.0), np.maximum(-surplus, 0.0)]
+    wanted = [surplus, -surplus]
     most = [w if x is None else np.minimum(w, x) for w, x in zip(wanted, limits, strict=True)]
     charge, discharge = np.zeros(hours.size), np.zeros(hours.size)
     content = unit.need("initial_energy")
     for t in range(hours.size):
         content *= decay[t]
-        room, stock = battery.upper_energy - content, content - battery.minimum_energy
-        charge[t] = min(most[0][t], max(room / gain[t] / battery.charge_efficiency, 0.0))
-        discharge[t] = min(most[1][t], max(stock / gain[t] * battery.discharge_efficiency, 0.0))
+        charge[t], discharge[t] = battery.possible(most[0][t], most[1][t], content, gain[t])
         net = battery.charge_efficiency * charge[t] - discharge[t] / battery.discharge_efficiency
         content += gain[t] * net
     return charge, discharge
@@ -130,7 +129,7 @@ def thermostat(control: Control) -> Settings:
         if len(serving) != 1 or zone.connections.get("neighbours"):
             said = f"the rule thermostat does not know how to heat {zone.name}"
             raise InputError(said, expected="one heater in a zone without neighbours")
-        limits = _limits(control, zone.name)
+        limits = zone_limits(control, zone.name)
         of_zone, heater = control.plant.of(zone), control.plant.of(serving[0])
         cop, most = heater.series("cop"), heater.slot("electric_power_max")
         if most is None:
@@ -142,7 +141,7 @@ def thermostat(control: Control) -> Settings:
         raise InputError(said, expected="a thermal_zone with a heater")
 
 
-def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
+def zone_limits(control: Control, zone: str) -> tuple[Floats, Floats]:
     """Return between which temperatures [degC] requirements keep a zone, at every instant."""
     name = f"{zone}_temperature"
     elaboration = Elaboration(expand(control.blueprint).core, control.folder)
@@ -171,7 +170,7 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], most: Floats) -> Floats:
         if np.isinf(low) and np.isinf(high):  # as at the end of the last period
             low, high = limits[0][t], limits[1][t]
         free = keep[0, 0] * temperature + drive[0] @ np.array([outside[t], gains[t]])
-        runs = free < high and (runs or free < low)
+        runs = two_point(runs, free, low, high)
         if runs:
             heat[t] = min(most[t], (high - free) / drive[0, 1]) if np.isfinite(high) else most[t]
         temperature = free + drive[0, 1] * heat[t]

@@ -4,9 +4,11 @@ Limits of power and energy are reported as violations and not enforced.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.models.battery import Battery
 from engiagent.models.battery_losses import ConverterLoss
+from engiagent.models.ev import EvFleet, Sessions
 from engiagent.models.systems.module import (
     Domain,
     Module,
@@ -113,14 +115,10 @@ def battery(
 
     def possible(state: Values, inputs: Values, hours: float) -> Values:
         decay, gain = rates(hours)
-        content = decay * float(state["energy"])
-        into, out = (max(float(inputs[way]), 0.0) for way in ("charge", "discharge"))
+        into, out = float(inputs["charge"]), float(inputs["discharge"])
         lost = float(loss.loss(abs(into - out))) if loss is not None else 0.0
-        room = (unit.upper_energy - content) / gain + lost
-        stock = (content - unit.minimum_energy) / gain - lost
-        into = min(into, unit.charge_power_max, max(room, 0.0) / unit.charge_efficiency)
-        out = min(out, unit.discharge_power_max, max(stock, 0.0) * unit.discharge_efficiency)
-        return {"charge": into, "discharge": out}  # type: ignore[dict-item]
+        into, out = unit.possible(into, out, decay * float(state["energy"]), gain, lost)
+        return {"charge": into, "discharge": out}
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
@@ -168,7 +166,7 @@ def source(*, limited: bool = False) -> Module:
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
         available = float(inputs["profile"])
         curtailed = min(max(float(inputs["curtailed"]), 0.0), max(available, 0.0))
-        return {"curtailed": curtailed}  # type: ignore[dict-item]
+        return {"curtailed": curtailed}
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         available, curtailed = inputs["profile"], inputs["curtailed"]
@@ -195,3 +193,80 @@ def source(*, limited: bool = False) -> Module:
         step=step,
         possible=possible,
     )
+
+
+def vehicle(fleet: EvFleet, sessions: Sessions) -> Module:
+    """Return one vehicle with sessions at a plug: ``charge`` and ``discharge`` are actions.
+
+    It brings the energy of its arrival and takes away what it leaves with; away it holds nothing
+    that counts. A session that begins or ends within a period has its share of the power.
+    """
+    times = [np.asarray(v) for v in (sessions.arrival, sessions.departure)]
+    brought, wanted = np.asarray(sessions.arrival_energy), np.asarray(sessions.required_energy)
+    full, least = _one(fleet.energy_capacity), _one(fleet.minimum_energy)
+    powers = [_one(fleet.charge_power_max), _one(fleet.discharge_power_max)]
+    into_store, out_of_store = _one(fleet.charge_efficiency), _one(fleet.discharge_efficiency)
+
+    def session(clock: float, hours: float) -> int | None:
+        found = np.flatnonzero((times[1] > clock + 1e-9) & (times[0] < clock + hours - 1e-9))
+        return int(found[0]) if len(found) else None
+
+    def content(state: Values, at: int | None) -> float:
+        """Return what it holds as the period begins, or as it arrives in it."""
+        if at is None or state["plugged"]:
+            return float(state["energy"])
+        return float(brought[at])
+
+    def possible(state: Values, inputs: Values, hours: float) -> Values:
+        clock = float(state["clock"])
+        at = session(clock, hours)
+        if at is None:
+            return {"charge": 0.0, "discharge": 0.0}
+        begin, end = max(times[0][at], clock), min(times[1][at], clock + hours)
+        share, energy = float(end - begin) / hours, content(state, at)
+        room = max(full - energy, 0.0) / hours / into_store
+        stock = max(energy - least, 0.0) / hours * out_of_store
+        return {
+            "charge": min(max(float(inputs["charge"]), 0.0), share * powers[0], room),
+            "discharge": min(max(float(inputs["discharge"]), 0.0), share * powers[1], stock),
+        }
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        clock = float(state["clock"])
+        at = session(clock, hours)
+        before = float(state["energy"])
+        energy = content(state, at)
+        charge, discharge = float(inputs["charge"]), float(inputs["discharge"])
+        net = into_store * charge - discharge / out_of_store
+        filled = energy + hours * net
+        after, plugged, gone, short = filled, 1.0, 0.0, 0.0
+        if at is None or times[1][at] <= clock + hours + 1e-9:
+            short = 0.0 if at is None else max(float(wanted[at]) - filled, 0.0)
+            after, plugged, gone = 0.0, 0.0, filled
+        return Outcome(
+            state={"clock": clock + hours, "energy": after, "plugged": plugged},
+            entered=(energy - before) / hours,
+            left=charge - discharge - net + gone / hours,
+            violations={
+                "away": charge + discharge if at is None else 0.0,
+                "full": above(filled, full),
+                "shortfall": short,
+            },
+        )
+
+    return Module(
+        ports=(
+            action("charge", "kW", "electrical", way="takes", default=0.0),
+            action("discharge", "kW", "electrical", way="gives", default=0.0),
+            observation("energy", "kWh", "electrical", instant=True),
+            observation("plugged", "1", "electrical", instant=True),
+        ),
+        states=(State("clock", "h", 0.0), State("energy", "kWh", 0.0), State("plugged", "1", 0.0)),
+        step=step,
+        stored=lambda state: float(state["energy"]),
+        possible=possible,
+    )
+
+
+def _one(value: npt.ArrayLike) -> float:
+    return float(np.asarray(value).reshape(-1)[0])

@@ -7,7 +7,7 @@ module's balance is checked.
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,8 @@ class Simulation:
             for bus in system.all_buses
             for place, (action, _) in enumerate(bus.followers)
         }
+        for name in self._asked:
+            self._actions[name] = replace(self._actions[name], default=0.0)
         self._plans = [self._plan(name, bus_of, enforce) for name in self._modules]
         self._residuals = {}
         for bus in system.all_buses:
@@ -289,9 +291,9 @@ class Simulation:
             state=self.state(),
             outputs=values,
             residuals={bus.name: self._residual(bus, values) for bus in self.system.all_buses},
-            imbalances=imbalances,  # type: ignore[arg-type]
-            entered=entered,  # type: ignore[arg-type]
-            left=left,  # type: ignore[arg-type]
+            imbalances=imbalances,
+            entered=entered,
+            left=left,
             violations=_flat(violations),
         )
 

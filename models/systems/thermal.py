@@ -26,6 +26,7 @@ from engiagent.models.systems.module import (
     Port,
     State,
     Values,
+    Way,
     above,
     action,
     balance,
@@ -48,10 +49,7 @@ def heat_network(
     limits = driven or {}
 
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        return {
-            name: min(max(float(inputs[name]), 0.0), most)  # type: ignore[misc]
-            for name, most in limits.items()
-        }
+        return {name: min(max(float(inputs[name]), 0.0), most) for name, most in limits.items()}
 
     def way(room: str, word: str) -> Port:
         name, direction = f"{room}.{word}", "takes" if word == "heating" else "gives"
@@ -173,7 +171,7 @@ def _by_cop(useful: Port, electric_power_max: float, cop: float) -> Module:
 
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
         power = min(max(float(inputs["electric_power"]), 0.0), electric_power_max)
-        return {"electric_power": power}  # type: ignore[dict-item]
+        return {"electric_power": power}
 
     ports = (
         action("electric_power", "kW", "electrical", way="takes"),
@@ -191,7 +189,7 @@ def emitter(power_max: float = np.inf, *, cooling: bool = False) -> Module:
     one, other = ("gives", "takes") if cooling else ("takes", "gives")
 
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        return {"power": min(max(float(inputs["power"]), 0.0), power_max)}  # type: ignore[dict-item]
+        return {"power": min(max(float(inputs["power"]), 0.0), power_max)}
 
     return Module(
         ports=(
@@ -214,7 +212,7 @@ def stated_heat_pump(capacity: float, standby_power: float = 0.0) -> Module:
         heat = min(max(load, 0.0), capacity)
         driven = heat / float(inputs["cop"])
         return Outcome(
-            outputs={  # type: ignore[arg-type]
+            outputs={
                 "heat": heat,
                 "electric_power": driven + standby_power,
                 "source_heat": heat - driven,
@@ -236,7 +234,7 @@ def stated_heat_pump(capacity: float, standby_power: float = 0.0) -> Module:
     )
 
 
-def engine(chp: PartLoadChp) -> Module:
+def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
     """Return an engine that gives heat with its ``power``, an action; below its least it stands."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
@@ -247,8 +245,8 @@ def engine(chp: PartLoadChp) -> Module:
             done = chp.output(power)
             heat, fuel = float(done.heat), float(done.fuel)
         return Outcome(
-            outputs={"power": power, "heat": heat, "fuel": fuel},  # type: ignore[dict-item]
-            entered=fuel,
+            outputs={"power": power, "heat": heat, "fuel": fuel},
+            entered=0.0 if fuel_bus else fuel,
             left=fuel - power - heat,
             violations={"unmet": above(asked, power)},
         )
@@ -258,7 +256,7 @@ def engine(chp: PartLoadChp) -> Module:
             action("load"),
             observation("power", "kW", "electrical", way="gives"),
             observation("heat", "kW", "thermal", way="gives"),
-            observation("fuel"),
+            observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
         ),
         step=step,
     )
@@ -280,7 +278,7 @@ def fan(model: PartLoadFan, stages: tuple[float, ...] = ()) -> Module:
             flow = next((speed for speed in speeds if speed >= flow - 1e-12), speeds[-1])
         power = float(model.power(flow)) if flow > 0 else 0.0
         return Outcome(
-            outputs={"flow": flow, "electric_power": power},  # type: ignore[dict-item]
+            outputs={"flow": flow, "electric_power": power},
             left=power,
             violations={"unmet": above(asked, flow)},
         )
@@ -308,7 +306,7 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
             water = float(found)
         power = float(tower.fan_power(speed))
         return Outcome(
-            outputs={"electric_power": power, "water_temperature": water},  # type: ignore[dict-item]
+            outputs={"electric_power": power, "water_temperature": water},
             left=heat + power,
             violations={"rest": np.asarray(0.0 if works else max(heat, 0.0))},
         )
@@ -356,10 +354,7 @@ def tank(
 
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
         ways = zip(("charge", "discharge"), limits, strict=True)
-        return {
-            way: min(max(float(inputs[way]), 0.0), most)  # type: ignore[misc]
-            for way, most in ways
-        }
+        return {way: min(max(float(inputs[way]), 0.0), most) for way, most in ways}
 
     return Module(
         ports=(
@@ -472,15 +467,19 @@ def _outside(valid: npt.ArrayLike) -> Floats:
     return np.asarray(~np.asarray(valid), dtype=np.float64)
 
 
-def boiler(parameters: Boiler) -> Module:
-    """Return a boiler: ``load`` is an action, ``water`` its temperature; the fuel enters."""
+def boiler(parameters: Boiler, *, fuel_bus: bool = False) -> Module:
+    """Return a boiler: ``load`` is an action, ``water`` its temperature; the fuel enters.
+
+    With ``fuel_bus`` the fuel, or electric power, comes over a bus.
+    """
+    way: Way | None = "takes" if fuel_bus else None
     shape = units(parameters)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = parameters.operate(inputs["load"], temperature=inputs["water"])
         return Outcome(
             outputs={"heat": done.heat, "fuel": done.fuel, "efficiency": done.efficiency},
-            entered=float(done.fuel.sum()),
+            entered=0.0 if fuel_bus else float(done.fuel.sum()),
             left=float(done.loss.sum()),
             violations={"unmet": done.unmet},
         )
@@ -490,7 +489,7 @@ def boiler(parameters: Boiler) -> Module:
             action("load", shape=shape),
             disturbance("water", "degC", "thermal"),
             observation("heat", "kW", "thermal", way="gives", shape=shape),
-            observation("fuel", shape=shape),
+            observation("fuel", "kW", "electrical", way=way, shape=shape),
             observation("efficiency", "1", "thermal", shape=shape),
         ),
         step=step,

@@ -25,7 +25,8 @@ BY_NODE: Mapping[str, tuple[str, ...]] = {"mean_temperature": ()}
 BUSES = {"heat_bus": "heating", "cooling_bus": "cooling"}
 
 
-def _execute_network(unit: Unit) -> Run:
+def network_parts(unit: Unit) -> tuple[HeatNetwork, dict[str, Floats], dict[str, Floats]]:
+    """Return a network with its given temperatures [degC] and its given heat [kW] by period."""
     parts = {key: _mapping(unit, key) for key in ("nodes", "links", "boundaries", "heat")}
     nodes = tuple(
         Node(
@@ -49,6 +50,11 @@ def _execute_network(unit: Unit) -> Run:
     network = HeatNetwork(nodes=nodes, links=links, boundaries=tuple(map(str, parts["boundaries"])))
     boundary = {k: unit.number(v, "degC") for k, v in parts["boundaries"].items()}
     heat = {k: unit.number(v, "kW") for k, v in parts["heat"].items()}
+    return network, boundary, heat
+
+
+def _execute_network(unit: Unit) -> Run:
+    network, boundary, heat = network_parts(unit)
     results: list[Result] = []
     excesses: list[Excess] = []
     for series, key, _, sign in WAYS:
