@@ -220,7 +220,7 @@ def _grid(site: _Site, unit: Unit) -> None:
     site.add(unit, electrical.grid(*limits, domain=domain))
     site.join(unit, "exchange", "bus")
     goal = unit.plant.bench.declarations.core.objective_function
-    currency = goal.unit[:3] if goal is not None else "EUR"
+    currency = (goal.unit or "EUR")[:3] if goal is not None else "EUR"
     for way in ("import", "export"):
         site.seen(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}")
         written = unit.parameters.get(f"{way}_price")
@@ -300,9 +300,14 @@ def _tank(site: _Site, unit: Unit) -> None:
     connection, cold = _side(unit)
     drawn = unit.model == "hot_water_tank"
     words = ("charge",) if drawn else ("charge", "discharge")
-    limits = tuple(unit.largest(f"{way}_power_max") for way in words)
+    limits = [unit.largest(f"{way}_power_max") for way in words]
     initial = unit.need("initial_temperature")
-    site.add(unit, thermal.tank(tanks.body(unit), initial, (*limits, 0.0)[:2], cold=cold))
+    site.add(
+        unit,
+        thermal.tank(
+            tanks.body(unit), initial, (limits[0], 0.0 if drawn else limits[1]), cold=cold
+        ),
+    )
     for way, most in zip(words, limits, strict=True):
         site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
         site.join(unit, way, connection)
@@ -391,14 +396,11 @@ def _heat_pump(site: _Site, unit: Unit) -> None:
 
 def _chiller(site: _Site, unit: Unit) -> None:
     _plain(unit)
-    model = cooling.chiller(unit)
-    sizes = {}
-    for slot in ("rated_capacity", "rated_cop"):
-        sizes[slot] = unit.need(slot)
-    model = replace(model, **sizes)
+    capacity, cop = unit.need("rated_capacity"), unit.need("rated_cop")
+    model = replace(cooling.chiller(unit), rated_capacity=capacity, rated_cop=cop)
     rejects = unit.connections.get("heat_bus") is not None
     module = thermal.chiller(model, condenser_bus=rejects)
-    _machine(site, unit, module, "cooling", sizes["rated_capacity"])
+    _machine(site, unit, module, "cooling", capacity)
     if rejects:
         site.join(unit, "heat_rejected", "heat_bus")
     for end in ("leaving", "entering"):
@@ -503,9 +505,15 @@ def _zones(site: _Site, unit: Unit) -> None:
         for z, first in zip(model.zones, start, strict=True)
     )
     walls = model._walls()
-    links = [HeatLink(nodes[i].name, nodes[j].name, 1.0 / r) for (i, j), r in walls.items()]
+    links = [
+        HeatLink(one=nodes[i].name, other=nodes[j].name, conductance=1.0 / r)
+        for (i, j), r in walls.items()
+    ]
     outer = [z for z in model.zones if np.isfinite(z.resistance)]
-    links += [HeatLink(f"{z.name}_ambient", z.name, 1.0 / z.resistance) for z in outer]
+    links += [
+        HeatLink(one=f"{z.name}_ambient", other=z.name, conductance=1.0 / z.resistance)
+        for z in outer
+    ]
     network = HeatNetwork(
         nodes=nodes, links=tuple(links), boundaries=tuple(f"{z.name}_ambient" for z in outer)
     )

@@ -166,7 +166,8 @@ def source(*, limited: bool = False) -> Module:
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
         available = float(inputs["profile"])
         curtailed = min(max(float(inputs["curtailed"]), 0.0), max(available, 0.0))
-        return {"curtailed": curtailed}
+        limit = {"limit": max(float(inputs["limit"]), 0.0)} if limited else {}
+        return {"curtailed": curtailed, **limit}
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         available, curtailed = inputs["profile"], inputs["curtailed"]

@@ -194,17 +194,17 @@ class Module:
         return {port.name: state[port.name] for port in self.ports if port.instant}
 
 
-def total(value: Floats) -> float:
+def total(value: Any) -> float:
     """Return the sum over units; a single number has a short way, for it is in every step."""
-    if type(value) is float:
+    if isinstance(value, float):
         return value
     return float(value) if np.ndim(value) == 0 else float(value.sum())
 
 
-def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Floats:
+def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Any:
     """Return a value as an array of a shape; one number stands for all units."""
     if not shape and isinstance(value, float) and math.isfinite(value):
-        return value  # type: ignore[return-value]
+        return value
     array = np.asarray(value, dtype=np.float64)
     if array.ndim == 0 and shape:
         array = np.full(shape, float(array))
@@ -215,9 +215,9 @@ def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -
     return array
 
 
-def above(value: npt.ArrayLike, limit: npt.ArrayLike = 0.0) -> Floats:
+def above(value: npt.ArrayLike, limit: npt.ArrayLike = 0.0) -> Any:
     """Return by how much a value is above a limit, 0 where it is not."""
     if isinstance(value, float) and isinstance(limit, float):
-        return max(value - limit, 0.0)  # type: ignore[return-value]
+        return max(value - limit, 0.0)
     excess = np.asarray(value, dtype=np.float64) - np.asarray(limit, dtype=np.float64)
     return np.asarray(np.maximum(excess, 0.0))

@@ -94,7 +94,8 @@ class Record:
             raise ParameterError(
                 f"there is no series {name!r}; known: {', '.join(near or list(self.series))}"
             )
-        return self.series[name]
+        found: Floats = self.series[name]
+        return found
 
 
 class Simulation:

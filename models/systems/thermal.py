@@ -52,7 +52,8 @@ def heat_network(
         return {name: min(max(float(inputs[name]), 0.0), most) for name, most in limits.items()}
 
     def way(room: str, word: str) -> Port:
-        name, direction = f"{room}.{word}", "takes" if word == "heating" else "gives"
+        name = f"{room}.{word}"
+        direction: Way = "takes" if word == "heating" else "gives"
         if name in limits:
             return action(name, "kW", "thermal", way=direction, default=0.0)
         return balance(name, "kW", "thermal", way=direction)
@@ -186,7 +187,8 @@ def emitter(power_max: float = np.inf, *, cooling: bool = False) -> Module:
 
     ``cooling`` is taken ``from`` the room and goes to a bus of cold.
     """
-    one, other = ("gives", "takes") if cooling else ("takes", "gives")
+    one: Way = "gives" if cooling else "takes"
+    other: Way = "takes" if cooling else "gives"
 
     def possible(state: Values, inputs: Values, step_hours: float) -> Values:
         return {"power": min(max(float(inputs["power"]), 0.0), power_max)}
@@ -412,6 +414,7 @@ def heat_pump(pump: HeatPump, *, source_bus: bool = False) -> Module:
             observation("part_load_ratio", "1", "thermal", shape=shape),
         ),
         step=step,
+        possible=_asked,
     )
 
 
@@ -459,7 +462,13 @@ def chiller(parameters: Chiller, *, condenser_bus: bool = False) -> Module:
             observation("part_load_ratio", "1", "thermal", shape=shape),
         ),
         step=step,
+        possible=_asked,
     )
+
+
+def _asked(state: Values, inputs: Values, hours: float) -> Values:
+    """Return a load that is at least 0; what is above the capacity a machine leaves itself."""
+    return {"load": np.maximum(inputs["load"], 0.0)}
 
 
 def _outside(valid: npt.ArrayLike) -> Floats:
@@ -493,6 +502,7 @@ def boiler(parameters: Boiler, *, fuel_bus: bool = False) -> Module:
             observation("efficiency", "1", "thermal", shape=shape),
         ),
         step=step,
+        possible=_asked,
     )
 
 
