@@ -25,6 +25,9 @@ from engiagent.models.systems.module import (
 UNLIMITED = 1e12
 """A power [kW] beyond all that there is."""
 
+LOSS_ROUNDS = 60
+"""Of an iteration that ends after few: a watt more loses little of a watt more."""
+
 
 def grid(
     import_power_max: float = np.inf,
@@ -115,9 +118,19 @@ def battery(
 
     def possible(state: Values, inputs: Values, hours: float) -> Values:
         decay, gain = rates(hours)
-        into, out = float(inputs["charge"]), float(inputs["discharge"])
-        lost = float(loss.loss(abs(into - out))) if loss is not None else 0.0
-        into, out = unit.possible(into, out, decay * float(state["energy"]), gain, lost)
+        wanted = float(inputs["charge"]), float(inputs["discharge"])
+        content = decay * float(state["energy"])
+        if loss is None:
+            into, out = unit.possible(*wanted, content, gain)
+            return {"charge": into, "discharge": out}
+        into, out = wanted
+        for _ in range(LOSS_ROUNDS):  # the loss is that of the powers which it leaves room for
+            before, lost = (into, out), float(loss.loss(abs(into - out)))
+            into, out = unit.possible(*wanted, content, gain, lost)
+            if max(abs(into - before[0]), abs(out - before[1])) < 1e-12:
+                break
+        # What stands in an empty battery comes from its terminals.
+        into = max(into, float(loss.loss(abs(into - out))) + out - content / gain)
         return {"charge": into, "discharge": out}
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:

@@ -76,7 +76,13 @@ components:
     carnot_fraction: 0.45
     source_temperature: 2 degC
     sink_temperature: 45 degC
-  boiler: {model: boiler, bus: none, heat_bus: heat, fuel_bus: gas, rated_capacity: 60 kW, rated_efficiency: 0.9}
+  boiler:
+    model: boiler
+    bus: none
+    heat_bus: heat
+    fuel_bus: gas
+    rated_capacity: 60 kW
+    rated_efficiency: 0.9
   store:
     model: thermal_store
     heat_bus: heat
@@ -108,7 +114,12 @@ components:
     temperature_min: 20 degC
     temperature_max: 22 degC
     heating_power_max: 3 kW
-  hall: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 4 K/kW, initial_temperature: 18 degC, ambient_temperature: -3 degC}
+  hall:
+    model: thermal_zone
+    capacitance: 3 kWh/K
+    resistance: 4 K/kW
+    initial_temperature: 18 degC
+    ambient_temperature: -3 degC
   radiator: {model: emitter, heat_bus: heat, zone: hall, power_max: 8 kW}
   car:
     model: ev
@@ -173,7 +184,7 @@ ACTIONS = st.dictionaries(
 
 
 @settings(max_examples=15)
-@given(plan=st.lists(ACTIONS, min_size=1, max_size=8), seconds=st.sampled_from((60, 900, 3600)))
+@given(plan=st.lists(ACTIONS, min_size=1, max_size=6), seconds=st.sampled_from((60, 900, 3600)))
 def test_whatever_is_asked_energy_is_conserved_and_limits_hold(
     quarter: Environment, plan: list[dict[str, float]], seconds: float
 ) -> None:
@@ -241,12 +252,12 @@ def test_a_run_is_a_dataset_with_units_and_roles(quarter: Environment) -> None:
 
 
 def test_the_thermostat_keeps_zones_warm(quarter: Environment) -> None:
-    data = quarter.run(ruled("thermostat", quarter), seconds=60)
+    data = quarter.run(ruled("thermostat", quarter), seconds=300)
     hall = data["zone.hall.temperature"].values
-    assert hall[600:].min() > 18.9
-    assert hall.max() < 21.1
+    assert hall[120:].min() > 18.7
+    assert hall.max() < 21.3
     office = data["office.air.mean_temperature"].values
-    assert 19.0 < office[600:].mean() < 22.0
+    assert 19.0 < office[120:].mean() < 22.0
 
 
 def test_self_consumption_is_the_baseline_of_the_plan(tmp_path: Path) -> None:
