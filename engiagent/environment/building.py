@@ -133,6 +133,10 @@ class _Site:
         """Name what is read."""
         self.names.setdefault(name, Name(Signal(unit, role), reads=reads))
 
+    def content(self, name: str, reads: str, capacity: float) -> None:
+        """Name the content of a store."""
+        self.names[name] = Name(Signal("kWh", "state", None, 0.0, capacity), reads=reads)
+
     def given(self, unit: Unit, slot: str, port: str | None = None) -> None:
         """Let a series of a slot drive a disturbance; outside it goes by its slot."""
         self.driven(
@@ -262,7 +266,7 @@ def _battery(site: _Site, unit: Unit) -> None:
     if losses:
         model = replace(model, charge_efficiency=1.0, discharge_efficiency=1.0)
     site.add(unit, _store(model, unit, batteries.converter(unit) if losses else None))
-    _ways(site, unit, "bus", "state_of_charge", "kWh", "energy")
+    _ways(site, unit, "bus", "state_of_charge")
     if losses:
         site.seen(f"{unit.name}.loss", "kW", f"{unit.name}.loss")
 
@@ -272,12 +276,12 @@ def _store(model: Any, unit: Unit, loss: Any = None, **more: Any) -> Module:
     return electrical.battery(started, loss=loss, **more)
 
 
-def _ways(site: _Site, unit: Unit, connection: str, state: str, text: str, port: str) -> None:
+def _ways(site: _Site, unit: Unit, connection: str, state: str) -> None:
     for way in ("charge", "discharge"):
         most = unit.largest(f"{way}_power_max") if f"{way}_power_max" in unit.slots else np.inf
         site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
         site.join(unit, way, connection)
-    site.seen(f"{unit.name}.{state}", text, f"{unit.name}.{port}", "state")
+    site.content(f"{unit.name}.{state}", f"{unit.name}.energy", unit.need("energy_capacity"))
 
 
 def _side(unit: Unit) -> tuple[str, bool]:
@@ -293,7 +297,7 @@ def _thermal_store(site: _Site, unit: Unit) -> None:
     if unit.given("charge_curve", "discharge_curve", "charge_limit", "discharge_limit"):
         raise InputError(f"{unit.name} has limits by its content, which are not simulated")
     site.add(unit, _store(model, unit, domain="thermal", cold=cold))
-    _ways(site, unit, "cooling_bus" if cold else connection, "energy", "kWh", "energy")
+    _ways(site, unit, "cooling_bus" if cold else connection, "energy")
 
 
 def _tank(site: _Site, unit: Unit) -> None:
@@ -326,7 +330,8 @@ def _ev(site: _Site, unit: Unit) -> None:
         most = unit.need(f"{way}_power_max")
         site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
         site.join(unit, way, "bus")
-    site.seen(f"{unit.name}.state_of_charge", "kWh", f"{unit.name}.energy", "state")
+    full = unit.need("energy_capacity")
+    site.content(f"{unit.name}.state_of_charge", f"{unit.name}.energy", full)
 
 
 # -- machines -------------------------------------------------------------------------------------
@@ -381,14 +386,16 @@ def _machine(site: _Site, unit: Unit, module: Module, word: str, capacity: float
 def _heat_pump(site: _Site, unit: Unit) -> None:
     _plain(unit)
     capacity = unit.largest("rated_capacity")
-    if unit.given("cop") and not unit.given("capacity_curve", "modulation_curve"):
-        if unit.need("minimum_part_load") > 0:
-            raise InputError(f"{unit.name} cycles below its least load; give carnot_fraction")
+    pump, source, sink = heat_pump(unit)
+    if not unit.given("capacity_curve", "modulation_curve") and not unit.need("minimum_part_load"):
+        # At any load the coefficient is that of the temperatures, known for all periods.
+        cop = pump.full_load_cop(source, sink)
         module = thermal.stated_heat_pump(capacity, unit.need("standby_power"))
         _machine(site, unit, module, "heat", capacity)
-        site.given(unit, "cop")
+        site.driven(f"{unit.name}.cop", "1", unit, "cop", cop)
         return
-    pump, _, _ = heat_pump(unit)
+    if unit.given("cop"):
+        raise InputError(f"{unit.name} has a cop by period and curves; give carnot_fraction")
     _machine(site, unit, thermal.heat_pump(pump), "heat", capacity)
     for end in ("source", "sink"):
         site.given(unit, f"{end}_temperature", end)

@@ -59,6 +59,7 @@ class Environment:
             if known.signal.role == "disturbance"
         ]
         self.imbalance = 0.0
+        self.number = 0
         self.initialize(float(self.built.hours[0]) * 3600.0)
 
     @classmethod
@@ -86,7 +87,7 @@ class Environment:
         along = self._forcing.along(self.steps, seconds) if self.steps else {}
         self._series: dict[str, list[float]] = {n: v.tolist() for n, v in along.items()}
         self._simulation = Simulation(self.built.system, seconds / 3600.0, enforce=True)
-        self._number = 0
+        self.number = 0
 
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
         """Return to the first instant and to what is seen there; ``initial`` are states by name."""
@@ -97,13 +98,13 @@ class Environment:
                 states = [n for n, s in self.signals.items() if s.role == "state"]
                 raise InputError(f"there is no state {name!r}", expected=nearest(name, states))
             given[str(known.reads)] = value
-        self._number, self.imbalance = 0, 0.0
+        self.number, self.imbalance = 0, 0.0
         self._simulation.reset(given, seed)
         return self._seen(self._simulation.state())
 
     def ahead(self, steps: int = 0) -> dict[str, float]:
         """Return what drives the plant in the next step, or some steps later, and prices then."""
-        k = min(self._number + steps, self.steps - 1)
+        k = min(self.number + steps, self.steps - 1)
         return {name: self._series[port][k] for name, port in self._driven}
 
     def step(self, inputs: Values) -> dict[str, float]:
@@ -123,7 +124,7 @@ class Environment:
         InputError
             For an unknown input, or behind the end of the series.
         """
-        k = self._number
+        k = self.number
         if k >= self.steps:
             raise InputError(
                 f"step {k} is behind the end of the series", expected=f"{self.steps} steps"
@@ -143,7 +144,7 @@ class Environment:
             takes = [n for n, s in self.signals.items() if s.role in ("action", "disturbance")]
             raise InputError(f"there is no input {odd[0]!r}", expected=nearest(odd[0], takes))
         done = self._simulation.step(actions, driven)
-        self._number += 1
+        self.number += 1
         self.imbalance = max(self.imbalance, _imbalance(done))
         lacks = {f"{RESIDUAL}{bus}": -float(value) for bus, value in done.residuals.items()}
         return self._seen({**done.outputs, **done.state, **lacks, **prices})
@@ -184,14 +185,24 @@ class Environment:
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
         """Return what the energy of a run costs at the grids; None where no price is stated."""
-        hours, total, unit = self.seconds / 3600.0, 0.0, None
+        if not self._prices:
+            return None
+        total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
+        return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
+
+    def step_cost(self, values: Mapping[Any, Any]) -> Any:
+        """Return what the energy of a step costs at the grids, from its values by name."""
+        total: Any = 0.0
         for name in self._prices:
             grid, _, slot = name.rpartition(".")
             way = slot.removesuffix("_price")
-            flow = data[f"{grid}.{way}"].values * data[name].values
-            total += (1.0 if way == "import" else -1.0) * hours * float(flow.sum())
-            unit = self.signals[name].unit.partition("/")[0]
-        return None if unit is None else {"value": total, "unit": unit}
+            sign = self.seconds / 3600.0 * (1.0 if way == "import" else -1.0)
+            total = total + sign * values[f"{grid}.{way}"] * values[name]
+        return total
+
+    def series(self, name: str) -> Floats:
+        """Return what drives the plant by a name, over all steps."""
+        return np.array(self._series[dict(self._driven)[name]])
 
     @property
     def begins(self) -> np.datetime64 | None:
