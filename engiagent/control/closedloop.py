@@ -235,7 +235,7 @@ def close(
             state = dict(control.predicted)
         else:
             # What a plan means a state to be at the end of the period may be a set point.
-            commands = {**control.values, **control.predicted}
+            commands = {**control.results, **control.values, **control.predicted}
             answer = runner.plant(state, commands, disturbances)
             absent = [name for name in names if name not in answer]
             if absent:

@@ -62,18 +62,28 @@ class LinkedPlant:
             for labels in [_labels(runner, own)]
         }
         shown = [name for _, names, _ in self._states.values() for name in names]
+        signals = plant.signals
+        inputs = [n for n, s in signals.items() if s.role in ("action", "disturbance")]
         # A plan's state can be a set point: what it is to be at the end of the period.
         self._sent = {name: of_control[own] for name, own in controls.items()}
         self._sent |= {name: unit(own) for name, own in disturbances.items()}
+        # What follows from the controls, as the heat of a heater, can be a signal as well.
+        self.results = {
+            str(e.quantity): e.name
+            for e in runner.program.expressions
+            if e.quantity in inputs and e.sets == (runner.horizon.periods,)
+        }
+        self._sent |= {
+            name: runner.program.expression_block(own).unit for name, own in self.results.items()
+        }
+        runner.told = tuple(self.results.values())
         self._planned = {n: u for _, names, u in self._states.values() for n in names}
-        signals = plant.signals
-        inputs = [n for n, s in signals.items() if s.role in ("action", "disturbance")]
         self.unreached = [name for name in controls if name not in inputs]
-        if not {*inputs} & {*controls, *self._planned}:
+        if not {*inputs} & {*controls, *self._planned, *self.results}:
             raise InputError(
                 "no control of the plan reaches the plant",
                 found=f"inputs {', '.join(inputs) or 'none'}",
-                expected=f"some of {', '.join(controls)}",
+                expected=f"some of {', '.join((*controls, *_quantities(runner)))}",
             )
         self._read = [n for n in shown if n in signals and n not in inputs]
         if not self._read:
@@ -233,6 +243,12 @@ def transition(runner: RecedingHorizon) -> Floats:
         )
     scale = np.concatenate([np.full(_count(runner, s.parameter), s.factor) for s in runner.states])
     return np.asarray(-np.linalg.solve(two, one) * scale[:, None] / scale[None, :])
+
+
+def _quantities(runner: RecedingHorizon) -> Iterator[str]:
+    for block in runner.program.expressions:
+        if block.quantity is not None and block.sets == (runner.horizon.periods,):
+            yield block.quantity
 
 
 def _count(runner: RecedingHorizon, parameter: str) -> int:

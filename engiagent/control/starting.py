@@ -154,6 +154,7 @@ def control(
         function = linked = LinkedPlant(
             function, runner, names.states, names.controls, names.disturbances
         )
+        names.results = linked.results
         start |= linked.reset(start)
     runner.plant = None if function is None else names.answering(function)
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
@@ -287,6 +288,7 @@ class Names:
         self.runner = runner
         quantity = {b.name: b.quantity or b.name for b in runner.program.columns}
         self.states = {quantity[s.variable]: s.parameter for s in runner.states}
+        self.results: dict[str, str] = {}
         self.controls = {quantity[b.name]: b.name for b in runner.controls}
         slots = dict(_slots(core.components))
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
@@ -307,7 +309,7 @@ class Names:
                 {name: _plain(values[own]) for name, own in known.items()}
                 for values, known in (
                     (state, self.states),
-                    (controls, {**self.controls, **self.states}),
+                    (controls, {**self.results, **self.controls, **self.states}),
                     (disturbances, self.disturbances),
                 )
             )

@@ -96,7 +96,7 @@ class SiteEnv(gymnasium.Env[Floats, Floats]):
 
     def _saved(self, values: Mapping[str, float]) -> float:
         """Return what the energy of a step costs, with the other sign."""
-        return -self.site.step_cost(values)
+        return -float(self.site.step_cost(values))
 
     def _seen(self, values: Mapping[str, float]) -> Floats:
         known = {**values, **self.site.ahead()}

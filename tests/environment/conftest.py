@@ -9,7 +9,7 @@ time_zero: 2026-01-01
 warmup: 5 h
 communication_step: 60 s
 inputs:
-  house.heating_air: {to: oveQ_u, unit: W, activate: oveQ_activate, read_back: oveQ_y}
+  house.heating: {to: oveQ_u, unit: W, activate: oveQ_activate, read_back: oveQ_y}
 outputs:
   house.air.temperature: {from: reaT_y, unit: K, deviation: 0.1 K}
   house.power: {from: oveQ_y, unit: W, mean: yes}

@@ -345,7 +345,7 @@ def test_series_of_another_step_keep_their_integral(
 ) -> None:
     own, step = ratio
     count = len(values) * own // step
-    times = np.arange(len(values)) * float(own)
+    times = np.arange(len(values), dtype=np.float64) * own
     found = Forcing(times, {"x": np.array(values)}).along(count, step)["x"]
     fine = np.repeat(values, own // 300)[: count * step // 300]
     assert found == pytest.approx(fine.reshape(count, -1).mean(axis=1))

@@ -65,8 +65,8 @@ def test_units_are_converted_and_inputs_limited(site: Path) -> None:
     plant = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml"))
     plant.initialize(900.0)
     assert 19 < plant.reset()["house.air.temperature"] < 22
-    assert plant.step({"house.heating_air": 1.2})["house.power"] == pytest.approx(1.2)
-    assert plant.step({"house.heating_air": 4.0})["house.power"] == pytest.approx(1.5)
+    assert plant.step({"house.heating": 1.2})["house.power"] == pytest.approx(1.2)
+    assert plant.step({"house.heating": 4.0})["house.power"] == pytest.approx(1.5)
 
 
 def test_a_share_of_full_power_is_a_signal(site: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_share_of_full_power_is_a_signal(site: Path) -> None:
     plant = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml"))
     plant.initialize(900.0)
     plant.reset()
-    assert plant.step({"house.heating_air": 2.5})["house.power"] == pytest.approx(0.5e-3)
+    assert plant.step({"house.heating": 2.5})["house.power"] == pytest.approx(0.5e-3)
 
 
 def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
     wall = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml").beginning(_start()))
     wall.initialize(900.0)
     wall.reset()
-    for heat in loop.plant["house.heating_air"].values:
-        wall.step({"house.heating_air": float(heat)})
+    for heat in loop.plant["house.heating"].values:
+        wall.step({"house.heating": float(heat)})
     assert isinstance(wall.plant, Fmu)
     true = wall.plant._get("t_wall") - 273.15
     estimate = next(iter(loop.state.values()))[1]

@@ -1,6 +1,7 @@
 """The environment is one of gymnasium's, also where its own check is blind."""
 
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -34,7 +35,7 @@ def shop(tmp_path: Path) -> Path:
     return path
 
 
-def made(shop: Path, **more: object) -> SiteEnv:
+def made(shop: Path, **more: Any) -> SiteEnv:
     found = gymnasium.make(ID, plant=shop, seconds=900, **more).unwrapped
     assert isinstance(found, SiteEnv)
     return found
