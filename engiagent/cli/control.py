@@ -13,7 +13,7 @@ from engiagent.cli.output import moving_line, number, print_json, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.starting import MODEL
+from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
 from engiagent.environment.running import as_csv
 from engiagent.errors import InputError
@@ -24,6 +24,7 @@ from engiagent.run.folder import BLUEPRINT, SOLUTION
 from engiagent.solvers.solution import save_solution
 
 STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
+AGAINST = "against.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -47,6 +48,11 @@ STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
 )
 @file_option("--signals", "Which of the plant's signals is which of the plan's.")
 @file_option("--actual", "What really comes: a table with columns that are forecast.")
+@click.option(
+    "--against",
+    metavar="RULE|FILE",
+    help="Run the same plant under a rule or a file of rules as well, and say what energy costs.",
+)
 @click.option(
     "--relax",
     multiple=True,
@@ -77,6 +83,7 @@ def control(
     plant: str,
     signals: Path | None,
     actual: Path | None,
+    against: str | None,
     relax: tuple[str, ...],
     end: Any,
     force: bool,
@@ -111,6 +118,11 @@ def control(
         )
     _write(loop, folder, name)
     _say(loop, folder, name)
+    if against is not None:
+        record, cost = rival(loop, against, plant, signals, blueprint, data)
+        write_atomic(folder / AGAINST, as_csv(record))
+        shown = "" if cost is None else f": {number(cost['value'], cost['unit'])} of energy"
+        say(f"  against    {against}{shown}, {folder / AGAINST}")
     if as_json:
         print_json({"problem": name, "run": str(folder), **loop.to_dict()})
     return int(_code(loop))

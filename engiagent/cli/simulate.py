@@ -10,15 +10,16 @@ from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, say, say_items
 from engiagent.cli.study import read_source
-from engiagent.environment.controllers import RULES, joined, read_controller, ruled
+from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import Controller, as_csv, read_forcing, run
+from engiagent.environment.running import as_csv, read_forcing, run
 from engiagent.environment.signals import Connected, Signals, duration, open_fmu
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 
+SCHEMA = "engiagent-simulation/1"
 DATA, NETCDF, RECORD = "data.csv", "data.nc", "simulation.json"
 
 
@@ -86,7 +87,7 @@ def simulate(
     if steps is None and available is None:
         raise InputError("nothing says how long to run", expected="--steps N, or --inputs FILE")
     count = steps or int((available or 0.0) // length + 1e-9)
-    parts = [_controller(text, unit, plant) for text in controller]
+    parts = [chosen(text, unit) for text in controller]
     with moving_line() as show:
         data_set = run(
             unit,
@@ -99,7 +100,12 @@ def simulate(
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
     notes = list(getattr(unit, "notes", lambda: ())())
-    summary: dict[str, Any] = {"plant": name, "steps": count, "step_seconds": length}
+    summary: dict[str, Any] = {
+        "schema": SCHEMA,
+        "plant": name,
+        "steps": count,
+        "step_seconds": length,
+    }
     if isinstance(unit, Environment):
         summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
     summary["notes"] = notes
@@ -118,11 +124,3 @@ def simulate(
     if as_json:
         print_json({**summary, "run": str(folder)})
     return int(ExitCode.FEASIBLE)
-
-
-def _controller(text: str, unit: Runs, plant: str) -> Controller:
-    if text not in RULES:
-        return read_controller(Path(text), unit.signals)
-    if not isinstance(unit, Environment):
-        raise InputError(f"the rule {text} needs a plant file", found=plant, expected="a FILE")
-    return ruled(text, unit)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,10 @@ from engiagent.control.horizon import Floats
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon, find_moving
 from engiagent.control.series import End, read_series
+from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs
+from engiagent.environment.running import run
 from engiagent.environment.signals import Connected, Signals, open_fmu
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
@@ -41,6 +43,9 @@ from engiagent.text.frontmatter import DataOptions
 from engiagent.text.timestamps import read_times
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.units.words import Conventions
+
+if TYPE_CHECKING:
+    import xarray
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -140,9 +145,7 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    begins = None
-    if axis.dated:
-        begins = np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
+    begins = _begins(whole)
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
     else:
@@ -409,6 +412,45 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 
 
 # -- plants ---------------------------------------------------------------------------------------
+
+
+def rival(
+    loop: ClosedLoop,
+    controller: str,
+    plant: str,
+    signals: str | Path | None,
+    blueprint: Blueprint,
+    folder: Path | None,
+) -> "tuple[xarray.Dataset, dict[str, Any] | None]":
+    """Run the plant of a loop under a rule or a file of rules, for as long as the loop went.
+
+    Where the plan's own prediction answered the loop, the physics of the plan answers the rule.
+
+    Returns
+    -------
+    The run, and what its energy costs at the grids, None of a plant that states no price.
+
+    Raises
+    ------
+    InputError
+        When the plant is a function, which answers no rule.
+    """
+    place = ENVIRONMENT if plant == MODEL else plant
+    runs = load_plant(place, signals, _begins(loop.schedule.elaboration), blueprint, folder)
+    if runs is None or callable(runs):
+        raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
+    steps, hours = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied
+    begins = _begins(loop.schedule.elaboration)
+    data = run(runs, steps, hours * 3600.0, chosen(controller, runs), begins=begins)
+    return data, runs.cost(data) if isinstance(runs, Environment) else None
+
+
+def _begins(whole: Elaboration) -> np.datetime64 | None:
+    """Return when a horizon begins by the clock on the wall, None where it has no dates."""
+    axis = whole.index_set(_periods(whole)[0]).axis
+    if axis is None or not axis.dated:
+        return None
+    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
 
 
 def load_plant(

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Signal, Values, between
+from engiagent.environment.interface import Runs, Signal, Values, between
 from engiagent.environment.running import INPUTS, Controller, Moment
 from engiagent.errors import InputError
 from engiagent.io.plainyaml import loads_yaml
@@ -205,6 +205,21 @@ def joined(*controllers: Controller) -> Controller:
 
 
 # -- rules of a whole site ------------------------------------------------------------------------
+
+
+def chosen(text: str, plant: Runs) -> Controller:
+    """Return the controller that a rule's name or a file of rules stands for.
+
+    Raises
+    ------
+    InputError
+        For a rule of a site where the plant is none, and for what a file has wrong.
+    """
+    if text not in RULES:
+        return read_controller(Path(text), plant.signals)
+    if not isinstance(plant, Environment):
+        raise InputError(f"the rule {text} needs a plant file", expected="a file of rules")
+    return ruled(text, plant)
 
 
 def ruled(name: str, site: Environment) -> Controller:
