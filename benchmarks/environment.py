@@ -63,7 +63,7 @@ def site() -> Site:
         links=links,
         boundaries={"outside": made.parameter("outside", outside, "degC")},
         heated=dict.fromkeys(rooms, "5[kW]"),
-        comfort=dict.fromkeys(rooms, {"low": "20[degC]", "high": "22[degC]"}),
+        comfort={room: {"low": "20[degC]", "high": "22[degC]"} for room in rooms},
     )
     made.minimise_cost()
     return made

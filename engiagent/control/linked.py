@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ITERATIONS = 2000
 """Of the recursion of the covariance, which settles long before."""
+PLANNED = ".planned"
+"""Behind the name of a state: what it is to be at the end of the period, a set point."""
 Given = Mapping[str, Any]
 
 
@@ -64,7 +66,6 @@ class LinkedPlant:
         shown = [name for _, names, _ in self._states.values() for name in names]
         signals = plant.signals
         inputs = [n for n, s in signals.items() if s.role in ("action", "disturbance")]
-        # A plan's state can be a set point: what it is to be at the end of the period.
         self._sent = {name: of_control[own] for name, own in controls.items()}
         self._sent |= {name: unit(own) for name, own in disturbances.items()}
         # What follows from the controls, as the heat of a heater, can be a signal as well.
@@ -79,7 +80,8 @@ class LinkedPlant:
         runner.told = tuple(self.results.values())
         self._planned = {n: u for _, names, u in self._states.values() for n in names}
         self.unreached = [name for name in controls if name not in inputs]
-        if not {*inputs} & {*controls, *self._planned, *self.results}:
+        wanted = {n + PLANNED for n in self._planned}
+        if not {*inputs} & {*controls, *wanted, *self.results}:
             raise InputError(
                 "no control of the plan reaches the plant",
                 found=f"inputs {', '.join(inputs) or 'none'}",
@@ -122,13 +124,13 @@ class LinkedPlant:
         given: dict[str, float] = {}
         for values in (disturbances, controls):
             for name, value in values.items():
-                if name in self._states:
+                if name in self._states:  # as planned
                     names = self._states[name][1]
                     flat = np.asarray(value, dtype=np.float64).reshape(-1)
                     given |= {
-                        n: self._converted(v, self._planned[n], n)
+                        n + PLANNED: self._converted(v, self._planned[n], n + PLANNED)
                         for n, v in zip(names, flat, strict=True)
-                        if n in self._inputs
+                        if n + PLANNED in self._inputs
                     }
                 elif name in self._inputs and name in self._sent:
                     given[name] = self._converted(float(value), self._sent[name], name)

@@ -166,6 +166,8 @@ def control(
     loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
+    if linked is not None and isinstance(linked.plant, Connected):
+        linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log)
 
 

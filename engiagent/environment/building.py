@@ -4,8 +4,9 @@ Parameters are read as the checker reads them and go into the same models of phy
 is optimised is what is simulated. A component without a module is refused by name.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,6 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.environment.interface import Role, Signal
 from engiagent.errors import EngiagentError, InputError
-from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
 from engiagent.models.buildings.network import HeatNetwork, Node
 from engiagent.models.buildings.network import Link as HeatLink
 from engiagent.models.chp import PartLoadChp
@@ -25,13 +25,12 @@ from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.models.systems import electrical, signals, thermal
 from engiagent.models.systems.module import Domain, Module
 from engiagent.models.systems.system import Bus, System
-from engiagent.slots import COMPONENTS
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
 from engiagent.verify.plants import batteries, cooling, generation, machines, stores, tanks, zones
 from engiagent.verify.plants.heating import heat_pump
-from engiagent.verify.plants.networks import SIZES, network_parts
+from engiagent.verify.plants.networks import network_parts, zone_parts
 from engiagent.verify.plants.unit import Unit
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -51,32 +50,11 @@ class Name:
 
 @dataclass
 class Built:
-    """A system with the names that the plant's own document has for its ports.
+    """A site on its way to a system, and the names that its document has for the ports.
 
-    Attributes
-    ----------
-    system
-        That runs.
-    names
-        All signals.
-    series
-        Disturbances over the plant's periods, by full port name.
-    hours
-        The lengths of these periods. [h]
-    units
-        The components.
+    ``series`` are disturbances over the periods of the plant by full port name, ``followers``
+    machines that serve what their bus leaves.
     """
-
-    system: System
-    names: dict[str, Name]
-    series: dict[str, Floats]
-    hours: Floats
-    units: tuple[Unit, ...]
-
-
-@dataclass
-class _Site:
-    """What is put together, module by module."""
 
     units: Sequence[Unit]
     modules: dict[str, Module] = field(default_factory=dict)
@@ -85,6 +63,24 @@ class _Site:
     followers: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     names: dict[str, Name] = field(default_factory=dict)
     series: dict[str, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def system(self) -> System:
+        """The modules on their buses; a bus that nothing balances shows what it lacks."""
+        ports = {f"{n}.{p.name}": p for n, module in self.modules.items() for p in module.ports}
+        for bus, members in self.members.items():
+            if not any(ports[member].is_free for member in members):
+                self.seen(f"{bus}.unserved", "kW", f"{RESIDUAL}{bus}")
+        buses = (
+            Bus(
+                name=bus,
+                domain=self.domains[bus],
+                members=tuple(members),
+                followers=tuple(self.followers.get(bus, ())),
+            )
+            for bus, members in self.members.items()
+        )
+        return System(modules=self.modules, buses=tuple(buses))
 
     def add(self, unit: Unit, module: Module) -> None:
         """Add the module of a unit."""
@@ -138,17 +134,15 @@ class _Site:
         self.names[name] = Name(Signal("kWh", "state", None, 0.0, capacity), reads=reads)
 
     def given(self, unit: Unit, slot: str, port: str | None = None) -> None:
-        """Let a series of a slot drive a disturbance; outside it goes by its slot."""
+        """Let the series of a slot drive a disturbance; outside it goes by its slot."""
         self.driven(
-            f"{unit.name}.{slot}", unit.slots[slot].unit, unit, port or slot, unit.series(slot)
+            unit, slot, unit.slots[slot].unit, f"{unit.name}.{port or slot}", unit.series(slot)
         )
 
-    def driven(self, name: str, text: str, unit: Unit, port: str, values: Floats) -> None:
+    def driven(self, unit: Unit, slot: str, text: str, full: str, values: Floats) -> None:
         """Let a series drive a disturbance."""
-        full = f"{unit.name}.{port}"
         self.series[full] = np.broadcast_to(values, unit.periods.size)
-        signal = Signal(text, "disturbance", None)
-        self.names[name] = Name(signal, writes=full, reads=full)
+        self.names[f"{unit.name}.{slot}"] = Name(Signal(text, "disturbance"), full, full)
 
 
 def build(blueprint: Blueprint, folder: Path | None) -> Built:
@@ -171,7 +165,7 @@ def build(blueprint: Blueprint, folder: Path | None) -> Built:
                 f"{unit.name} is {what}, which the environment does not run",
                 expected=f"components among {', '.join(FAMILIES)}",
             )
-    site = _Site(units)
+    site = Built(units)
     for unit in units:
         try:
             if unit.model in FAMILIES:
@@ -180,31 +174,14 @@ def build(blueprint: Blueprint, folder: Path | None) -> Built:
             raise
         except EngiagentError as error:
             raise InputError(f"{unit.name} cannot be simulated: {error}") from None
-    return Built(_system(site), site.names, site.series, units[0].hours, units)
-
-
-def _system(site: _Site) -> System:
-    """Return the modules on their buses; a bus that nothing balances shows what it lacks."""
-    ports = {f"{n}.{p.name}": p for n, module in site.modules.items() for p in module.ports}
-    for bus, members in site.members.items():
-        if not any(ports[member].is_free for member in members):
-            site.seen(f"{bus}.unserved", "kW", f"{RESIDUAL}{bus}")
-    buses = tuple(
-        Bus(
-            name=bus,
-            domain=site.domains[bus],
-            members=tuple(members),
-            followers=tuple(site.followers.get(bus, ())),
-        )
-        for bus, members in site.members.items()
-    )
-    return System(modules=site.modules, buses=buses)
+    _ = site.system
+    return site
 
 
 # -- terminals and sources ------------------------------------------------------------------------
 
 
-def _domain(site: _Site, unit: Unit) -> tuple[Domain, bool]:
+def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
     """Return of which domain the bus of a terminal is, by what else is on it, and if it is cold."""
     bus = unit.connections.get("bus")
     ports = {
@@ -218,7 +195,7 @@ def _domain(site: _Site, unit: Unit) -> tuple[Domain, bool]:
     return "electrical", False
 
 
-def _grid(site: _Site, unit: Unit) -> None:
+def _grid(site: Built, unit: Unit) -> None:
     domain, _ = _domain(site, unit)
     limits = (unit.largest(f"{way}_power_max") for way in ("import", "export"))
     site.add(unit, electrical.grid(*limits, domain=domain))
@@ -235,7 +212,7 @@ def _grid(site: _Site, unit: Unit) -> None:
             site.names[name] = Name(Signal(text, "disturbance"), reads=name)
 
 
-def _load(site: _Site, unit: Unit) -> None:
+def _load(site: Built, unit: Unit) -> None:
     domain, cold = _domain(site, unit)
     site.add(unit, electrical.load(domain, cold=cold))
     site.given(unit, "power")
@@ -249,10 +226,10 @@ _AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
 }
 
 
-def _source(site: _Site, unit: Unit) -> None:
+def _source(site: Built, unit: Unit) -> None:
     site.add(unit, electrical.source(limited=True))
     available = _AVAILABLE[unit.model](unit)
-    site.driven(f"{unit.name}.available_power", "kW", unit, "profile", available)
+    site.driven(unit, "available_power", "kW", f"{unit.name}.profile", available)
     site.action(f"{unit.name}.power", "kW", f"{unit.name}.limit", f"{unit.name}.power", rest=None)
     site.join(unit, "power", "bus")
 
@@ -260,7 +237,7 @@ def _source(site: _Site, unit: Unit) -> None:
 # -- stores ---------------------------------------------------------------------------------------
 
 
-def _battery(site: _Site, unit: Unit) -> None:
+def _battery(site: Built, unit: Unit) -> None:
     losses = unit.given(*batteries.LOSSES)
     model = batteries.store(unit)
     if losses:
@@ -276,7 +253,7 @@ def _store(model: Any, unit: Unit, loss: Any = None, **more: Any) -> Module:
     return electrical.battery(started, loss=loss, **more)
 
 
-def _ways(site: _Site, unit: Unit, connection: str, state: str) -> None:
+def _ways(site: Built, unit: Unit, connection: str, state: str) -> None:
     for way in ("charge", "discharge"):
         most = unit.largest(f"{way}_power_max") if f"{way}_power_max" in unit.slots else np.inf
         site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
@@ -290,7 +267,7 @@ def _side(unit: Unit) -> tuple[str, bool]:
     return ("cooling_bus" if cold else "heat_bus"), cold
 
 
-def _thermal_store(site: _Site, unit: Unit) -> None:
+def _thermal_store(site: Built, unit: Unit) -> None:
     connection, cold = _side(unit)
     cold = cold or unit.model == "ice_tank"
     model = stores.ice(unit) if unit.model == "ice_tank" else batteries.store(unit)
@@ -300,7 +277,7 @@ def _thermal_store(site: _Site, unit: Unit) -> None:
     _ways(site, unit, "cooling_bus" if cold else connection, "energy")
 
 
-def _tank(site: _Site, unit: Unit) -> None:
+def _tank(site: Built, unit: Unit) -> None:
     connection, cold = _side(unit)
     drawn = unit.model == "hot_water_tank"
     words = ("charge",) if drawn else ("charge", "discharge")
@@ -317,12 +294,12 @@ def _tank(site: _Site, unit: Unit) -> None:
         site.join(unit, way, connection)
     if drawn:
         site.alone(f"{unit.name}.discharge", "thermal")
-        site.driven(f"{unit.name}.draw", "kW", unit, "draw", tanks.draw_heat(unit))
+        site.driven(unit, "draw", "kW", f"{unit.name}.draw", tanks.draw_heat(unit))
     site.given(unit, "ambient_temperature", "ambient")
     site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
 
 
-def _ev(site: _Site, unit: Unit) -> None:
+def _ev(site: Built, unit: Unit) -> None:
     from engiagent.verify.plants.vehicles import stays, vehicle
 
     site.add(unit, electrical.vehicle(vehicle(unit), stays(unit)))
@@ -345,7 +322,7 @@ def _plain(unit: Unit) -> None:
         raise InputError(f"{unit.name} is several alike; state each as a component of its own")
 
 
-def _serve(site: _Site, unit: Unit, port: str, way: str, *, asked: str | None = None) -> None:
+def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = None) -> None:
     """Put what a machine gives on its bus, or into the zone that it serves."""
     zone = unit.connections.get("zone")
     if zone is not None:
@@ -354,7 +331,7 @@ def _serve(site: _Site, unit: Unit, port: str, way: str, *, asked: str | None = 
         site.join(unit, port, "heat_bus" if way == "heating" else "cooling_bus", asked=asked)
 
 
-def _converter(site: _Site, unit: Unit) -> None:
+def _converter(site: Built, unit: Unit) -> None:
     heats = unit.model == "heater"
     most = unit.largest("electric_power_max")
     site.add(unit, (thermal.heater if heats else thermal.cooler)(most))
@@ -367,7 +344,7 @@ def _converter(site: _Site, unit: Unit) -> None:
     site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
 
 
-def _machine(site: _Site, unit: Unit, module: Module, word: str, capacity: float) -> None:
+def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float) -> None:
     """Add a machine that is asked for what its bus leaves, by ``load``, and gives ``word``."""
     site.add(unit, module)
     way = "cooling" if word == "cooling" else "heating"
@@ -383,7 +360,7 @@ def _machine(site: _Site, unit: Unit, module: Module, word: str, capacity: float
             site.seen(f"{unit.name}.{port.name}", "kW", f"{unit.name}.{port.name}")
 
 
-def _heat_pump(site: _Site, unit: Unit) -> None:
+def _heat_pump(site: Built, unit: Unit) -> None:
     _plain(unit)
     capacity = unit.largest("rated_capacity")
     pump, source, sink = heat_pump(unit)
@@ -392,7 +369,7 @@ def _heat_pump(site: _Site, unit: Unit) -> None:
         cop = pump.full_load_cop(source, sink)
         module = thermal.stated_heat_pump(capacity, unit.need("standby_power"))
         _machine(site, unit, module, "heat", capacity)
-        site.driven(f"{unit.name}.cop", "1", unit, "cop", cop)
+        site.driven(unit, "cop", "1", f"{unit.name}.cop", cop)
         return
     if unit.given("cop"):
         raise InputError(f"{unit.name} has a cop by period and curves; give carnot_fraction")
@@ -401,7 +378,7 @@ def _heat_pump(site: _Site, unit: Unit) -> None:
         site.given(unit, f"{end}_temperature", end)
 
 
-def _chiller(site: _Site, unit: Unit) -> None:
+def _chiller(site: Built, unit: Unit) -> None:
     _plain(unit)
     capacity, cop = unit.need("rated_capacity"), unit.need("rated_cop")
     model = replace(cooling.chiller(unit), rated_capacity=capacity, rated_cop=cop)
@@ -414,7 +391,7 @@ def _chiller(site: _Site, unit: Unit) -> None:
         site.given(unit, f"{end}_temperature", end)
 
 
-def _boiler(site: _Site, unit: Unit) -> None:
+def _boiler(site: Built, unit: Unit) -> None:
     _plain(unit)
     curve = unit.table("efficiency_curve")
     model = Boiler(
@@ -427,10 +404,10 @@ def _boiler(site: _Site, unit: Unit) -> None:
     if carrier is not None:
         site.join(unit, "fuel", carrier)
     water = np.zeros(1) if curve is None else unit.series("water_temperature")
-    site.driven(f"{unit.name}.water_temperature", "degC", unit, "water", water)
+    site.driven(unit, "water_temperature", "degC", f"{unit.name}.water", water)
 
 
-def _chp(site: _Site, unit: Unit) -> None:
+def _chp(site: Built, unit: Unit) -> None:
     _plain(unit)
     load, electric, heat = (
         unit.table(name) for name in ("load", "electric_efficiency", "thermal_efficiency")
@@ -453,7 +430,7 @@ def _chp(site: _Site, unit: Unit) -> None:
         site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
 
 
-def _fan(site: _Site, unit: Unit) -> None:
+def _fan(site: Built, unit: Unit) -> None:
     _plain(unit)
     model = PartLoadFan(
         **unit.numbers("rated_flow", "rated_power"),
@@ -466,13 +443,13 @@ def _fan(site: _Site, unit: Unit) -> None:
     site.seen(f"{unit.name}.electric_power", "kW", f"{unit.name}.electric_power")
 
 
-def _tower(site: _Site, unit: Unit) -> None:
+def _tower(site: Built, unit: Unit) -> None:
     tower = YorkCalcTower(**unit.numbers("rated_water_flow", "rated_fan_power", "fan_exponent"))
     site.add(unit, thermal.cooling_tower(tower))
     site.given(unit, "wet_bulb_temperature")
     stated = unit.slot("water_flow")
     flow = unit.series("rated_water_flow") if stated is None else stated
-    site.driven(f"{unit.name}.water_flow", "kg/s", unit, "water_flow", flow)
+    site.driven(unit, "water_flow", "kg/s", f"{unit.name}.water_flow", flow)
     site.action(f"{unit.name}.speed", "1", f"{unit.name}.speed", upper=1.0, rest=1.0)
     site.join(unit, "heat_rejected", "heat_bus")
     site.join(unit, "electric_power", "bus")
@@ -484,7 +461,7 @@ def _tower(site: _Site, unit: Unit) -> None:
         site.seen(f"{unit.name}.{word}", text, f"{unit.name}.{word}")
 
 
-def _emitter(site: _Site, unit: Unit) -> None:
+def _emitter(site: Built, unit: Unit) -> None:
     cools = "cooling_bus" in unit.connections
     most = unit.largest("power_max")
     site.add(unit, thermal.emitter(most, cooling=cools))
@@ -500,7 +477,7 @@ def _emitter(site: _Site, unit: Unit) -> None:
 # -- buildings ------------------------------------------------------------------------------------
 
 
-def _zones(site: _Site, unit: Unit) -> None:
+def _zones(site: Built, unit: Unit) -> None:
     """Add all zones that exchange heat with one another, once, as one network."""
     alike = [other for other in site.units if other.model == "thermal_zone"]
     group = next(g for g in zones.groups(alike) if any(z.name == unit.name for z in g))
@@ -524,34 +501,32 @@ def _zones(site: _Site, unit: Unit) -> None:
     network = HeatNetwork(
         nodes=nodes, links=tuple(links), boundaries=tuple(f"{z.name}_ambient" for z in outer)
     )
-    rooms = tuple(zone.name for zone in group)
-    driven = dict(_driven(site, group))
-    house = thermal.heat_network(network, rooms, driven=driven)
+    driven = {
+        f"{zone.name}.{way}": zone.largest(f"{way}_power_max")
+        for zone in group
+        for way in zones.WAYS
+        if not _serving(site, zone, way)
+    }
     body = f"{unit.name}_building"
-    site.modules[body] = house
+    rooms = tuple(zone.name for zone in group)
+    site.modules[body] = thermal.heat_network(network, rooms, driven=driven)
     for zone in group:
-        _room(site, zone, body, zone.name, driven)
+        for way in zones.WAYS:
+            full = f"{body}.{zone.name}.{way}"
+            most = driven.get(f"{zone.name}.{way}")
+            _power(site, zone, full, zone.names(way)[0], way, most)
         own = zone.names("temperature")[0]
         site.seen(own, "degC", f"{body}.{zone.name}.temperature", "state")
         if f"{zone.name}_ambient" in network.boundaries:
-            ambient = zone.slot("ambient_temperature")
-            if ambient is None:
-                raise InputError(f"{zone.name} has no ambient_temperature")
-            _boundary(site, zone, body, f"{zone.name}_ambient", "ambient_temperature", ambient)
+            ambient = zone.series("ambient_temperature")
+            full = f"{body}.{zone.name}_ambient"
+            site.driven(zone, "ambient_temperature", "degC", full, ambient)
         gains = zone.slot("gains")
         if gains is not None:
-            _boundary(site, zone, body, f"{zone.name}.gains", "gains", gains)
+            site.driven(zone, "gains", "kW", f"{body}.{zone.name}.gains", gains)
 
 
-def _driven(site: _Site, group: Sequence[Unit]) -> Iterator[tuple[str, float]]:
-    """Yield what zones have of heating and cooling without units that serve them."""
-    for zone in group:
-        for way in zones.WAYS:
-            if not _serving(site, zone, way):
-                yield f"{zone.name}.{way}", zone.largest(f"{way}_power_max")
-
-
-def _serving(site: _Site, zone: Unit, way: str) -> bool:
+def _serving(site: Built, zone: Unit, way: str) -> bool:
     """Whether some unit heats or cools a zone."""
     for unit in site.units:
         if unit.connections.get("zone") == zone.name:
@@ -561,102 +536,72 @@ def _serving(site: _Site, zone: Unit, way: str) -> bool:
     return False
 
 
-def _room(site: _Site, unit: Unit, body: str, room: str, driven: Mapping[str, float]) -> None:
-    """Join a room with what serves it, or let its power be an action."""
-    for way in zones.WAYS:
-        full = f"{body}.{room}.{way}"
-        if f"{room}.{way}" not in driven:
-            site.on(f"{unit.name}.{way}", full, "thermal")
-            site.seen(f"{unit.names(way)[0]}", "kW", full)
-            continue
-        name = unit.names(way)[0]
-        if unit.model == "rc_network":
-            name = f"{unit.name}.{way}_{room}"
-        site.action(name, "kW", full, upper=driven[f"{room}.{way}"])
-        bus = unit.connections.get("heat_bus" if way == "heating" else "cooling_bus")
-        if bus is None:
-            site.alone(full, "thermal")
-        else:
-            site.on(str(bus), full, "thermal")
+def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float | None) -> None:
+    """Join heating or cooling of a room with what serves it, or name it as an action."""
+    if most is None:
+        site.on(f"{unit.name}.{way}", full, "thermal")
+        site.seen(name, "kW", full)
+        return
+    site.action(name, "kW", full, upper=most)
+    bus = unit.connections.get("heat_bus" if way == "heating" else "cooling_bus")
+    if bus is None:
+        site.alone(full, "thermal")
+    else:
+        site.on(str(bus), full, "thermal")
 
 
-def _boundary(site: _Site, unit: Unit, body: str, port: str, slot: str, values: Floats) -> None:
-    full = f"{body}.{port}"
-    site.series[full] = np.broadcast_to(values, unit.periods.size)
-    text = "degC" if "temperature" in slot or slot.startswith("boundaries") else "kW"
-    name = f"{unit.name}.{slot}"
-    site.names[name] = Name(Signal(text, "disturbance", None), full, full)
-
-
-def _zone_5r1c(site: _Site, unit: Unit) -> None:
-    sizes = unit.numbers(*SIZES)
-    network = Zone5R1C(**sizes).network(unit.need("ventilation"))
+def _zone_5r1c(site: Built, unit: Unit) -> None:
+    network, boundary, heat = zone_parts(unit)
     start = unit.need("initial_temperature")
     nodes = tuple(replace(node, initial_temperature=start) for node in network.nodes)
-    network = replace(network, nodes=nodes)
-    driven = {f"air.{way}": unit.largest(f"{way}_power_max") for way in zones.WAYS}
-    site.modules[unit.name] = thermal.heat_network(
-        network, ("air", "surface", "mass"), driven=driven
-    )
-    _room(site, unit, unit.name, "air", driven)
-    ambient, supply = unit.series("ambient_temperature"), unit.slot("supply_temperature")
-    _boundary(site, unit, unit.name, "ambient", "ambient_temperature", ambient)
-    supplied = ambient if supply is None else supply
-    _boundary(site, unit, unit.name, "supply", "supply_temperature", supplied)
-    # ISO 13790, C.2: half of the internal gains and all of the sun reach surfaces and mass.
-    internal, solar = unit.series("internal_gains"), unit.series("solar_gains")
-    share = sizes["mass_area"] / sizes["surface_area"]
-    lost = 1000.0 * sizes["window_conductance"] / (H_MS * sizes["surface_area"])
-    radiant = 0.5 * internal + solar
-    for node, gains in (
-        ("air", 0.5 * internal),
-        ("surface", (1.0 - share - lost) * radiant),
-        ("mass", share * radiant),
-    ):
-        _boundary(site, unit, unit.name, f"{node}.gains", f"{node}.gains", gains)
-    _temperatures(site, unit, ("air", "surface", "mass"), {"mass"})
+    powers = {("air", way): unit.largest(f"{way}_power_max") for way in zones.WAYS}
+    names = {("air", way): f"{unit.name}.{way}" for way in zones.WAYS}
+    _network(site, unit, replace(network, nodes=nodes), (boundary, heat), powers, names)
 
 
-def _rc_network(site: _Site, unit: Unit) -> None:
+def _rc_network(site: Built, unit: Unit) -> None:
     network, boundary, heat = network_parts(unit)
-    driven = {
-        f"{node}.{way}": np.inf if written is None else float(unit.number(written, "kW").max())
+    powers = {
+        (node, way): np.inf if written is None else float(unit.number(written, "kW").max())
         for way, key in (("heating", "heated"), ("cooling", "cooled"))
         for node, written in (unit.connections.get(key) or {}).items()
     }
-    named = {*heat, *(key.partition(".")[0] for key in driven)}
-    rooms = tuple(n.name for n in network.nodes if n.name in named) or (network.nodes[0].name,)
-    site.modules[unit.name] = thermal.heat_network(network, rooms, driven=driven)
+    names = {key: f"{unit.name}.{key[1]}_{key[0]}" for key in powers}
+    _network(site, unit, network, (boundary, heat), powers, names)
+
+
+def _network(
+    site: Built,
+    unit: Unit,
+    network: HeatNetwork,
+    given: tuple[Mapping[str, Floats], Mapping[str, Floats]],
+    powers: Mapping[tuple[str, str], float],
+    names: Mapping[tuple[str, str], str],
+) -> None:
+    """Add a network with given temperatures and heat, and powers by node and way."""
+    boundary, heat = given
+    own, heated = unit.name, {*heat, *(node for node, _ in powers)}
+    nodes = [node.name for node in network.nodes]
+    rooms = tuple(node for node in nodes if node in heated) or (nodes[0],)
+    driven = {f"{node}.{way}": most for (node, way), most in powers.items()}
+    site.modules[own] = thermal.heat_network(network, rooms, driven=driven)
+    for (node, way), most in powers.items():
+        _power(site, unit, f"{own}.{node}.{way}", names[node, way], way, most)
     for name, values in boundary.items():
-        _boundary(site, unit, unit.name, name, f"boundaries.{name}", values)
-    for room in rooms:
-        for way in zones.WAYS:
-            if f"{room}.{way}" in driven:
-                _room_way(site, unit, room, way, driven[f"{room}.{way}"])
-        if room in heat:
-            _boundary(site, unit, unit.name, f"{room}.gains", f"heat.{room}", heat[room])
-    heavy = {node.name for node in network.nodes if node.capacity > 0}
-    _temperatures(site, unit, rooms, heavy)
-
-
-def _room_way(site: _Site, unit: Unit, room: str, way: str, most: float) -> None:
-    """Name the power into a node, which a bus of heat or cold may give."""
-    full, bus = f"{unit.name}.{room}.{way}", "heat_bus" if way == "heating" else "cooling_bus"
-    site.action(f"{unit.name}.{way}_{room}", "kW", full, upper=most)
-    site.join(unit, f"{room}.{way}", bus)
-
-
-def _temperatures(site: _Site, unit: Unit, rooms: Sequence[str], heavy: set[str]) -> None:
-    for node in (*rooms, *sorted(heavy - {*rooms})):
-        if node in heavy:
-            name = f"{unit.name}.{node}.temperature"
+        slot = f"{name}_temperature" if unit.model == "zone_5r1c" else f"boundaries.{name}"
+        site.driven(unit, slot, "degC", f"{own}.{name}", values)
+    for name, values in heat.items():
+        site.driven(unit, f"heat.{name}", "kW", f"{own}.{name}.gains", values)
+    for part in network.nodes:
+        if part.capacity > 0:
+            name = f"{own}.{part.name}.temperature"
             site.seen(name, "degC", name, "state")
-        if node in rooms:
-            name = f"{unit.name}.{node}.mean_temperature"
+        if part.name in rooms:
+            name = f"{own}.{part.name}.mean_temperature"
             site.seen(name, "degC", name)
 
 
-FAMILIES: Final[Mapping[str, Callable[[_Site, Unit], None]]] = {
+FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "battery": _battery,
     "boiler": _boiler,
     "chiller": _chiller,
@@ -683,4 +628,3 @@ FAMILIES: Final[Mapping[str, Callable[[_Site, Unit], None]]] = {
     "zone_5r1c": _zone_5r1c,
 }
 """By model of component: what adds its modules."""
-assert set(FAMILIES) <= set(COMPONENTS)

@@ -326,7 +326,7 @@ def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Co
     most = site.signals[target].upper
     if not np.isfinite(most):
         raise InputError(f"the rule thermostat needs the power of {target}", expected="its limit")
-    hours = float(site.built.hours[0]) * 3600.0
+    hours = float(site.built.units[0].hours[0]) * 3600.0
 
     def limit(side: int) -> Rule:
         values = limits[side]

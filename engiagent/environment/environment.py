@@ -50,7 +50,7 @@ class Environment:
         ]
         self._names = self.built.names
         self._reads = [(n, s.reads) for n, s in self._names.items() if s.reads is not None]
-        edges = np.concatenate(([0.0], np.cumsum(self.built.hours))) * 3600.0
+        edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
         self._driven = [
@@ -60,17 +60,16 @@ class Environment:
         ]
         self.imbalance = 0.0
         self.number = 0
-        self.initialize(float(self.built.hours[0]) * 3600.0)
+        self.initialize(float(self.built.units[0].hours[0]) * 3600.0)
 
     @classmethod
-    def load(cls, path: str | Path, **settings: str) -> "Environment":
-        """Read a plant file, or a problem with a plant block; ``settings`` replace its values."""
+    def load(cls, path: str | Path) -> "Environment":
+        """Read a plant file, or a problem with a plant block."""
         from engiagent.readings.read import read
         from engiagent.text import Problem
 
         problem = Problem.load(Path(path))
-        given = {name.replace("__", "."): value for name, value in settings.items()}
-        found = read(problem, given)
+        found = read(problem)
         if found.blueprint is None or not found.complete:
             raise EngiagentError(f"{problem.id} states no plant: {'; '.join(found.unclear[:3])}")
         return cls(found.blueprint, problem.folder)

@@ -15,7 +15,9 @@ from engiagent import Blueprint, Site
 from engiagent.cli.app import app
 from engiagent.environment.controllers import by_rules, ruled
 from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.interface import Signal
 from engiagent.environment.running import Forcing
+from engiagent.environment.signals import Connected, Input, Output, Signals
 from engiagent.errors import InputError
 from engiagent.text import corpus_root
 
@@ -397,3 +399,45 @@ def test_the_command_records_a_run(tmp_path: Path) -> None:
     head, first = (tmp_path / "out/data.csv").read_text().splitlines()[:2]
     assert "zone.hall.temperature [degC]" in head
     assert first.startswith("2026-01-10T00:00:00,")
+
+
+class Follower:
+    """A room that becomes as warm as it is told to, in kelvin."""
+
+    signals: Any = {  # noqa: RUF012
+        "set_point": Signal("K", "action", 290.0),
+        "measured": Signal("K", "state"),
+    }
+
+    def __init__(self) -> None:
+        self.told: list[float] = []
+
+    def initialize(self, seconds: float) -> None:
+        assert seconds == 3600.0
+
+    def reset(self, initial: Any = None, seed: int = 0) -> dict[str, float]:
+        return {"measured": 273.15 + 20.5}
+
+    def step(self, inputs: Any) -> dict[str, float]:
+        self.told.append(inputs["set_point"] - 273.15)
+        return {"measured": inputs["set_point"]}
+
+
+def test_what_a_plan_means_a_state_to_be_is_a_set_point() -> None:
+    site = Site("2026-01-10", "1 h", 12)
+    site.add("grid", "grid", import_price=0.2 + 0.1 * np.sin(np.arange(12)))
+    zone: Any = {"capacitance": "3 kWh/K", "initial_temperature": 20.0, "ambient_temperature": 0.0}
+    site.add("room", "thermal_zone", resistance="5 K/kW", **zone)
+    site.add("pump", "heater", zone="room", electric_power_max="3 kW", cop=3)
+    site.require("room_temperature[i] >= 20[degC]", over="i in I", name="warm")
+    site.minimise_cost()
+    name = "zone.room.temperature"
+    names = Signals(
+        inputs={f"{name}.planned": Input("set_point")}, outputs={name: Output("measured")}
+    )
+    plant = Follower()
+    loop = site.blueprint().control(4, plant=Connected(plant, names), progress=False)
+    planned = [float(next(iter(c.predicted.values()))) for c in loop.controls]
+    assert plant.told == pytest.approx(planned)
+    measured = loop.solution[name].values
+    assert measured == pytest.approx([20.5, *planned])
