@@ -105,6 +105,7 @@ class Fmu:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         fmpy.extract(str(self.path), self._folder)
         self._instance: Any = None
+        self._said = ""
         self._exchange: _Exchange | None = None
         self._time = self.start
 
@@ -141,10 +142,11 @@ class Fmu:
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
         """Begin anew and return its outputs at the start; ``initial`` are start values."""
         self.close()
-        fmpy, begin = _fmpy(), self.start - self.warmup
+        # A year that begins at 0 has no weather before that.
+        fmpy, begin = _fmpy(), max(self.start - self.warmup, min(self.start, 0.0))
         with self._named(begin):
             self._instance = unit = fmpy.instantiate_fmu(
-                self._folder, self._about, KINDS[str(self.kind)][1], logger=_quiet
+                self._folder, self._about, KINDS[str(self.kind)][1], logger=self._hear
             )
             unit.setupExperiment(startTime=begin)
             for name, value in {**self.parameters, **(initial or {})}.items():
@@ -219,7 +221,13 @@ class Fmu:
         except EngiagentError:
             raise
         except Exception as error:  # of fmpy, of CVode, of the FMU's own library
-            raise EngiagentError(f"{self.path.name} failed at {time:g} s: {error}") from None
+            said = f"; it said: {self._said.strip()[:300]}" if self._said else ""
+            raise EngiagentError(f"{self.path.name} failed at {time:g} s: {error}{said}") from None
+
+    def _hear(self, *message: Any) -> None:
+        """Take what the FMU logs, which would else stand among results on standard output."""
+        text = message[-1]
+        self._said = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
 
     def close(self) -> None:
         """End the instance; its folder goes with the object."""
@@ -299,10 +307,6 @@ class _Held:
 
     def apply(self, time: float) -> None:
         """Leave the inputs of the FMU as they are."""
-
-
-def _quiet(*message: Any) -> None:
-    """Take what an FMU logs, which would else stand among results on standard output."""
 
 
 def _number(text: Any) -> float | None:

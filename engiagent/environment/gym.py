@@ -10,13 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Signal
 from engiagent.errors import InputError
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise ImportError('agents need gymnasium: pip install "engiagent[rl]"') from error
 
 Floats = npt.NDArray[np.float32]
 Reward = Callable[[Mapping[str, float]], float]

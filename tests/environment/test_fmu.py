@@ -60,6 +60,15 @@ def test_a_warm_up_runs_the_house_by_its_own_thermostat(house: Path) -> None:
     assert 293.9 < plant.reset()["reaT_y"] < 294.6  # what it keeps; it began at 293.15
 
 
+def test_a_warm_up_does_not_begin_before_the_clock_does(house: Path) -> None:
+    plant = Fmu(house, start=3600.0, warmup=86400.0, communication=60.0)
+    plant.initialize(900.0)
+    late = plant.reset()
+    again = Fmu(house, start=3600.0, warmup=3600.0, communication=60.0)
+    again.initialize(900.0)
+    assert again.reset() == late
+
+
 def test_units_are_converted_and_inputs_limited(site: Path) -> None:
     changed(site, "read_back: oveQ_y}", "read_back: oveQ_y, at_most: 1500}")
     plant = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml"))
