@@ -216,7 +216,7 @@ class Environment:
 
 
 def _imbalance(done: Step) -> float:
-    """Return the largest imbalance of a module, relative to all that flows and is stored. [-]."""
+    """Return the largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]."""
     scale = 1.0
     for flows in (done.entered, done.left):
         scale = max(scale, *(abs(float(value)) for value in flows.values()))
