@@ -293,7 +293,7 @@ class _Exchange:
 
     def _iterate(self) -> None:
         """Let discrete states settle and go back to continuous time."""
-        again = True
+        again, planned, when = True, False, math.inf
         while again:
             again, ends, _, _, planned, when = self.unit.newDiscreteStates()
             if ends:
@@ -312,7 +312,8 @@ class _Held:
 def _number(text: Any) -> float | None:
     if text is None or text == "":
         return None
-    return float({"true": 1, "false": 0}.get(str(text).lower(), text))
+    words = {"true": "1", "false": "0"}
+    return float(words.get(str(text).lower(), str(text)))
 
 
 def _fmpy() -> Any:

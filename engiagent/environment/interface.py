@@ -46,15 +46,18 @@ class Runs(Protocol):
     @property
     def signals(self) -> Mapping[str, Signal]:
         """All signals by name."""
+        ...
 
     def initialize(self, seconds: float) -> None:
         """Set the length of all steps. [s]."""
 
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
         """Return to the first instant; ``initial`` replaces states, ``seed`` is that of chance."""
+        ...
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step and return what is known at its end: states and observations."""
+        ...
 
 
 def between(source: str, target: str) -> tuple[float, float]:

@@ -275,15 +275,9 @@ class Connected:
             for other in (entry.activate, entry.read_back):
                 if other is not None:
                     self._known(other)
-        self._defaults = {
-            name: signal.default
-            for name, signal in plant.signals.items()
-            if signal.role in ("action", "disturbance") and signal.default is not None
-        }
-        roles = {name: signal.role for name, signal in plant.signals.items()}
         self.signals = {
             **{name: Signal(w.unit, "action", self._at_rest(w)) for name, w in self._in.items()},
-            **{name: Signal(w.unit, roles[w.other]) for name, w in self._out.items()},
+            **{name: Signal(w.unit, plant.signals[w.other].role) for name, w in self._out.items()},
         }
         self.faults: dict[str, tuple[int, float, float]] = {}
         self.steps = 0
