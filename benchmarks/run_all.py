@@ -176,6 +176,14 @@ def startup(rows: Rows) -> Iterator[Figure]:
             yield Figure("start-up", f"{row['command']} over bare Python", row["of_bare"])
 
 
+def year(rows: Rows) -> Iterator[Figure]:
+    """Tell how long a simulated year of ten zones takes on one core."""
+    for row in rows:
+        part = f"ten zones, {row['steps']} steps"
+        yield Figure(part, "a year [s]", row["run_s"], 20.0)
+        yield Figure(part, "energy imbalance", row["energy_imbalance"], 1e-6)
+
+
 PARTS = (
     Part("startup", ("startup.py",), startup),
     Part("resolve", ("resolve.py", "--repeat", "5"), resolves),
@@ -212,6 +220,7 @@ PARTS = (
         ("battery_lp.py", "--T", "131400", "--repeat", "1", "--tools", f"floor,{FASTER_PEERS}"),
         battery,
     ),
+    Part("environment", ("environment.py",), year),
     Part("scaling", ("scaling.py", "--plot", str(RESULTS / "scaling.svg")), growth),
 )
 

@@ -83,6 +83,21 @@ class Battery:
                 f"0 to {self.energy_capacity} kWh; give minimum <= maximum <= capacity"
             )
 
+    def possible(
+        self, charge: float, discharge: float, content: float, gain: float, loss: float = 0.0
+    ) -> tuple[float, float]:
+        """Return the powers nearest to those wanted that power limits and content allow. [kW].
+
+        ``content`` is what stands at the end of a period without any power [kWh], ``gain`` what a
+        power in the store adds to it by then [h], ``loss`` what a converter loses of it [kW].
+        """
+        room = max((self.upper_energy - content) / gain + loss, 0.0)
+        stock = max((content - self.minimum_energy) / gain - loss, 0.0)
+        return (
+            min(max(charge, 0.0), self.charge_power_max, room / self.charge_efficiency),
+            min(max(discharge, 0.0), self.discharge_power_max, stock * self.discharge_efficiency),
+        )
+
     @property
     def upper_energy(self) -> float:
         """The upper limit of the energy. [kWh]."""

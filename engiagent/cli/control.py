@@ -13,8 +13,9 @@ from engiagent.cli.output import moving_line, number, print_json, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.starting import MODEL
+from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
+from engiagent.environment.running import as_csv
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -22,7 +23,8 @@ from engiagent.report.looped import lead, page, steps_csv
 from engiagent.run.folder import BLUEPRINT, SOLUTION
 from engiagent.solvers.solution import save_solution
 
-STEPS, RECORD, PAGE = "steps.csv", "loop.json", "loop.html"
+STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
+AGAINST = "against.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -41,9 +43,16 @@ STEPS, RECORD, PAGE = "steps.csv", "loop.json", "loop.html"
     default=MODEL,
     show_default=True,
     metavar="PLANT",
-    help="What answers: model, or a function of Python as module:function.",
+    help="What answers: model, environment, a plant file, fmu:FILE, or a function of Python as "
+    "module:function.",
 )
+@file_option("--signals", "Which of the plant's signals is which of the plan's.")
 @file_option("--actual", "What really comes: a table with columns that are forecast.")
+@click.option(
+    "--against",
+    metavar="RULE|FILE",
+    help="Run the same plant under a rule or a file of rules as well, and say what energy costs.",
+)
 @click.option(
     "--relax",
     multiple=True,
@@ -72,7 +81,9 @@ def control(
     steps: int | None,
     horizon: int | None,
     plant: str,
+    signals: Path | None,
     actual: Path | None,
+    against: str | None,
     relax: tuple[str, ...],
     end: Any,
     force: bool,
@@ -97,6 +108,7 @@ def control(
             steps,
             horizon=horizon,
             plant=plant,
+            signals=signals,
             actual=actual,
             limits=[[limit] for limit in relax] or None,
             end=end,
@@ -106,6 +118,11 @@ def control(
         )
     _write(loop, folder, name)
     _say(loop, folder, name)
+    if against is not None:
+        record, cost = rival(loop, against, plant, signals, blueprint, data)
+        write_atomic(folder / AGAINST, as_csv(record))
+        shown = "" if cost is None else f": {number(cost['value'], cost['unit'])} of energy"
+        say(f"  against    {against}{shown}, {folder / AGAINST}")
     if as_json:
         print_json({"problem": name, "run": str(folder), **loop.to_dict()})
     return int(_code(loop))
@@ -117,6 +134,8 @@ def _write(loop: ClosedLoop, folder: Path, name: str) -> None:
     save_solution(loop.schedule.solution, folder / SOLUTION)
     write_atomic(folder / STEPS, steps_csv(loop))
     write_atomic(folder / RECORD, dumps_canonical({"problem": name, **loop.to_dict()}))
+    if loop.plant is not None:
+        write_atomic(folder / PLANT, as_csv(loop.plant))
     write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}"))
 
 

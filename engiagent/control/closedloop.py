@@ -50,6 +50,8 @@ class ClosedLoop:
         Why it ended before its last step; empty where it did not.
     notes
         What each plan takes anew although the loop has gone on.
+    plant
+        What a plant that is not a function was told and showed, as a run of it is recorded.
     """
 
     controls: tuple[Control, ...]
@@ -61,6 +63,7 @@ class ClosedLoop:
     runner: RecedingHorizon
     stopped: str = ""
     notes: tuple[str, ...] = ()
+    plant: "xarray.Dataset | None" = None
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
@@ -231,7 +234,9 @@ def close(
         if runner.plant is None:
             state = dict(control.predicted)
         else:
-            answer = runner.plant(state, control.values, disturbances)
+            # What a plan means a state to be at the end of the period may be a set point.
+            commands = {**control.results, **control.values, **control.predicted}
+            answer = runner.plant(state, commands, disturbances)
             absent = [name for name in names if name not in answer]
             if absent:
                 raise InputError(f"the plant answers no {', '.join(absent)}", found=str([*answer]))

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 Values = Mapping[str, Floats]
 Plant = Callable[[Values, Values, Values], Mapping[str, npt.ArrayLike]]
 """``(state, controls, disturbances) -> state`` after the applied periods; all by name, each in its
-own unit: states by parameter, controls by variable, disturbances by parameter."""
+own unit: states by parameter, controls by variable, disturbances by parameter. Beside the controls
+stand the planned states at the end of these periods, by parameter."""
 
 Outcome = Literal["optimal", "feasible", "relaxed", "previous plan"]
 
@@ -68,6 +69,8 @@ class Control:
     applied, ends
         By variable along the horizon: what the plan has in the applied periods, of the shape
         (periods, others …), or at the instants that begin them; and those at the last instant.
+    results
+        Of the expressions that a plant is told of, by name: the values in the first period.
     relaxations
         Limits that the whole plan does not keep, with the exact amounts.
     objective, stage_cost
@@ -87,6 +90,7 @@ class Control:
     predicted: Values
     applied: Values
     ends: Values
+    results: Values
     relaxations: tuple[Relaxation, ...]
     objective: float | None
     stage_cost: float
@@ -168,6 +172,7 @@ class RecedingHorizon:
         self._read(program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)
+        self.told: tuple[str, ...] = ()
         self._count = 0
         self._last: SolverResult | None = None
         self._age = 0
@@ -380,12 +385,18 @@ class RecedingHorizon:
                     if self.horizon.instants in b.sets and not b.generated
                 }
             ),
+            results=MappingProxyType({n: self._result(result.x, n, first) for n in self.told}),
             relaxations=moved,
             objective=result.objective if outcome != "previous plan" else None,
             stage_cost=self.cost.at(self.program, result.x, first),
             result=result,
             seconds=time.perf_counter() - started,
         )
+
+    def _result(self, x: Floats, name: str, first: int) -> Floats:
+        block = self.program.expression_block(name)
+        axis = block.sets.index(self.horizon.periods)
+        return pick(block.evaluate(x), block, at_stage(block, axis, first))
 
     def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
         found = [self._values_at(x, block, self.horizon.periods, k) for k in range(first, stop)]

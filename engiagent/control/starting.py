@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,14 @@ from engiagent.blueprint.values import as_written
 from engiagent.control.applied import with_periods
 from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import Floats
+from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon, find_moving
 from engiagent.control.series import End, read_series
+from engiagent.environment.controllers import chosen
+from engiagent.environment.environment import Environment
+from engiagent.environment.interface import Runs
+from engiagent.environment.running import run
+from engiagent.environment.signals import Connected, Signals, open_fmu
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
@@ -37,8 +44,12 @@ from engiagent.text.timestamps import read_times
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.units.words import Conventions
 
+if TYPE_CHECKING:
+    import xarray
+
 DAY: Final = 24.0
 MODEL: Final = "model"
+ENVIRONMENT: Final = "environment"
 HISTORY: Final = ("initially_on", "initial_hours", "initial_power")
 """Slots about the time before a horizon that a loop does not measure back."""
 
@@ -48,7 +59,8 @@ def control(
     steps: int | None = None,
     *,
     horizon: int | None = None,
-    plant: Plant | str = MODEL,
+    plant: Plant | Runs | str = MODEL,
+    signals: str | Path | None = None,
     actual: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     measured: Mapping[str, npt.ArrayLike] | None = None,
     limits: Sequence[Sequence[str]] | None = None,
@@ -69,10 +81,14 @@ def control(
     horizon
         How many periods a plan looks ahead; by default a day, at most half of the data.
     plant
-        What answers: ``model``, which is the plan's own prediction; a function
-        ``(state, controls, disturbances) -> state`` or its place as ``module:function``. States
-        and controls go by their quantities, as ``battery.state_of_charge``, disturbances by their
-        slots, as ``bakery.power``, each in its own unit.
+        What answers: ``model``, which is the plan's own prediction; ``environment``, the physics
+        of the plant itself, or another plant file; ``fmu:FILE``; anything with ``initialize``,
+        ``reset`` and ``step``; a function ``(state, controls, disturbances) -> state`` or its place
+        as ``module:function``. States and controls go by their quantities, as
+        ``battery.state_of_charge``, disturbances by their slots, as ``bakery.power``, each in its
+        own unit. Beside the controls stand the planned states at the end of the period.
+    signals
+        A file that says which of a plant's signals is which of these.
     actual
         What really comes, where it is not what is forecast: a file with columns, or series, by
         slot, parameter or the column that is forecast. All others come as forecast.
@@ -129,15 +145,30 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    function = load_plant(plant) if isinstance(plant, str) else plant
-    runner.plant = None if function is None else names.answering(function)
+    begins = _begins(whole)
+    if isinstance(plant, str):
+        function = load_plant(plant, signals, begins, blueprint, folder)
+    else:
+        function = plant
     start: dict[str, npt.ArrayLike] = {}
     start |= {s.parameter: runner.parametric.value(s.parameter) for s in runner.states}
+    linked = None
+    if function is not None and not callable(function):
+        function = linked = LinkedPlant(
+            function, runner, names.states, names.controls, names.disturbances
+        )
+        names.results = linked.results
+        start |= linked.reset(start)
+    runner.plant = None if function is None else names.answering(function)
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
     loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
-    return replace(loop, notes=tuple(_notes(runner, blueprint.core)))
+    notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
+    log = None if linked is None else linked.log(begins)
+    if linked is not None and isinstance(linked.plant, Connected):
+        linked.plant.close()
+    return replace(loop, notes=tuple(notes), plant=log)
 
 
 def _notes(runner: RecedingHorizon, core: Core) -> Iterator[str]:
@@ -262,6 +293,7 @@ class Names:
         self.runner = runner
         quantity = {b.name: b.quantity or b.name for b in runner.program.columns}
         self.states = {quantity[s.variable]: s.parameter for s in runner.states}
+        self.results: dict[str, str] = {}
         self.controls = {quantity[b.name]: b.name for b in runner.controls}
         slots = dict(_slots(core.components))
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
@@ -282,7 +314,7 @@ class Names:
                 {name: _plain(values[own]) for name, own in known.items()}
                 for values, known in (
                     (state, self.states),
-                    (controls, self.controls),
+                    (controls, {**self.results, **self.controls, **self.states}),
                     (disturbances, self.disturbances),
                 )
             )
@@ -384,22 +416,88 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
-def load_plant(place: str) -> Plant | None:
-    """Return the function that a plant is named by, ``module:function``; None for the model.
+def rival(
+    loop: ClosedLoop,
+    controller: str,
+    plant: str,
+    signals: str | Path | None,
+    blueprint: Blueprint,
+    folder: Path | None,
+) -> "tuple[xarray.Dataset, dict[str, Any] | None]":
+    """Run the plant of a loop under a rule or a file of rules, for as long as the loop went.
+
+    Where the plan's own prediction answered the loop, the physics of the plan answers the rule.
+
+    Returns
+    -------
+    The run, and what its energy costs at the grids, None of a plant that states no price.
 
     Raises
     ------
     InputError
-        When there is no such module or function.
+        When the plant is a function, which answers no rule.
+    """
+    place = ENVIRONMENT if plant == MODEL else plant
+    runs = load_plant(place, signals, _begins(loop.schedule.elaboration), blueprint, folder)
+    if runs is None or callable(runs):
+        raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
+    steps, hours = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied
+    begins = _begins(loop.schedule.elaboration)
+    data = run(runs, steps, hours * 3600.0, chosen(controller, runs), begins=begins)
+    return data, runs.cost(data) if isinstance(runs, Environment) else None
+
+
+def _begins(whole: Elaboration) -> np.datetime64 | None:
+    """Return when a horizon begins by the clock on the wall, None where it has no dates."""
+    axis = whole.index_set(_periods(whole)[0]).axis
+    if axis is None or not axis.dated:
+        return None
+    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
+
+
+def load_plant(
+    place: str,
+    signals: str | Path | None,
+    begins: np.datetime64 | None,
+    blueprint: Blueprint,
+    folder: Path | None,
+) -> Plant | Runs | None:
+    """Return the plant that a place names; None for the model.
+
+    Parameters
+    ----------
+    signals
+        The file of its signals.
+    begins
+        When the plan does.
+    blueprint, folder
+        Of the plan, which ``environment`` executes.
+
+    Raises
+    ------
+    InputError
+        When there is no such module, function or file.
     """
     if place == MODEL:
         return None
-    module, _, name = place.partition(":")
-    expected = "model, or module:function of Python, as field:answer"
-    if not module or not name:
+    named = None if signals is None else Signals.load(signals)
+    kind, _, name = place.partition(":")
+    if kind == "fmu":
+        if named is None:
+            raise InputError("an FMU needs names", expected="--signals FILE")
+        return open_fmu(Path(name), named.beginning(begins))
+    other: Runs | None = None
+    if place == ENVIRONMENT:
+        other = Environment(blueprint, folder)
+    elif Path(place).suffix in (".yaml", ".yml", ".md") or Path(place).is_dir():
+        other = Environment.load(place)
+    if other is not None:
+        return other if named is None else Connected(other, named)
+    expected = "model, environment, a plant file, fmu:FILE, or module:function, as field:answer"
+    if not kind or not name:
         raise InputError("this names no plant", found=place, expected=expected)
     try:
-        found = getattr(import_module(module), name)
+        found = getattr(import_module(kind), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
     if not callable(found):

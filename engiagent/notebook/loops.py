@@ -12,7 +12,7 @@ from engiagent.notebook.progress import Shown
 from engiagent.notebook.solution import Solution
 from engiagent.report.looped import page
 
-_OWN: Final = ("horizon", "plant", "actual", "measured", "limits", "end")
+_OWN: Final = ("horizon", "plant", "signals", "actual", "measured", "limits", "end")
 
 
 def control(blueprint: Blueprint, steps: int | None, given: dict[str, Any]) -> ClosedLoop:

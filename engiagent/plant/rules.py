@@ -18,6 +18,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
+from engiagent.models.systems.signals import two_point
 from engiagent.plant.statement import BASELINE, UNDER_RULE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations
@@ -106,15 +107,13 @@ def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
     battery, hours = store(unit), unit.hours
     decay, gain = battery.coefficients(hours, "euler" if unit.scheme == "euler" else "exact")
     limits = [unit.slot(f"{way}_power_max") for way in ("charge", "discharge")]
-    wanted = [np.maximum(surplus, 0.0), np.maximum(-surplus, 0.0)]
+    wanted = [surplus, -surplus]
     most = [w if x is None else np.minimum(w, x) for w, x in zip(wanted, limits, strict=True)]
     charge, discharge = np.zeros(hours.size), np.zeros(hours.size)
     content = unit.need("initial_energy")
     for t in range(hours.size):
         content *= decay[t]
-        room, stock = battery.upper_energy - content, content - battery.minimum_energy
-        charge[t] = min(most[0][t], max(room / gain[t] / battery.charge_efficiency, 0.0))
-        discharge[t] = min(most[1][t], max(stock / gain[t] * battery.discharge_efficiency, 0.0))
+        charge[t], discharge[t] = battery.possible(most[0][t], most[1][t], content, gain[t])
         net = battery.charge_efficiency * charge[t] - discharge[t] / battery.discharge_efficiency
         content += gain[t] * net
     return charge, discharge
@@ -149,7 +148,7 @@ def thermostat(control: Control) -> Settings:
     """
     control.refuse_others("thermostat", "thermal_zone", "heater", "emitter", *MACHINES)
     for zone in control.units("thermal_zone"):
-        heating, limits = _heating(control, zone), _limits(control, zone.name)
+        heating, limits = _heating(control, zone), zone_limits(control, zone.name)
         heat = _heated(control.plant.of(zone), limits, heating)
         yield heating.owner, heating.word, heat / heating.gain
     if not control.units("thermal_zone"):
@@ -189,7 +188,7 @@ def _heating(control: Control, zone: Dynamics) -> Heating:
     return Heating(machine.name, "heat", machine.need("minimum_part_load") * capacity, most)
 
 
-def _limits(control: Control, zone: str) -> tuple[Floats, Floats]:
+def zone_limits(control: Control, zone: str) -> tuple[Floats, Floats]:
     """Return between which temperatures [degC] requirements keep a zone, at every instant."""
     name = f"{zone}_temperature"
     elaboration = Elaboration(expand(control.blueprint).core, control.folder)
@@ -219,7 +218,7 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floa
         if np.isinf(low) and np.isinf(high):  # as at the end of the last period
             low, high = limits[0][t], limits[1][t]
         free = keep[0, 0] * temperature + drive[0] @ np.array([outside[t], gains[t]])
-        runs = free < high and (runs or free < low)
+        runs = two_point(runs, free, low, high)
         if runs:
             heat[t] = min(most[t], (high - free) / drive[0, 1]) if np.isfinite(high) else most[t]
             if heat[t] < least[t]:  # the rest of the way is too short for its least part load

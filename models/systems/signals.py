@@ -110,10 +110,9 @@ def thermostat(power: float, *, band: float = 1.0, cooling: bool = False) -> Mod
     not_negative(band, "the band of a thermostat", "K")
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        excess = float(inputs["temperature"] - inputs["set_point"]) * (1.0 if cooling else -1.0)
-        on = float(state["on"])
-        if abs(excess) >= band / 2:
-            on = float(excess >= band / 2)
+        here, middle = float(inputs["temperature"]), float(inputs["set_point"])
+        low, high = middle - band / 2, middle + band / 2
+        on = float(two_point(state["on"] > 0, here, low, high, cooling=cooling))
         return Outcome(state={"on": np.asarray(on)}, outputs={"command": np.asarray(on * power)})
 
     return Module(
@@ -125,6 +124,21 @@ def thermostat(power: float, *, band: float = 1.0, cooling: bool = False) -> Mod
         states=(State("on", "1", 0.0),),
         step=step,
     )
+
+
+def two_point(
+    runs: bool, temperature: float, low: float, high: float, *, cooling: bool = False
+) -> bool:
+    """Return whether a two-point controller runs: it starts beyond one limit, stops at the other.
+
+    Examples
+    --------
+    >>> [two_point(runs, 20.5, 20.0, 21.0) for runs in (False, True)]
+    [False, True]
+    """
+    if cooling:
+        return temperature > low and (runs or temperature > high)
+    return temperature < high and (runs or temperature < low)
 
 
 def surroundings(domain: Domain) -> Module:

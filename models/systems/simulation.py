@@ -6,14 +6,23 @@ module's balance is checked.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, positive
-from engiagent.models.systems.module import Outcome, Port, Values, WiringError, shaped, total
+from engiagent.models.systems.module import (
+    Module,
+    Outcome,
+    Port,
+    Values,
+    WiringError,
+    shaped,
+    total,
+)
 from engiagent.models.systems.system import Bus, System
 
 Series = Mapping[str, npt.ArrayLike]
@@ -85,7 +94,8 @@ class Record:
             raise ParameterError(
                 f"there is no series {name!r}; known: {', '.join(near or list(self.series))}"
             )
-        return self.series[name]
+        found: Floats = self.series[name]
+        return found
 
 
 class Simulation:
@@ -97,6 +107,9 @@ class Simulation:
         Every flow that a module computes must be on a bus.
     step_hours
         Length of all periods. Above 0. [h]
+    enforce
+        Whether inputs that are physically impossible are replaced by the nearest that are not;
+        else they are reported as violations and done.
 
     Raises
     ------
@@ -122,13 +135,13 @@ class Simulation:
     (5.0, 6.5)
     """
 
-    def __init__(self, system: System, step_hours: float) -> None:
+    def __init__(self, system: System, step_hours: float, *, enforce: bool = False) -> None:
         positive(step_hours, "the step", "h", "0.25")
         self.system = system
         self.step_hours = step_hours
-        self._bus_of = {member: bus for bus in system.all_buses for member in bus.members}
+        bus_of = {member: bus for bus in system.all_buses for member in bus.members}
         flows = [n for n, p in system.ports.items() if p.way is not None and not p.is_free]
-        loose = [name for name in flows if name not in self._bus_of]
+        loose = [name for name in flows if name not in bus_of]
         if loose:
             raise WiringError(
                 f"{', '.join(loose)}: no bus has "
@@ -139,14 +152,63 @@ class Simulation:
         self._modules = {name: units[name] for name in system.order}
         self._actions = system.actions
         self._disturbances = system.disturbances
-        self._promised = {
-            name: (
-                {p.name: p.shape for p in module.ports if not p.is_input and not p.instant},
-                {state.name: state.shape for state in module.states},
-            )
-            for name, module in units.items()
+        self._asked = {
+            action: (bus, [m for _, m in bus.followers[place:]])
+            for bus in system.all_buses
+            for place, (action, _) in enumerate(bus.followers)
         }
+        for name in self._asked:
+            self._actions[name] = replace(self._actions[name], default=0.0)
+        self._plans = [self._plan(name, bus_of, enforce) for name in self._modules]
+        self._residuals = {}
+        for bus in system.all_buses:
+            free = [system.ports[m] for m in bus.members if system.ports[m].is_free]
+            members = tuple(
+                (m, 1.0 if system.ports[m].way == "gives" else -1.0) for m in bus.members
+            )
+            self._residuals[bus.name] = _Net(members, 1.0, free[0].shape if free else ())
         self._state: dict[str, Values] | None = None
+
+    def _plan(self, name: str, bus_of: Mapping[str, Bus], enforce: bool) -> "_Plan":
+        """Find once what each step of a module needs."""
+        module, sources = self._modules[name], self.system.sources
+        inputs: list[tuple[str, str, str | None, _Net | None]] = []
+        for port in module.ports:
+            if not port.is_input:
+                continue
+            full, net = f"{name}.{port.name}", None
+            if port.is_free and full in bus_of:
+                others = [m for m in bus_of[full].members if m != full]
+                net = self._net_of(others, port, 1.0 if port.way == "takes" else -1.0)
+            elif port.is_free:
+                net = _Net((), 0.0, port.shape)
+            elif full in self._asked:
+                bus, later = self._asked[full]
+                served = self.system.ports[later[0]]
+                others = [m for m in bus.members if m not in later]
+                others = [m for m in others if not self.system.ports[m].is_free]
+                net = self._net_of(others, port, -1.0 if served.way == "gives" else 1.0)
+            inputs.append((port.name, full, sources.get(full), net))
+        flows = tuple(
+            (f"{name}.{p.name}", 1.0 if p.way == "takes" else -1.0)
+            for p in module.ports
+            if p.way is not None
+        )
+        outputs = {p.name: p.shape for p in module.ports if not p.is_input and not p.instant}
+        states = {state.name: state.shape for state in module.states}
+        return _Plan(
+            name,
+            module,
+            tuple(inputs),
+            flows,
+            (outputs, states),
+            module.possible if enforce else None,
+        )
+
+    def _net_of(self, members: Sequence[str], port: Port, sign: float) -> "_Net":
+        ports = self.system.ports
+        signed = tuple((m, 1.0 if ports[m].way == "gives" else -1.0) for m in members)
+        return _Net(signed, sign, port.shape)
 
     def reset(self, initial: Series | None = None, seed: int = 0) -> dict[str, Floats]:
         """Set the first instant and return the instant outputs.
@@ -192,24 +254,38 @@ class Simulation:
             Values of the system's own open inputs by full name; those with a default may be left
             out.
         """
-        before = self._current()
+        before, hours = self._current(), self.step_hours
         values = self._observed()
+        asked = self._asked.keys() - (action or {}).keys()
         values |= _given(dict(action or {}), self._actions, "action")
         values |= _given(dict(disturbance or {}), self._disturbances, "disturbance")
         after: dict[str, Values] = {}
         entered, left, imbalances, violations = {}, {}, {}, {}
-        for name, module in self._modules.items():
-            ports = [port for port in module.ports if port.is_input]
-            inputs = {p.name: self._input(f"{name}.{p.name}", p, values) for p in ports}
+        for plan in self._plans:
+            name = plan.name
+            inputs: dict[str, Floats] = {}
+            for port, full, source, net in plan.inputs:
+                if source is not None:
+                    inputs[port] = values[source]
+                elif net is None or (full in self._asked and full not in asked):
+                    inputs[port] = values[full]
+                else:
+                    found = net.of(values)
+                    inputs[port] = np.maximum(found, 0.0) if full in asked else found
+            if plan.possible is not None:
+                inputs |= plan.possible(before[name], inputs, hours)
             try:
-                outcome = module.step(before[name], inputs, self.step_hours)
+                outcome = plan.module.step(before[name], inputs, hours)
             except ParameterError as error:
                 raise ParameterError(f"{name}: {error}") from error
-            self._check(name, outcome)
-            values |= _flat({name: inputs}) | _flat({name: outcome.outputs})
+            plan.check(outcome)
+            for key, value in inputs.items():
+                values[f"{name}.{key}"] = value
+            for key, value in outcome.outputs.items():
+                values[f"{name}.{key}"] = value
             after[name] = outcome.state
-            entered[name], left[name] = np.asarray(outcome.entered), np.asarray(outcome.left)
-            imbalances[name] = self._imbalance(name, before[name], outcome, values)
+            entered[name], left[name] = outcome.entered, outcome.left
+            imbalances[name] = plan.imbalance(before[name], outcome, values, hours)
             violations[name] = outcome.violations
         self._state = after
         return Step(
@@ -290,53 +366,69 @@ class Simulation:
         state = self._current()
         return _flat({name: m.instant(state[name]) for name, m in self._modules.items()})
 
-    def _imbalance(self, name: str, before: Values, outcome: Outcome, values: Values) -> Floats:
-        """Return what a module took less what it gave and stored. [kW]."""
-        module = self._modules[name]
-        net = outcome.entered - outcome.left
-        for port in module.ports:
-            if port.way is not None:
-                amount = total(values[f"{name}.{port.name}"])
-                net += amount if port.way == "takes" else -amount
-        grown = module.stored(outcome.state) - module.stored(before)
-        return np.asarray(net - grown / self.step_hours)
+    def _residual(self, bus: Bus, values: Values) -> Floats:
+        return self._residuals[bus.name].of(values)
 
-    def _check(self, name: str, outcome: Outcome) -> None:
+
+@dataclass(frozen=True)
+class _Net:
+    """What members of a bus give less what they take, times a sign.
+
+    Flows of several units are summed unless each is to be balanced, as the ``shape`` says.
+    """
+
+    members: tuple[tuple[str, float], ...]
+    sign: float
+    shape: tuple[int, ...] = ()
+
+    def of(self, values: Values) -> Floats:
+        """Return it of the values of a step."""
+        net: Any = np.zeros(self.shape) if self.shape else 0.0
+        for member, way in self.members:
+            value = values[member]
+            net = net + way * (value if self.shape else total(value))
+        found: Floats = self.sign * net
+        return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A module as each step needs it: where its inputs come from, which flows it has."""
+
+    name: str
+    module: Module
+    inputs: tuple[tuple[str, str, str | None, _Net | None], ...]
+    flows: tuple[tuple[str, float], ...]
+    promised: tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]
+    possible: Callable[[Values, Values, float], Values] | None
+
+    def imbalance(self, before: Values, outcome: Outcome, values: Values, hours: float) -> float:
+        """Return what it took less what it gave and stored. [kW]."""
+        net = outcome.entered - outcome.left
+        for name, sign in self.flows:
+            net += sign * total(values[name])
+        if not outcome.state:
+            return net
+        return net - (self.module.stored(outcome.state) - self.module.stored(before)) / hours
+
+    def check(self, outcome: Outcome) -> None:
         """Refuse an outcome that is not what the module's ports and states promise."""
-        for got, wanted in zip((outcome.outputs, outcome.state), self._promised[name], strict=True):
+        for got, wanted in zip((outcome.outputs, outcome.state), self.promised, strict=True):
             if got.keys() != wanted.keys():
-                raise WiringError(f"{name} returned {sorted(got)}; it promises {sorted(wanted)}")
+                raise WiringError(
+                    f"{self.name} returned {sorted(got)}; it promises {sorted(wanted)}"
+                )
             for key, value in got.items():
-                if np.shape(value) != wanted[key]:
+                if type(value) is float and not wanted[key]:
+                    if math.isfinite(value):
+                        continue
+                elif np.shape(value) != wanted[key]:
                     raise WiringError(
-                        f"{name}.{key} came out with the shape {np.shape(value)}; it promises "
+                        f"{self.name}.{key} came out with the shape {np.shape(value)}; it promises "
                         f"{wanted[key]}"
                     )
                 if not math.isfinite(total(value)):
-                    raise ParameterError(f"{name}.{key} came out as {value}; check its inputs")
-
-    def _input(self, name: str, port: Port, values: Values) -> Floats:
-        if name in self.system.sources:
-            return values[self.system.sources[name]]
-        if not port.is_free:
-            return values[name]
-        bus = self._bus_of.get(name)
-        if bus is None:
-            return np.zeros(port.shape)
-        net = self._net([member for member in bus.members if member != name], values, port.shape)
-        return net if port.way == "takes" else -net
-
-    def _net(self, members: list[str], values: Values, shape: tuple[int, ...]) -> Floats:
-        """Return what members give less what they take, summed over units unless shape has them."""
-        net: Floats | float = np.zeros(shape) if shape else 0.0
-        for member in members:
-            value = values[member] if shape else total(values[member])
-            net = net + value if self.system.ports[member].way == "gives" else net - value
-        return np.asarray(net)
-
-    def _residual(self, bus: Bus, values: Values) -> Floats:
-        free = [p for p in map(self.system.ports.__getitem__, bus.members) if p.is_free]
-        return self._net(list(bus.members), values, free[0].shape if free else ())
+                    raise ParameterError(f"{self.name}.{key} came out as {value}; check its inputs")
 
 
 def _flat(nested: Mapping[str, Values]) -> dict[str, Floats]:

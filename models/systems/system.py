@@ -31,11 +31,15 @@ class Bus:
         Flows by their full names, as ``battery.charge``. At most one of them is free and takes
         what the others leave; without one, what is left over is the residual. Flows of several
         units are summed, unless the free member has several units: then each unit is balanced.
+    followers
+        Machines that, one after the other, are asked for what the members before them leave:
+        the action that asks, and the member that serves. An action that is given is not asked.
     """
 
     name: str
     domain: Domain
     members: tuple[str, ...]
+    followers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ class System:
                 bus,
                 name=f"{name}.{bus.name}",
                 members=tuple(f"{name}.{member}" for member in bus.members),
+                followers=tuple((f"{name}.{a}", f"{name}.{m}") for a, m in bus.followers),
             )
             for name, part in self.modules.items()
             if isinstance(part, System)
@@ -178,6 +183,11 @@ class System:
             for member in bus.members:
                 if free and member != free[0]:
                     waits[owner[free[0]]].setdefault(owner[member], member)
+            last = [member for _, member in bus.followers]
+            for place, (_, served) in enumerate(bus.followers):
+                for member in bus.members:
+                    if member not in (*free, *last[place:]) and owner[member] != owner[served]:
+                        waits[owner[served]].setdefault(owner[member], member)
         return waits
 
     @property

@@ -34,6 +34,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("study cases", "study cases bp.json --out s"),
     ("study sweep", "study sweep bp.json --vary E_max=20,21[MWh] --out sweep"),
     ("control", "control bp.json --steps 3 --out loop"),
+    ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
     ("trace", "trace runs/a --again"),

@@ -25,7 +25,8 @@ BY_NODE: Mapping[str, tuple[str, ...]] = {"mean_temperature": ()}
 BUSES = {"heat_bus": "heating", "cooling_bus": "cooling"}
 
 
-def _execute_network(unit: Unit) -> Run:
+def network_parts(unit: Unit) -> tuple[HeatNetwork, dict[str, Floats], dict[str, Floats]]:
+    """Return a network with its given temperatures [degC] and its given heat [kW] by period."""
     parts = {key: _mapping(unit, key) for key in ("nodes", "links", "boundaries", "heat")}
     nodes = tuple(
         Node(
@@ -49,6 +50,11 @@ def _execute_network(unit: Unit) -> Run:
     network = HeatNetwork(nodes=nodes, links=links, boundaries=tuple(map(str, parts["boundaries"])))
     boundary = {k: unit.number(v, "degC") for k, v in parts["boundaries"].items()}
     heat = {k: unit.number(v, "kW") for k, v in parts["heat"].items()}
+    return network, boundary, heat
+
+
+def _execute_network(unit: Unit) -> Run:
+    network, boundary, heat = network_parts(unit)
     results: list[Result] = []
     excesses: list[Excess] = []
     for series, key, _, sign in WAYS:
@@ -66,14 +72,27 @@ def _execute_network(unit: Unit) -> Run:
     return Run(run.trajectories, (*run.results, *results), tuple(excesses))
 
 
-def _execute_zone(unit: Unit) -> Run:
-    """Run the three nodes; gains are shared among them as the standard says."""
+def zone_parts(unit: Unit) -> tuple[HeatNetwork, dict[str, Floats], dict[str, Floats]]:
+    """Return the three nodes of ISO 13790 with given temperatures and gains, as network_parts."""
     sizes = unit.numbers(*SIZES)
     network = Zone5R1C(**sizes).network(unit.need("ventilation"))
-    ambient = unit.series("ambient_temperature")
-    supply = unit.slot("supply_temperature")
+    ambient, supply = unit.series("ambient_temperature"), unit.slot("supply_temperature")
     internal, solar = unit.series("internal_gains"), unit.series("solar_gains")
-    load = np.zeros(ambient.size)
+    # ISO 13790, C.2: half of the internal gains and all of the sun reach surfaces and mass.
+    mass_share = sizes["mass_area"] / sizes["surface_area"]
+    lost = 1000.0 * sizes["window_conductance"] / (H_MS * sizes["surface_area"])
+    radiant = 0.5 * internal + solar
+    heat = {
+        "air": 0.5 * internal,
+        "surface": (1.0 - mass_share - lost) * radiant,
+        "mass": mass_share * radiant,
+    }
+    return network, {"ambient": ambient, "supply": ambient if supply is None else supply}, heat
+
+
+def _execute_zone(unit: Unit) -> Run:
+    """Run the three nodes."""
+    network, boundary, heat = zone_parts(unit)
     excesses: list[Excess] = []
     for series, _, _, sign in WAYS:
         power = unit.claimed(series)
@@ -81,17 +100,7 @@ def _execute_zone(unit: Unit) -> Run:
             raise MissingQuantity(f"{unit.name}.{series}")
         if power is not None:
             excesses += unit.between(series, power, unit.slot(f"{series}_power_max"))
-            load = load + sign * power
-    # ISO 13790, C.2: half of the internal gains and all of the sun reach surfaces and mass.
-    mass_share = sizes["mass_area"] / sizes["surface_area"]
-    lost = 1000.0 * sizes["window_conductance"] / (H_MS * sizes["surface_area"])
-    radiant = 0.5 * internal + solar
-    heat = {
-        "air": 0.5 * internal + load,
-        "surface": (1.0 - mass_share - lost) * radiant,
-        "mass": mass_share * radiant,
-    }
-    boundary = {"ambient": ambient, "supply": ambient if supply is None else supply}
+            heat["air"] = heat["air"] + sign * power
     run = _run(unit, network, boundary, heat, {"mass": unit.need("initial_temperature")})
     air = next(r for r in run.results if r.names[0] == f"{unit.name}.air.mean_temperature")
     owned = np.maximum(unit.optional("discomfort"), 0.0)

@@ -1,0 +1,126 @@
+"""``engiagent simulate``: a plant that runs under a controller, recorded."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engiagent.cli import exit_codes, options
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import file_option
+from engiagent.cli.output import moving_line, number, print_json, say, say_items
+from engiagent.cli.study import read_source
+from engiagent.environment.controllers import RULES, chosen, joined
+from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.interface import Runs
+from engiagent.environment.running import as_csv, read_forcing, run
+from engiagent.environment.signals import Connected, Signals, duration, open_fmu
+from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
+
+SCHEMA = "engiagent-simulation/1"
+DATA, NETCDF, RECORD = "data.csv", "data.nc", "simulation.json"
+
+
+@click.command(epilog=exit_codes.table())
+@click.argument("plant", metavar="PLANT|fmu:FILE")
+@file_option("--signals", "Names and units of the signals of PLANT; an FMU needs them.")
+@click.option(
+    "--controller",
+    metavar="RULE|FILE",
+    multiple=True,
+    help=f"What sets inputs: {', '.join(RULES)}, or a file of rules; a later one goes before.",
+)
+@file_option("--inputs", "A table with a column of time and one for each input that it sets.")
+@click.option("--steps", type=click.IntRange(min=1), help="How many; all that the series have.")
+@click.option("--step", metavar="TIME", help="Length of a step, as 15min; that of the plant file.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of all chance.")
+@click.option("--force", is_flag=True, help="Replace an earlier run in DIR.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the run; by default one below runs/ named by the plant.",
+)
+@options.settings("Give or replace a value of the plant, as battery.energy_capacity=40kWh")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def simulate(
+    plant: str,
+    signals: Path | None,
+    controller: tuple[str, ...],
+    inputs: Path | None,
+    steps: int | None,
+    step: str | None,
+    seed: int,
+    force: bool,
+    out: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Run PLANT in steps and record every signal: data.csv, data.nc and simulation.json.
+
+    Without a controller inputs have their defaults, and machines serve what their bus leaves.
+    """
+    names = None if signals is None else Signals.load(signals)
+    unit: Runs
+    begins = seconds = available = None
+    if plant.startswith("fmu:"):
+        if names is None:
+            raise InputError("an FMU needs names", expected="--signals FILE")
+        path = Path(plant.removeprefix("fmu:"))
+        unit, name, begins = open_fmu(path, names), path.stem, names.begins
+    else:
+        blueprint, data, name = read_source(Path(plant), settings)
+        site = Environment(blueprint, data)
+        unit = site if names is None else Connected(site, names)
+        begins, seconds, available = site.begins, site.seconds, site.duration
+    folder = out or Path("runs") / f"simulate-{name}"
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    forcing = None if inputs is None else read_forcing(inputs, unit.signals)
+    length = duration(step, "--step") if step is not None else seconds or 3600.0
+    if forcing is not None:
+        begins = begins if begins is not None else forcing.begins
+        held = forcing.duration
+        available = held if available is None else min(available, held)
+    if steps is None and available is None:
+        raise InputError("nothing says how long to run", expected="--steps N, or --inputs FILE")
+    count = steps or int((available or 0.0) // length + 1e-9)
+    parts = [chosen(text, unit) for text in controller]
+    with moving_line() as show:
+        data_set = run(
+            unit,
+            count,
+            length,
+            joined(*parts) if parts else None,
+            forcing=forcing,
+            begins=begins,
+            seed=seed,
+            on_step=show and (lambda done, total: show(f"step {done} of {total}")),
+        )
+    notes = list(getattr(unit, "notes", lambda: ())())
+    summary: dict[str, Any] = {
+        "schema": SCHEMA,
+        "plant": name,
+        "steps": count,
+        "step_seconds": length,
+    }
+    if isinstance(unit, Environment):
+        summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
+    summary["notes"] = notes
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / DATA, as_csv(data_set))
+    data_set.to_netcdf(folder / NETCDF)
+    write_atomic(folder / RECORD, dumps_canonical(summary))
+    say(f"{name}: {count} steps of {length / 60:g} min")
+    if isinstance(unit, Environment):
+        cost = summary["cost"]
+        if cost is not None:
+            say(f"  cost       {number(cost['value'], cost['unit'])}")
+        say(f"  balance    energy is off by at most {unit.imbalance:.1e} of what flows in a step")
+    say_items("note", notes)
+    say(f"  data       {folder / DATA}")
+    if as_json:
+        print_json({**summary, "run": str(folder)})
+    return int(ExitCode.FEASIBLE)

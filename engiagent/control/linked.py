@@ -1,0 +1,279 @@
+"""A plant that runs, as a closed loop asks for it: the plan's names and units, all its states.
+
+States that the plant does not show are what the plan predicts of them, corrected by a Kalman filter
+where the file of signals says how uncertain they are: with the plan's own linear step ``A``, which
+is read from its rows, and with the deviations of noise.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.control.horizon import Floats, at_stage
+from engiagent.control.runner import RecedingHorizon
+from engiagent.environment.interface import Runs, Values, between
+from engiagent.environment.running import recorded
+from engiagent.environment.signals import Connected
+from engiagent.errors import InputError
+from engiagent.units.unit import UnitError
+
+if TYPE_CHECKING:
+    import xarray
+
+ITERATIONS = 2000
+"""Of the recursion of the covariance, which settles long before."""
+PLANNED = ".planned"
+"""Behind the name of a state: what it is to be at the end of the period, a set point."""
+Given = Mapping[str, Any]
+
+
+class LinkedPlant:
+    """A plant for :func:`engiagent.control.control`, by outside names.
+
+    Parameters
+    ----------
+    plant
+        What runs.
+    runner
+        That plans.
+    states, controls, disturbances
+        The plan's own names by outside name.
+
+    Raises
+    ------
+    InputError
+        When no control reaches the plant, it shows no state, or units do not fit.
+    """
+
+    def __init__(
+        self,
+        plant: Runs,
+        runner: RecedingHorizon,
+        states: Mapping[str, str],
+        controls: Mapping[str, str],
+        disturbances: Mapping[str, str],
+    ) -> None:
+        self.plant, self.runner = plant, runner
+        unit = runner.parametric.unit
+        of_control = {block.name: block.unit for block in runner.controls}
+        self._states = {
+            name: (own, [f"{_within(name, label)}" for label in labels], unit(own))
+            for name, own in states.items()
+            for labels in [_labels(runner, own)]
+        }
+        shown = [name for _, names, _ in self._states.values() for name in names]
+        signals = plant.signals
+        inputs = [n for n, s in signals.items() if s.role in ("action", "disturbance")]
+        self._sent = {name: of_control[own] for name, own in controls.items()}
+        self._sent |= {name: unit(own) for name, own in disturbances.items()}
+        # What follows from the controls, as the heat of a heater, can be a signal as well.
+        self.results = {
+            str(e.quantity): e.name
+            for e in runner.program.expressions
+            if e.quantity in inputs and e.sets == (runner.horizon.periods,)
+        }
+        self._sent |= {
+            name: runner.program.expression_block(own).unit for name, own in self.results.items()
+        }
+        runner.told = tuple(self.results.values())
+        self._planned = {n: u for _, names, u in self._states.values() for n in names}
+        self.unreached = [name for name in controls if name not in inputs]
+        wanted = {n + PLANNED for n in self._planned}
+        if not {*inputs} & {*controls, *wanted, *self.results}:
+            raise InputError(
+                "no control of the plan reaches the plant",
+                found=f"inputs {', '.join(inputs) or 'none'}",
+                expected=f"some of {', '.join((*controls, *_quantities(runner)))}",
+            )
+        self._read = [n for n in shown if n in signals and n not in inputs]
+        if not self._read:
+            raise InputError(
+                "the plant shows no state of the plan",
+                found=", ".join(n for n in signals if n not in inputs) or "none",
+                expected=f"some of {', '.join(shown)}",
+            )
+        self._inputs = inputs
+        self.held = [name for name in shown if name not in self._read]
+        self._gain = self._kalman(shown) if self.held else None
+        self.rows: list[Values] = []
+        self.sent: list[Values] = []
+        plant.initialize(runner.horizon.hours * 3600.0)
+
+    def log(self, begins: np.datetime64 | None) -> "xarray.Dataset":
+        """Return what the plant was told and showed, as a run of it is recorded."""
+        seconds = self.runner.horizon.hours * 3600.0
+        return recorded(self.plant.signals, self.rows[0], self.rows[1:], self.sent, seconds, begins)
+
+    def reset(self, own: Mapping[str, npt.ArrayLike]) -> dict[str, Floats]:
+        """Return the states at its start, by parameter: what it does not show is the plan's own."""
+        seen, found = self.plant.reset(), {}
+        self.rows, self.sent = [seen], []
+        for parameter, names, unit in self._states.values():
+            values = np.array(own[parameter], dtype=np.float64)
+            flat = values.reshape(-1)
+            for k, name in enumerate(names):
+                if name in self._read and name in seen:
+                    flat[k] = self._measured([name], unit, seen)[0]
+            found[parameter] = flat.reshape(values.shape)
+        return found
+
+    def __call__(self, state: Given, controls: Given, disturbances: Given) -> dict[str, Floats]:
+        """Apply a period and return all states at its end."""
+        given: dict[str, float] = {}
+        for values in (disturbances, controls):
+            for name, value in values.items():
+                if name in self._states:  # as planned
+                    names = self._states[name][1]
+                    flat = np.asarray(value, dtype=np.float64).reshape(-1)
+                    given |= {
+                        n + PLANNED: self._converted(v, self._planned[n], n + PLANNED)
+                        for n, v in zip(names, flat, strict=True)
+                        if n + PLANNED in self._inputs
+                    }
+                elif name in self._inputs and name in self._sent:
+                    given[name] = self._converted(float(value), self._sent[name], name)
+        seen = self.plant.step(given)
+        self.sent.append(given)
+        self.rows.append(seen)
+        predicted = np.concatenate(
+            [np.asarray(controls[name], dtype=np.float64).reshape(-1) for name in self._states]
+        )
+        shown = [n for _, names, _ in self._states.values() for n in names]
+        place = {name: k for k, name in enumerate(shown)}
+        found = predicted.copy()
+        read = np.array([place[name] for name in self._read])
+        measured = np.array([self._measured([n], self._planned[n], seen)[0] for n in self._read])
+        if self._gain is None:
+            found[read] = measured
+        else:
+            found += self._gain @ (measured - predicted[read])
+        answer, at = {}, 0
+        for name, (own, names, _) in self._states.items():
+            shape = self.runner.parametric.shape(own)
+            answer[name] = found[at : at + len(names)].reshape(shape)
+            at += len(names)
+        return answer
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a reader has to know of the plant."""
+        if self.unreached:
+            yield f"the plant takes no {', '.join(self.unreached)}: the plan decides them alone"
+        if self.held:
+            how = "estimated" if self._gain is not None else "as planned"
+            yield f"the plant does not show {', '.join(self.held)}: {how}"
+        notes = getattr(self.plant, "notes", None)
+        yield from () if notes is None else notes()
+
+    def _converted(self, value: float, unit: str, name: str) -> float:
+        return float(self._wire(unit, self.plant.signals[name].unit, name)(value))
+
+    def _measured(self, names: list[str], unit: str, seen: Values) -> Floats:
+        wires = (self._wire(self.plant.signals[n].unit, unit, n)(seen[n]) for n in names)
+        return np.array([float(value) for value in wires])
+
+    def _wire(self, source: str, target: str, name: str) -> Any:
+        try:
+            factor, shift = between(source, target)
+        except UnitError as error:
+            raise InputError(f"{name}: {error}", expected="units of one quantity") from None
+        return lambda value: factor * value + shift
+
+    def _kalman(self, shown: list[str]) -> Floats | None:
+        """Return the steady gain of measurements on all states; None where nothing is estimated."""
+        signals = self.plant.file if isinstance(self.plant, Connected) else None
+        if signals is None or not signals.estimated:
+            return None
+        odd = [name for name in signals.estimated if name not in shown]
+        if odd:
+            raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
+        step = transition(self.runner)
+        added = np.diag([signals.estimated.get(name, 0.0) ** 2 for name in shown])
+        noise = np.diag([signals.outputs[name].deviation ** 2 for name in self._read])
+        measures = np.zeros((len(self._read), len(shown)))
+        measures[np.arange(len(self._read)), [shown.index(name) for name in self._read]] = 1.0
+        spread = added.copy()
+        gain = np.zeros((len(shown), len(self._read)))
+        for _ in range(ITERATIONS):
+            ahead = step @ spread @ step.T + added
+            found = ahead @ measures.T @ np.linalg.pinv(measures @ ahead @ measures.T + noise)
+            spread = ahead - found @ measures @ ahead
+            if np.allclose(found, gain, rtol=1e-10, atol=1e-12):
+                break
+            gain = found
+        return gain
+
+
+def transition(runner: RecedingHorizon) -> Floats:
+    """Return the matrix by which a plan's states act on those a period later.
+
+    It is read from the equations of the program that join the first two instants.
+
+    Raises
+    ------
+    InputError
+        When these do not give each state.
+    """
+    program, columns = runner.program, []
+    for instant in (0, 1, 2):
+        found = []
+        for state in runner.states:
+            block = program.column_block(state.variable)
+            axis = block.sets.index(runner.horizon.instants)
+            place = min(instant, block.shape[axis] - 1)
+            found.append(block.start + at_stage(block, axis, place).reshape(-1))
+        columns.append(np.concatenate(found))
+    before, after, later = columns
+    rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+    has = np.zeros((2, program.row_count), dtype=bool)
+    has[0, rows[np.isin(program.row_columns, after)]] = True
+    if runner.horizon.size > 1:
+        has[1, rows[np.isin(program.row_columns, later)]] = True
+    equal = program.row_lower == program.row_upper
+    chosen = np.flatnonzero(has[0] & ~has[1] & equal)
+    one, two = np.zeros((2, len(chosen), len(after)))
+    for k, row in enumerate(chosen):
+        span = slice(program.row_starts[row], program.row_starts[row + 1])
+        own = dict(zip(program.row_columns[span], program.row_values[span], strict=True))
+        one[k] = [own.get(column, 0.0) for column in before]
+        two[k] = [own.get(column, 0.0) for column in after]
+    if len(chosen) != len(after) or np.linalg.matrix_rank(two) < len(after):
+        raise InputError(
+            "the plan's states cannot be estimated: its equations are not one linear step",
+            expected="a signal for every state, or states that are not 'estimated'",
+        )
+    scale = np.concatenate([np.full(_count(runner, s.parameter), s.factor) for s in runner.states])
+    return np.asarray(-np.linalg.solve(two, one) * scale[:, None] / scale[None, :])
+
+
+def _quantities(runner: RecedingHorizon) -> Iterator[str]:
+    for block in runner.program.expressions:
+        if block.quantity is not None and block.sets == (runner.horizon.periods,):
+            yield block.quantity
+
+
+def _count(runner: RecedingHorizon, parameter: str) -> int:
+    return int(np.prod(runner.parametric.shape(parameter), dtype=np.int64))
+
+
+def _labels(runner: RecedingHorizon, parameter: str) -> list[str]:
+    """Return what tells the elements of a state apart; one empty text for a single number."""
+    state = next(s for s in runner.states if s.parameter == parameter)
+    block = runner.program.column_block(state.variable)
+    others = [s for s in block.sets if s != runner.horizon.instants]
+    if not others:
+        return [""]
+    axes: list[npt.NDArray[Any]] = [
+        np.asarray(runner.program.coordinates[s].values) for s in others
+    ]
+    grid = np.meshgrid(*axes, indexing="ij")
+    return [".".join(map(str, label)) for label in zip(*(g.reshape(-1) for g in grid), strict=True)]
+
+
+def _within(name: str, label: str) -> str:
+    """Return the name of an element, as ``house.air.temperature`` of ``house.temperature``."""
+    if not label:
+        return name
+    owner, _, word = name.rpartition(".")
+    return f"{owner}.{label}.{word}"

@@ -1,0 +1,1 @@
+"""Plants that run: sites of our own physics and FMUs, behind initialize, reset and step."""

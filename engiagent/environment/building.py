@@ -1,0 +1,630 @@
+"""From the components of a plant to modules that run: one function for each family of models.
+
+Parameters are read as the checker reads them and go into the same models of physics, so that what
+is optimised is what is simulated. A component without a module is refused by name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.environment.interface import Role, Signal
+from engiagent.errors import EngiagentError, InputError
+from engiagent.models.buildings.network import HeatNetwork, Node
+from engiagent.models.buildings.network import Link as HeatLink
+from engiagent.models.chp import PartLoadChp
+from engiagent.models.hvac.boiler import Boiler
+from engiagent.models.hvac.curves import Biquadratic, Polynomial
+from engiagent.models.hvac.turbomachines import PartLoadFan
+from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.systems import electrical, signals, thermal
+from engiagent.models.systems.module import Domain, Module
+from engiagent.models.systems.system import Bus, System
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.repeated import dynamics_of
+from engiagent.verify.plants import batteries, cooling, generation, machines, stores, tanks, zones
+from engiagent.verify.plants.heating import heat_pump
+from engiagent.verify.plants.networks import network_parts, zone_parts
+from engiagent.verify.plants.unit import Unit
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+RESIDUAL: Final = "residual of "
+"""Before the name of a bus: what its members take beyond what they give."""
+TABLES: Final = ("part_load", "part_load_power", "segments")
+
+
+@dataclass(frozen=True)
+class Name:
+    """A signal of the plant: where it is written to, and where it is read, by full port names."""
+
+    signal: Signal
+    writes: str | None = None
+    reads: str | None = None
+
+
+@dataclass
+class Built:
+    """A site on its way to a system, and the names that its document has for the ports.
+
+    ``series`` are disturbances over the periods of the plant by full port name, ``followers``
+    machines that serve what their bus leaves.
+    """
+
+    units: Sequence[Unit]
+    modules: dict[str, Module] = field(default_factory=dict)
+    members: dict[str, list[str]] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
+    followers: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    names: dict[str, Name] = field(default_factory=dict)
+    series: dict[str, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def system(self) -> System:
+        """The modules on their buses; a bus that nothing balances shows what it lacks."""
+        ports = {f"{n}.{p.name}": p for n, module in self.modules.items() for p in module.ports}
+        for bus, members in self.members.items():
+            if not any(ports[member].is_free for member in members):
+                self.seen(f"{bus}.unserved", "kW", f"{RESIDUAL}{bus}")
+        buses = (
+            Bus(
+                name=bus,
+                domain=self.domains[bus],
+                members=tuple(members),
+                followers=tuple(self.followers.get(bus, ())),
+            )
+            for bus, members in self.members.items()
+        )
+        return System(modules=self.modules, buses=tuple(buses))
+
+    def add(self, unit: Unit, module: Module) -> None:
+        """Add the module of a unit."""
+        self.modules[unit.name] = module
+
+    def join(self, unit: Unit, port: str, connection: str, *, asked: str | None = None) -> None:
+        """Put a flow on the bus that a connection names; else on one of its own."""
+        bus = unit.connections.get(connection)
+        full = f"{unit.name}.{port}"
+        domain: Domain = next(p.domain for p in self.modules[unit.name].ports if p.name == port)
+        if bus in (None, "none"):
+            self.alone(full, domain)
+            return
+        self.on(str(bus), full, domain)
+        if asked is not None:
+            self.followers.setdefault(str(bus), []).append((f"{unit.name}.{asked}", full))
+
+    def on(self, bus: str, full: str, domain: Domain) -> None:
+        """Put a flow on a bus."""
+        known = self.domains.setdefault(bus, domain)
+        if known != domain:
+            raise InputError(f"the bus {bus} is {known}, {full} is {domain}")
+        self.members.setdefault(bus, []).append(full)
+
+    def alone(self, full: str, domain: Domain) -> None:
+        """Let the surroundings take or give a flow that no bus has."""
+        name = f"around_{full.replace('.', '_')}"
+        self.modules[name] = signals.surroundings(domain)
+        self.domains[name] = domain
+        self.members[name] = [full, f"{name}.exchange"]
+
+    def action(
+        self,
+        name: str,
+        unit: str,
+        writes: str,
+        reads: str | None = None,
+        upper: float = np.inf,
+        rest: float | None = 0.0,
+    ) -> None:
+        """Name an action; ``reads`` is where what is done is seen."""
+        signal = Signal(unit, "action", rest, 0.0, upper)
+        self.names[name] = Name(signal, writes, reads or writes)
+
+    def seen(self, name: str, unit: str, reads: str, role: Role = "observation") -> None:
+        """Name what is read."""
+        self.names.setdefault(name, Name(Signal(unit, role), reads=reads))
+
+    def content(self, name: str, reads: str, capacity: float) -> None:
+        """Name the content of a store."""
+        self.names[name] = Name(Signal("kWh", "state", None, 0.0, capacity), reads=reads)
+
+    def given(self, unit: Unit, slot: str, port: str | None = None) -> None:
+        """Let the series of a slot drive a disturbance; outside it goes by its slot."""
+        self.driven(
+            unit, slot, unit.slots[slot].unit, f"{unit.name}.{port or slot}", unit.series(slot)
+        )
+
+    def driven(self, unit: Unit, slot: str, text: str, full: str, values: Floats) -> None:
+        """Let a series drive a disturbance."""
+        self.series[full] = np.broadcast_to(values, unit.periods.size)
+        self.names[f"{unit.name}.{slot}"] = Name(Signal(text, "disturbance"), full, full)
+
+
+def build(blueprint: Blueprint, folder: Path | None) -> Built:
+    """Return a plant as a system.
+
+    Raises
+    ------
+    InputError
+        For a component that has no module, with its name and those that have one.
+    """
+    core = blueprint.core
+    plant = Plant(Bench(Declarations(core, folder), {}), dynamics_of(core, folder))
+    units = tuple(plant.of(unit) for unit in plant.units)
+    if not units:
+        raise InputError("there is no component to simulate", expected="components of a plant file")
+    for unit in units:
+        if unit.model not in FAMILIES or unit.declared.element is not None:
+            what = unit.model if unit.declared.element is None else f"one {unit.model} of several"
+            raise InputError(
+                f"{unit.name} is {what}, which the environment does not run",
+                expected=f"components among {', '.join(FAMILIES)}",
+            )
+    site = Built(units)
+    for unit in units:
+        try:
+            if unit.model in FAMILIES:
+                FAMILIES[unit.model](site, unit)
+        except InputError:
+            raise
+        except EngiagentError as error:
+            raise InputError(f"{unit.name} cannot be simulated: {error}") from None
+    _ = site.system
+    return site
+
+
+# -- terminals and sources ------------------------------------------------------------------------
+
+
+def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
+    """Return of which domain the bus of a terminal is, by what else is on it, and if it is cold."""
+    bus = unit.connections.get("bus")
+    ports = {
+        port
+        for other in site.units
+        for port, name in other.connections.items()
+        if name == bus and other.model not in ("grid", "load")
+    }
+    if ports & {"heat_bus", "cooling_bus"}:
+        return "thermal", "cooling_bus" in ports and "heat_bus" not in ports
+    return "electrical", False
+
+
+def _grid(site: Built, unit: Unit) -> None:
+    domain, _ = _domain(site, unit)
+    limits = (unit.largest(f"{way}_power_max") for way in ("import", "export"))
+    site.add(unit, electrical.grid(*limits, domain=domain))
+    site.join(unit, "exchange", "bus")
+    goal = unit.plant.bench.declarations.core.objective_function
+    currency = (goal.unit or "EUR")[:3] if goal is not None else "EUR"
+    for way in ("import", "export"):
+        site.seen(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}")
+        written = unit.parameters.get(f"{way}_price")
+        if written is not None:
+            # A price drives nothing; it is there for who decides.
+            name, text = f"{unit.name}.{way}_price", f"{currency}/kWh"
+            site.series[name] = unit.number(written, text)
+            site.names[name] = Name(Signal(text, "disturbance"), reads=name)
+
+
+def _load(site: Built, unit: Unit) -> None:
+    domain, cold = _domain(site, unit)
+    site.add(unit, electrical.load(domain, cold=cold))
+    site.given(unit, "power")
+    site.join(unit, "power", "bus")
+
+
+_AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
+    "generator_profile": generation._profile,
+    "pv": generation._pv,
+    "wind_turbine": generation._wind,
+}
+
+
+def _source(site: Built, unit: Unit) -> None:
+    site.add(unit, electrical.source(limited=True))
+    available = _AVAILABLE[unit.model](unit)
+    site.driven(unit, "available_power", "kW", f"{unit.name}.profile", available)
+    site.action(f"{unit.name}.power", "kW", f"{unit.name}.limit", f"{unit.name}.power", rest=None)
+    site.join(unit, "power", "bus")
+
+
+# -- stores ---------------------------------------------------------------------------------------
+
+
+def _battery(site: Built, unit: Unit) -> None:
+    losses = unit.given(*batteries.LOSSES)
+    model = batteries.store(unit)
+    if losses:
+        model = replace(model, charge_efficiency=1.0, discharge_efficiency=1.0)
+    site.add(unit, _store(model, unit, batteries.converter(unit) if losses else None))
+    _ways(site, unit, "bus", "state_of_charge")
+    if losses:
+        site.seen(f"{unit.name}.loss", "kW", f"{unit.name}.loss")
+
+
+def _store(model: Any, unit: Unit, loss: Any = None, **more: Any) -> Module:
+    started = replace(model, initial_energy=unit.need("initial_energy"))
+    return electrical.battery(started, loss=loss, **more)
+
+
+def _ways(site: Built, unit: Unit, connection: str, state: str) -> None:
+    for way in ("charge", "discharge"):
+        most = unit.largest(f"{way}_power_max") if f"{way}_power_max" in unit.slots else np.inf
+        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
+        site.join(unit, way, connection)
+    site.content(f"{unit.name}.{state}", f"{unit.name}.energy", unit.need("energy_capacity"))
+
+
+def _side(unit: Unit) -> tuple[str, bool]:
+    """Return the connection of a store of heat or cold, and whether it holds cold."""
+    cold = tanks.cold(unit)
+    return ("cooling_bus" if cold else "heat_bus"), cold
+
+
+def _thermal_store(site: Built, unit: Unit) -> None:
+    connection, cold = _side(unit)
+    cold = cold or unit.model == "ice_tank"
+    model = stores.ice(unit) if unit.model == "ice_tank" else batteries.store(unit)
+    if unit.given("charge_curve", "discharge_curve", "charge_limit", "discharge_limit"):
+        raise InputError(f"{unit.name} has limits by its content, which are not simulated")
+    site.add(unit, _store(model, unit, domain="thermal", cold=cold))
+    _ways(site, unit, "cooling_bus" if cold else connection, "energy")
+
+
+def _tank(site: Built, unit: Unit) -> None:
+    connection, cold = _side(unit)
+    drawn = unit.model == "hot_water_tank"
+    words = ("charge",) if drawn else ("charge", "discharge")
+    limits = [unit.largest(f"{way}_power_max") for way in words]
+    initial = unit.need("initial_temperature")
+    site.add(
+        unit,
+        thermal.tank(
+            tanks.body(unit), initial, (limits[0], 0.0 if drawn else limits[1]), cold=cold
+        ),
+    )
+    for way, most in zip(words, limits, strict=True):
+        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
+        site.join(unit, way, connection)
+    if drawn:
+        site.alone(f"{unit.name}.discharge", "thermal")
+        site.driven(unit, "draw", "kW", f"{unit.name}.draw", tanks.draw_heat(unit))
+    site.given(unit, "ambient_temperature", "ambient")
+    site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
+
+
+def _ev(site: Built, unit: Unit) -> None:
+    from engiagent.verify.plants.vehicles import stays, vehicle
+
+    site.add(unit, electrical.vehicle(vehicle(unit), stays(unit)))
+    for way in ("charge", "discharge"):
+        most = unit.need(f"{way}_power_max")
+        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
+        site.join(unit, way, "bus")
+    full = unit.need("energy_capacity")
+    site.content(f"{unit.name}.state_of_charge", f"{unit.name}.energy", full)
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+def _plain(unit: Unit) -> None:
+    """Refuse what no module has: tables of part load, several units alike."""
+    if unit.given(*TABLES):
+        raise InputError(f"{unit.name} has a table of part load, which is not simulated")
+    if "count" in unit.slots and (unit.single("count") or 1.0) != 1.0:
+        raise InputError(f"{unit.name} is several alike; state each as a component of its own")
+
+
+def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = None) -> None:
+    """Put what a machine gives on its bus, or into the zone that it serves."""
+    zone = unit.connections.get("zone")
+    if zone is not None:
+        site.on(f"{zone}.{way}", f"{unit.name}.{port}", "thermal")
+    else:
+        site.join(unit, port, "heat_bus" if way == "heating" else "cooling_bus", asked=asked)
+
+
+def _converter(site: Built, unit: Unit) -> None:
+    heats = unit.model == "heater"
+    most = unit.largest("electric_power_max")
+    site.add(unit, (thermal.heater if heats else thermal.cooler)(most))
+    site.given(unit, "cop")
+    name = f"{unit.name}.electric_power"
+    site.action(name, "kW", name, upper=most)
+    site.join(unit, "electric_power", "bus")
+    word = "heat" if heats else "cooling"
+    _serve(site, unit, word, "heating" if heats else "cooling")
+    site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
+
+
+def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float) -> None:
+    """Add a machine that is asked for what its bus leaves, by ``load``, and gives ``word``."""
+    site.add(unit, module)
+    way = "cooling" if word == "cooling" else "heating"
+    on_bus = unit.connections.get("zone") is None
+    rest = None if on_bus else 0.0
+    name = f"{unit.name}.{word}"
+    site.action(name, "kW", f"{unit.name}.load", name, upper=capacity, rest=rest)
+    _serve(site, unit, word, way, asked="load")
+    for port in module.ports:
+        if port.name == "electric_power":
+            site.join(unit, "electric_power", "bus")
+        if port.name in ("electric_power", "fuel", "heat_rejected", "source_heat"):
+            site.seen(f"{unit.name}.{port.name}", "kW", f"{unit.name}.{port.name}")
+
+
+def _heat_pump(site: Built, unit: Unit) -> None:
+    _plain(unit)
+    capacity = unit.largest("rated_capacity")
+    pump, source, sink = heat_pump(unit)
+    if not unit.given("capacity_curve", "modulation_curve") and not unit.need("minimum_part_load"):
+        # At any load the coefficient is that of the temperatures, known for all periods.
+        cop = pump.full_load_cop(source, sink)
+        module = thermal.stated_heat_pump(capacity, unit.need("standby_power"))
+        _machine(site, unit, module, "heat", capacity)
+        site.driven(unit, "cop", "1", f"{unit.name}.cop", cop)
+        return
+    if unit.given("cop"):
+        raise InputError(f"{unit.name} has a cop by period and curves; give carnot_fraction")
+    _machine(site, unit, thermal.heat_pump(pump), "heat", capacity)
+    for end in ("source", "sink"):
+        site.given(unit, f"{end}_temperature", end)
+
+
+def _chiller(site: Built, unit: Unit) -> None:
+    _plain(unit)
+    capacity, cop = unit.need("rated_capacity"), unit.need("rated_cop")
+    model = replace(cooling.chiller(unit), rated_capacity=capacity, rated_cop=cop)
+    rejects = unit.connections.get("heat_bus") is not None
+    module = thermal.chiller(model, condenser_bus=rejects)
+    _machine(site, unit, module, "cooling", capacity)
+    if rejects:
+        site.join(unit, "heat_rejected", "heat_bus")
+    for end in ("leaving", "entering"):
+        site.given(unit, f"{end}_temperature", end)
+
+
+def _boiler(site: Built, unit: Unit) -> None:
+    _plain(unit)
+    curve = unit.table("efficiency_curve")
+    model = Boiler(
+        **unit.numbers("rated_capacity", "rated_efficiency", "minimum_part_load", "standby_loss"),
+        efficiency_curve=None if curve is None else Biquadratic(curve),
+    )
+    carrier = next((c for c in ("fuel_bus", "bus") if unit.connections.get(c)), None)
+    module = thermal.boiler(model, fuel_bus=carrier is not None)
+    _machine(site, unit, module, "heat", unit.need("rated_capacity"))
+    if carrier is not None:
+        site.join(unit, "fuel", carrier)
+    water = np.zeros(1) if curve is None else unit.series("water_temperature")
+    site.driven(unit, "water_temperature", "degC", f"{unit.name}.water", water)
+
+
+def _chp(site: Built, unit: Unit) -> None:
+    _plain(unit)
+    load, electric, heat = (
+        unit.table(name) for name in ("load", "electric_efficiency", "thermal_efficiency")
+    )
+    if load is None or electric is None or heat is None:
+        raise InputError(f"{unit.name} has no efficiencies")
+    rated = unit.need("rated_power")
+    model = PartLoadChp(
+        rated_power=rated, load=load, electric_efficiency=electric, thermal_efficiency=heat
+    )
+    carrier = unit.connections.get("fuel_bus")
+    site.add(unit, thermal.engine(model, fuel_bus=carrier is not None))
+    name = f"{unit.name}.power"
+    site.action(name, "kW", f"{unit.name}.load", name, upper=rated)
+    site.join(unit, "power", "bus")
+    _serve(site, unit, "heat", "heating")
+    if carrier is not None:
+        site.join(unit, "fuel", "fuel_bus")
+    for word in ("heat", "fuel"):
+        site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
+
+
+def _fan(site: Built, unit: Unit) -> None:
+    _plain(unit)
+    model = PartLoadFan(
+        **unit.numbers("rated_flow", "rated_power"),
+        power_curve=Polynomial(unit.table("power_curve") or machines.AFFINITY),
+    )
+    site.add(unit, thermal.fan(model))
+    name, most = f"{unit.name}.flow", unit.need("rated_flow")
+    site.action(name, "kg/s", f"{unit.name}.load", name, upper=most)
+    site.join(unit, "electric_power", "bus")
+    site.seen(f"{unit.name}.electric_power", "kW", f"{unit.name}.electric_power")
+
+
+def _tower(site: Built, unit: Unit) -> None:
+    tower = YorkCalcTower(**unit.numbers("rated_water_flow", "rated_fan_power", "fan_exponent"))
+    site.add(unit, thermal.cooling_tower(tower))
+    site.given(unit, "wet_bulb_temperature")
+    stated = unit.slot("water_flow")
+    flow = unit.series("rated_water_flow") if stated is None else stated
+    site.driven(unit, "water_flow", "kg/s", f"{unit.name}.water_flow", flow)
+    site.action(f"{unit.name}.speed", "1", f"{unit.name}.speed", upper=1.0, rest=1.0)
+    site.join(unit, "heat_rejected", "heat_bus")
+    site.join(unit, "electric_power", "bus")
+    for word, text in (
+        ("heat_rejected", "kW"),
+        ("electric_power", "kW"),
+        ("water_temperature", "degC"),
+    ):
+        site.seen(f"{unit.name}.{word}", text, f"{unit.name}.{word}")
+
+
+def _emitter(site: Built, unit: Unit) -> None:
+    cools = "cooling_bus" in unit.connections
+    most = unit.largest("power_max")
+    site.add(unit, thermal.emitter(most, cooling=cools))
+    word, way = ("cooling", "cooling") if cools else ("heat", "heating")
+    site.action(f"{unit.name}.{word}", "kW", f"{unit.name}.power", upper=most)
+    site.join(unit, "power", "cooling_bus" if cools else "heat_bus")
+    zone = unit.connections.get("zone")
+    if zone is None:
+        raise InputError(f"{unit.name} serves no zone", expected="zone: its name")
+    site.on(f"{zone}.{way}", f"{unit.name}.room", "thermal")
+
+
+# -- buildings ------------------------------------------------------------------------------------
+
+
+def _zones(site: Built, unit: Unit) -> None:
+    """Add all zones that exchange heat with one another, once, as one network."""
+    alike = [other for other in site.units if other.model == "thermal_zone"]
+    group = next(g for g in zones.groups(alike) if any(z.name == unit.name for z in g))
+    if group[0].name != unit.name:
+        return
+    model, start, _ = zones.network(group)
+    nodes = tuple(
+        Node(name=z.name, capacity=z.capacitance, initial_temperature=float(first))
+        for z, first in zip(model.zones, start, strict=True)
+    )
+    walls = model._walls()
+    links = [
+        HeatLink(one=nodes[i].name, other=nodes[j].name, conductance=1.0 / r)
+        for (i, j), r in walls.items()
+    ]
+    outer = [z for z in model.zones if np.isfinite(z.resistance)]
+    links += [
+        HeatLink(one=f"{z.name}_ambient", other=z.name, conductance=1.0 / z.resistance)
+        for z in outer
+    ]
+    network = HeatNetwork(
+        nodes=nodes, links=tuple(links), boundaries=tuple(f"{z.name}_ambient" for z in outer)
+    )
+    driven = {
+        f"{zone.name}.{way}": zone.largest(f"{way}_power_max")
+        for zone in group
+        for way in zones.WAYS
+        if not _serving(site, zone, way)
+    }
+    body = f"{unit.name}_building"
+    rooms = tuple(zone.name for zone in group)
+    site.modules[body] = thermal.heat_network(network, rooms, driven=driven)
+    for zone in group:
+        for way in zones.WAYS:
+            full = f"{body}.{zone.name}.{way}"
+            most = driven.get(f"{zone.name}.{way}")
+            _power(site, zone, full, zone.names(way)[0], way, most)
+        own = zone.names("temperature")[0]
+        site.seen(own, "degC", f"{body}.{zone.name}.temperature", "state")
+        if f"{zone.name}_ambient" in network.boundaries:
+            ambient = zone.series("ambient_temperature")
+            full = f"{body}.{zone.name}_ambient"
+            site.driven(zone, "ambient_temperature", "degC", full, ambient)
+        gains = zone.slot("gains")
+        if gains is not None:
+            site.driven(zone, "gains", "kW", f"{body}.{zone.name}.gains", gains)
+
+
+def _serving(site: Built, zone: Unit, way: str) -> bool:
+    """Whether some unit heats or cools a zone."""
+    for unit in site.units:
+        if unit.connections.get("zone") == zone.name:
+            cools = unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections
+            if cools == (way == "cooling"):
+                return True
+    return False
+
+
+def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float | None) -> None:
+    """Join heating or cooling of a room with what serves it, or name it as an action."""
+    if most is None:
+        site.on(f"{unit.name}.{way}", full, "thermal")
+        site.seen(name, "kW", full)
+        return
+    site.action(name, "kW", full, upper=most)
+    bus = unit.connections.get("heat_bus" if way == "heating" else "cooling_bus")
+    if bus is None:
+        site.alone(full, "thermal")
+    else:
+        site.on(str(bus), full, "thermal")
+
+
+def _zone_5r1c(site: Built, unit: Unit) -> None:
+    network, boundary, heat = zone_parts(unit)
+    start = unit.need("initial_temperature")
+    nodes = tuple(replace(node, initial_temperature=start) for node in network.nodes)
+    powers = {("air", way): unit.largest(f"{way}_power_max") for way in zones.WAYS}
+    names = {("air", way): f"{unit.name}.{way}" for way in zones.WAYS}
+    _network(site, unit, replace(network, nodes=nodes), (boundary, heat), powers, names)
+
+
+def _rc_network(site: Built, unit: Unit) -> None:
+    network, boundary, heat = network_parts(unit)
+    powers = {
+        (node, way): np.inf if written is None else float(unit.number(written, "kW").max())
+        for way, key in (("heating", "heated"), ("cooling", "cooled"))
+        for node, written in (unit.connections.get(key) or {}).items()
+    }
+    names = {key: f"{unit.name}.{key[1]}_{key[0]}" for key in powers}
+    _network(site, unit, network, (boundary, heat), powers, names)
+
+
+def _network(
+    site: Built,
+    unit: Unit,
+    network: HeatNetwork,
+    given: tuple[Mapping[str, Floats], Mapping[str, Floats]],
+    powers: Mapping[tuple[str, str], float],
+    names: Mapping[tuple[str, str], str],
+) -> None:
+    """Add a network with given temperatures and heat, and powers by node and way."""
+    boundary, heat = given
+    own, heated = unit.name, {*heat, *(node for node, _ in powers)}
+    nodes = [node.name for node in network.nodes]
+    rooms = tuple(node for node in nodes if node in heated) or (nodes[0],)
+    driven = {f"{node}.{way}": most for (node, way), most in powers.items()}
+    site.modules[own] = thermal.heat_network(network, rooms, driven=driven)
+    for (node, way), most in powers.items():
+        _power(site, unit, f"{own}.{node}.{way}", names[node, way], way, most)
+    for name, values in boundary.items():
+        slot = f"{name}_temperature" if unit.model == "zone_5r1c" else f"boundaries.{name}"
+        site.driven(unit, slot, "degC", f"{own}.{name}", values)
+    for name, values in heat.items():
+        site.driven(unit, f"heat.{name}", "kW", f"{own}.{name}.gains", values)
+    for part in network.nodes:
+        if part.capacity > 0:
+            name = f"{own}.{part.name}.temperature"
+            site.seen(name, "degC", name, "state")
+        if part.name in rooms:
+            name = f"{own}.{part.name}.mean_temperature"
+            site.seen(name, "degC", name)
+
+
+FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
+    "battery": _battery,
+    "boiler": _boiler,
+    "chiller": _chiller,
+    "chp": _chp,
+    "cooler": _converter,
+    "cooling_tower": _tower,
+    "emitter": _emitter,
+    "ev": _ev,
+    "fan": _fan,
+    "generator_profile": _source,
+    "grid": _grid,
+    "heat_pump": _heat_pump,
+    "heater": _converter,
+    "hot_water_tank": _tank,
+    "ice_tank": _thermal_store,
+    "load": _load,
+    "pump": _fan,
+    "pv": _source,
+    "rc_network": _rc_network,
+    "tank": _tank,
+    "thermal_store": _thermal_store,
+    "thermal_zone": _zones,
+    "wind_turbine": _source,
+    "zone_5r1c": _zone_5r1c,
+}
+"""By model of component: what adds its modules."""

@@ -1,0 +1,226 @@
+"""A site that runs: a plant file with the physics of its components, in steps of any length."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.environment.building import RESIDUAL, Built, build
+from engiagent.environment.interface import Signal, Values
+from engiagent.environment.running import Controller, Floats, Forcing, run
+from engiagent.errors import EngiagentError, InputError
+from engiagent.models.systems.simulation import Simulation, Step
+from engiagent.plant.source import nearest
+
+if TYPE_CHECKING:
+    import xarray
+
+BALANCE: Final = "energy_imbalance"
+"""Of a run: the largest share of what flows in a step that comes from nowhere or goes there."""
+
+
+class Environment:
+    """A plant as it runs; its signals are the quantities and slots of the plant file.
+
+    Actions beyond what is physically possible are replaced by the nearest that are not; what was
+    done is in the answer under the name of the action. Machines whose output is not set are asked
+    for what their bus leaves, in the order of the file; the grid takes the rest.
+
+    Parameters
+    ----------
+    blueprint, folder
+        The plant, and where its data files lie.
+
+    Raises
+    ------
+    InputError
+        For a component that has no physics that runs, by name.
+    """
+
+    def __init__(self, blueprint: Blueprint, folder: Path | None = None) -> None:
+        self.blueprint, self.folder = blueprint, folder
+        self.built: Built = build(blueprint, folder)
+        self.signals: Mapping[str, Signal] = {n: s.signal for n, s in self.built.names.items()}
+        self._prices = [
+            name
+            for name, known in self.built.names.items()
+            if known.signal.role == "disturbance" and known.writes is None
+        ]
+        self._names = self.built.names
+        self._reads = [(n, s.reads) for n, s in self._names.items() if s.reads is not None]
+        edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
+        self.duration = float(edges[-1])
+        self._forcing = Forcing(edges[:-1], self.built.series)
+        self._driven = [
+            (name, str(known.writes or known.reads))
+            for name, known in self._names.items()
+            if known.signal.role == "disturbance"
+        ]
+        self.imbalance = 0.0
+        self.number = 0
+        self.initialize(float(self.built.units[0].hours[0]) * 3600.0)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Environment":
+        """Read a plant file, or a problem with a plant block."""
+        from engiagent.readings.read import read
+        from engiagent.text import Problem
+
+        problem = Problem.load(Path(path))
+        found = read(problem)
+        if found.blueprint is None or not found.complete:
+            raise EngiagentError(f"{problem.id} states no plant: {'; '.join(found.unclear[:3])}")
+        return cls(found.blueprint, problem.folder)
+
+    def initialize(self, seconds: float) -> None:
+        """Set the length of all steps, from a minute to an hour. [s].
+
+        Series of the plant are averaged over longer steps and held over shorter ones.
+        """
+        if not 1 <= seconds <= 3600:
+            raise InputError(f"a step of {seconds:g} s", expected="1 s to an hour")
+        self.seconds = seconds
+        self.steps = int(self.duration // seconds + 1e-9)
+        along = self._forcing.along(self.steps, seconds) if self.steps else {}
+        self._series: dict[str, list[float]] = {n: v.tolist() for n, v in along.items()}
+        self._simulation = Simulation(self.built.system, seconds / 3600.0, enforce=True)
+        self.number = 0
+
+    def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
+        """Return to the first instant and to what is seen there; ``initial`` are states by name."""
+        given = {}
+        for name, value in (initial or {}).items():
+            known = self._names.get(name)
+            if known is None or known.signal.role != "state":
+                states = [n for n, s in self.signals.items() if s.role == "state"]
+                raise InputError(f"there is no state {name!r}", expected=nearest(name, states))
+            given[str(known.reads)] = value
+        self.number, self.imbalance = 0, 0.0
+        self._simulation.reset(given, seed)
+        return self._seen(self._simulation.state())
+
+    def ahead(self, steps: int = 0) -> dict[str, float]:
+        """Return what drives the plant in the next step, or some steps later, and prices then."""
+        k = min(self.number + steps, self.steps - 1)
+        return {name: self._series[port][k] for name, port in self._driven}
+
+    def step(self, inputs: Values) -> dict[str, float]:
+        """Advance by a step.
+
+        Parameters
+        ----------
+        inputs
+            Actions, and disturbances that are not as the plant's own series, by name.
+
+        Returns
+        -------
+        States at its end, what was done and what was driven, means over the step.
+
+        Raises
+        ------
+        InputError
+            For an unknown input, or behind the end of the series.
+        """
+        k = self.number
+        if k >= self.steps:
+            raise InputError(
+                f"step {k} is behind the end of the series", expected=f"{self.steps} steps"
+            )
+        actions: dict[str, float] = {}
+        driven = {name: values[k] for name, values in self._series.items()}
+        prices = {name: driven.pop(name) for name in self._prices}
+        for name, known in self._names.items():
+            signal = known.signal
+            if name in inputs and known.writes is not None:
+                where = driven if signal.role == "disturbance" else actions
+                where[str(known.writes)] = float(inputs[name])
+            elif signal.role == "action" and signal.default is not None:
+                actions[str(known.writes)] = signal.default
+        odd = [name for name in inputs if name not in self.signals]
+        if odd:
+            takes = [n for n, s in self.signals.items() if s.role in ("action", "disturbance")]
+            raise InputError(f"there is no input {odd[0]!r}", expected=nearest(odd[0], takes))
+        done = self._simulation.step(actions, driven)
+        self.number += 1
+        self.imbalance = max(self.imbalance, _imbalance(done))
+        lacks = {f"{RESIDUAL}{bus}": -float(value) for bus, value in done.residuals.items()}
+        return self._seen({**done.outputs, **done.state, **lacks, **prices})
+
+    def _seen(self, values: Mapping[str, Any]) -> dict[str, float]:
+        return {name: float(values[port]) for name, port in self._reads if port in values}
+
+    def run(
+        self,
+        controller: Controller | None = None,
+        steps: int | None = None,
+        seconds: float | None = None,
+        *,
+        initial: Values | None = None,
+        seed: int = 0,
+        on_step: Callable[[int, int], None] | None = None,
+    ) -> "xarray.Dataset":
+        """Run for some steps, all that the series have where none are given.
+
+        Returns
+        -------
+        Every signal as a series with ``units`` and ``role``; its attribute ``energy_imbalance`` is
+        the largest imbalance of a step, relative to what flows in it.
+        """
+        length = seconds or self.seconds
+        count = steps or int(self.duration // length + 1e-9)
+        data = run(
+            self,
+            count,
+            length,
+            controller,
+            begins=self.begins,
+            initial=initial,
+            seed=seed,
+            on_step=on_step,
+        )
+        return data.assign_attrs({BALANCE: self.imbalance})
+
+    def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
+        """Return what the energy of a run costs at the grids; None where no price is stated."""
+        if not self._prices:
+            return None
+        total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
+        return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
+
+    def step_cost(self, values: Mapping[Any, Any]) -> Any:
+        """Return what the energy of a step costs at the grids, from its values by name."""
+        total: Any = 0.0
+        for name in self._prices:
+            grid, _, slot = name.rpartition(".")
+            way = slot.removesuffix("_price")
+            sign = self.seconds / 3600.0 * (1.0 if way == "import" else -1.0)
+            total = total + sign * values[f"{grid}.{way}"] * values[name]
+        return total
+
+    def series(self, name: str) -> Floats:
+        """Return what drives the plant by a name, over all steps."""
+        return np.array(self._series[dict(self._driven)[name]])
+
+    @property
+    def begins(self) -> np.datetime64 | None:
+        """When the first step begins, by the clock on the wall."""
+        from datetime import datetime
+
+        axis = self.built.units[0].periods.root.axis
+        if axis is None or not axis.dated:
+            return None
+        first = datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None)
+        return np.datetime64(first, "s")
+
+
+def _imbalance(done: Step) -> float:
+    """Return the largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]."""
+    scale = 1.0
+    for flows in (done.entered, done.left):
+        scale = max(scale, *(abs(float(value)) for value in flows.values()))
+    return max(abs(float(value)) for value in done.imbalances.values()) / scale
+
+
+__all__ = ["BALANCE", "Environment", "Floats"]

@@ -1,0 +1,135 @@
+"""The environment as agents of gymnasium know it: ``gymnasium.make("engiagent/Site-v0", …)``.
+
+An action is a vector of all actions, an observation one of all states and of what drives the plant
+now, both in the order of :attr:`SiteEnv.action_names` and :attr:`SiteEnv.observation_names`, both
+scaled to -1 … 1 between finite bounds. What is beyond these is clipped, so that every observation
+lies in its space.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.environment.environment import Environment
+from engiagent.environment.interface import Signal
+from engiagent.errors import InputError
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise ImportError('agents need gymnasium: pip install "engiagent[rl]"') from error
+
+Floats = npt.NDArray[np.float32]
+Reward = Callable[[Mapping[str, float]], float]
+ID = "engiagent/Site-v0"
+USUAL = {"degC": (-40.0, 110.0), "1": (0.0, 1.0)}
+"""Bounds of states and weather whose unit says what is possible."""
+
+
+class SiteEnv(gymnasium.Env[Floats, Floats]):
+    """A site for agents.
+
+    Parameters
+    ----------
+    plant
+        A plant file, or an environment.
+    seconds
+        Length of a step; the plant's own when None. [s]
+    reward
+        From the values of a step by name to its reward; what the energy of the step costs at the
+        grids, with the other sign, when None.
+    actions
+        Names of the actions that the agent decides; all with a default or a limit when None.
+    bounds
+        Between which a signal lies, by name, where its limits and the plant's series do not say.
+
+    Raises
+    ------
+    InputError
+        For an action without a finite bound.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # gymnasium declares it so
+
+    def __init__(
+        self,
+        plant: str | Path | Environment,
+        seconds: float | None = None,
+        reward: Reward | None = None,
+        actions: Sequence[str] | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.site = plant if isinstance(plant, Environment) else Environment.load(plant)
+        self.site.initialize(seconds or self.site.seconds)
+        signals, given = self.site.signals, dict(bounds or {})
+        decided = [n for n, s in signals.items() if s.role == "action" and s.default is not None]
+        self.action_names = tuple(decided if actions is None else actions)
+        self.observation_names = tuple(
+            name for name, signal in signals.items() if signal.role in ("state", "disturbance")
+        )
+        ends = [self._ends(name, signals[name], given) for name in self.action_names]
+        self._low, self._high = (np.array([end[side] for end in ends]) for side in (0, 1))
+        seen = [self._ends(name, signals[name], given) for name in self.observation_names]
+        self._middle = np.array([(low + high) / 2 for low, high in seen])
+        self._half = np.array([max((high - low) / 2, 1e-9) for low, high in seen])
+        one = np.ones(len(ends), dtype=np.float32)
+        self.action_space = gymnasium.spaces.Box(-one, one, dtype=np.float32)
+        wide = np.ones(len(seen), dtype=np.float32)
+        self.observation_space = gymnasium.spaces.Box(-wide, wide, dtype=np.float32)
+        self._reward = reward or self._saved
+
+    def _ends(
+        self, name: str, signal: Signal, given: Mapping[str, tuple[float, float]]
+    ) -> tuple[float, float]:
+        if name in given:
+            return given[name]
+        if np.isfinite(signal.lower) and np.isfinite(signal.upper):
+            return signal.lower, signal.upper
+        if signal.role == "disturbance":
+            values = self.site.series(name)
+            return float(values.min()), float(values.max())
+        if signal.role == "state" and signal.unit in USUAL:
+            return USUAL[signal.unit]
+        expected = f"bounds={{{name!r}: (low, high)}}"
+        raise InputError(f"{name} has no finite bounds", expected=expected)
+
+    def _saved(self, values: Mapping[str, float]) -> float:
+        """Return what the energy of a step costs, with the other sign."""
+        return -float(self.site.step_cost(values))
+
+    def _seen(self, values: Mapping[str, float]) -> Floats:
+        known = {**values, **self.site.ahead()}
+        found = np.array([known[name] for name in self.observation_names])
+        scaled = np.clip((found - self._middle) / self._half, -1.0, 1.0)
+        return np.asarray(scaled, dtype=np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Return to the first instant; ``options`` are initial states by name."""
+        super().reset(seed=seed)
+        values = self.site.reset(options or {}, seed=0 if seed is None else seed)
+        return self._seen(values), {"values": values}
+
+    def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """Advance by a step; the end of the series truncates, nothing terminates."""
+        share = (np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
+        wanted = self._low + share * (self._high - self._low)
+        given = dict(zip(self.action_names, wanted.tolist(), strict=True))
+        values = self.site.step(given)
+        ended = bool(self.site.number >= self.site.steps)
+        return self._seen(values), float(self._reward(values)), False, ended, {"values": values}
+
+
+def register() -> None:
+    """Make the environment known to gymnasium; importing this module does it."""
+    if ID not in gymnasium.registry:
+        gymnasium.register(ID, entry_point=f"{__name__}:SiteEnv")
+
+
+register()

@@ -1,0 +1,90 @@
+"""What runs: anything with named signals that is initialised, reset and stepped.
+
+A site of our own physics, an FMU and whatever comes next answer the same three calls, so that a
+controller, a recorder or a closed loop does not know which of them it drives.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from engiagent.units.unit import UnitError, conversion, parse_unit
+
+Role = Literal["action", "disturbance", "state", "observation"]
+Values = Mapping[str, float]
+ZERO = 273.15
+"""0 degC in kelvin."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A named signal.
+
+    Attributes
+    ----------
+    unit
+        Of its values.
+    role
+        ``action`` and ``disturbance`` are inputs of a step, ``state`` belongs to instants,
+        ``observation`` is the mean of a period or, from a plant that is not ours, a sample.
+    default
+        Of an input: its value where none is given; None when one has to be given.
+    lower, upper
+        Between which it has a meaning.
+    """
+
+    unit: str
+    role: Role
+    default: float | None = None
+    lower: float = float("-inf")
+    upper: float = float("inf")
+
+
+class Runs(Protocol):
+    """A plant that runs in steps."""
+
+    @property
+    def signals(self) -> Mapping[str, Signal]:
+        """All signals by name."""
+        ...
+
+    def initialize(self, seconds: float) -> None:
+        """Set the length of all steps. [s]."""
+
+    def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
+        """Return to the first instant; ``initial`` replaces states, ``seed`` is that of chance."""
+        ...
+
+    def step(self, inputs: Values) -> dict[str, float]:
+        """Advance by a step and return what is known at its end: states and observations."""
+        ...
+
+
+def between(source: str, target: str) -> tuple[float, float]:
+    """Return factor and shift from one unit to another, where a K may be a temperature.
+
+    Simulators write absolute temperatures in K, which elsewhere are differences.
+
+    Examples
+    --------
+    >>> between("K", "degC"), between("W", "kW")
+    ((1.0, -273.15), (0.001, 0.0))
+    """
+    given, wanted = parse_unit(source), parse_unit(target)
+    kelvin = parse_unit("K")
+    if given.is_point == wanted.is_point or kelvin not in (given, wanted):
+        return conversion(given, wanted)
+    factor, shift = conversion(*(parse_unit("degC") if u == kelvin else u for u in (given, wanted)))
+    return (factor, shift - factor * ZERO) if given == kelvin else (factor, shift + ZERO)
+
+
+def ours(unit: str) -> str:
+    """Return the unit in which a signal of a simulator is shown: degC, kW and kWh for SI units."""
+    for own in ("kW", "kWh"):
+        try:
+            if unit in ("W", "J"):
+                between(unit, own)
+                return own
+        except UnitError:
+            continue
+    return "degC" if unit == "K" else unit or "1"

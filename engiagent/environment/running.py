@@ -1,0 +1,226 @@
+"""Runs of a plant under a controller, recorded as named series with units."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.environment.interface import Runs, Signal, Values, between
+from engiagent.errors import InputError
+from engiagent.text.datafile import DataFile, load_data_file
+from engiagent.text.frontmatter import DataOptions
+from engiagent.units.unit import UnitError
+from engiagent.units.words import Conventions
+
+if TYPE_CHECKING:
+    import xarray
+
+Floats = npt.NDArray[np.float64]
+INPUTS = ("action", "disturbance")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a controller knows at the start of a step.
+
+    Attributes
+    ----------
+    step, seconds
+        The number of the step from 0, and the length of all of them. [s]
+    clock
+        Seconds since midnight at its start.
+    seen
+        The last value of every signal that is known: states as they are now, observations of the
+        step before, disturbances of this one where a series has them.
+    """
+
+    step: int
+    seconds: float
+    clock: float
+    seen: Values
+
+
+Controller = Callable[[Moment], Values]
+"""From a moment to the values of inputs; those that it leaves out keep their defaults."""
+
+
+@dataclass(frozen=True)
+class Forcing:
+    """Series that are given: values by input, held from each of their times [s] to the next."""
+
+    times: Floats
+    values: Mapping[str, Floats] = field(default_factory=dict)
+    begins: np.datetime64 | None = None
+
+    @property
+    def duration(self) -> float:
+        """How long they last. [s]."""
+        return float(2 * self.times[-1] - self.times[-2]) if len(self.times) > 1 else 0.0
+
+    def along(self, steps: int, seconds: float) -> dict[str, Floats]:
+        """Return the means over steps of some length.
+
+        Raises
+        ------
+        InputError
+            When they end before the steps do.
+        """
+        edges = np.arange(steps + 1) * seconds
+        last = self.times[-1] + (
+            self.times[-1] - self.times[-2] if len(self.times) > 1 else seconds
+        )
+        if edges[-1] > last + 1e-6:
+            raise InputError(
+                f"the series end before {steps} steps of {seconds:g} s do",
+                found=f"{last - self.times[0]:g} s",
+                expected=f"at most {int(last // seconds)} steps",
+            )
+        knots = np.append(self.times, last)
+        found = {}
+        for name, values in self.values.items():
+            total = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
+            found[name] = np.diff(np.interp(edges, knots, total)) / seconds
+        return found
+
+
+def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
+    """Read series of inputs from a table with a column of time and one for each input.
+
+    Raises
+    ------
+    InputError
+        For a column that is no input, or of another unit.
+    """
+    file: DataFile = load_data_file(
+        path.resolve().parent, path.name, DataOptions(), Conventions(), None, path.name
+    )
+    if file.axis is None:
+        raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
+    known = [name for name, signal in signals.items() if signal.role in INPUTS]
+    values = {}
+    for column in file.series:
+        name = next((n for n in (column.header, column.name) if n in known), None)
+        if name is None:
+            said = f"the column {column.header!r} is no input"
+            raise InputError(said, path.name, expected=f"one of {', '.join(known) or 'none'}")
+        factor, shift = 1.0, 0.0
+        if column.unit is not None:
+            try:
+                factor, shift = between(str(column.unit), signals[name].unit)
+            except UnitError as error:
+                raise InputError(f"the column {column.header!r}: {error}", path.name) from None
+        values[name] = column.numbers() * factor + shift
+    stamps = np.asarray(file.axis.instants, dtype=np.int64)
+    begins = np.datetime64(int(stamps[0]), "s")
+    return Forcing((stamps - stamps[0]).astype(float), values, begins)
+
+
+def run(
+    plant: Runs,
+    steps: int,
+    seconds: float,
+    controller: Controller | None = None,
+    *,
+    forcing: Forcing | None = None,
+    begins: np.datetime64 | None = None,
+    initial: Values | None = None,
+    seed: int = 0,
+    on_step: Callable[[int, int], None] | None = None,
+) -> "xarray.Dataset":
+    """Run a plant for some steps and return every signal as a series.
+
+    Parameters
+    ----------
+    seconds
+        Length of a step, from a minute to an hour. [s]
+    controller
+        What sets inputs; those that it does not set come from ``forcing``, else from defaults.
+    begins
+        When the first step begins; that of the forcing when None.
+
+    Returns
+    -------
+    A dataset over ``time``, the starts of the steps, and ``instant``, the edges of them: states
+    over instants, all else over time, each with ``units`` and ``role``.
+    """
+    if steps < 1 or not 1 <= seconds <= 3600:
+        raise InputError(
+            f"{steps} steps of {seconds:g} s", expected="at least 1, from 1 s to an hour long"
+        )
+    begins = begins if begins is not None or forcing is None else forcing.begins
+    given = {} if forcing is None else forcing.along(steps, seconds)
+    midnight = 0.0
+    if begins is not None:
+        midnight = float((begins - begins.astype("datetime64[D]")) / np.timedelta64(1, "s"))
+    plant.initialize(seconds)
+    seen = plant.reset(initial, seed)
+    first, rows, sent = dict(seen), [], []
+    for k in range(steps):
+        now = {name: float(values[k]) for name, values in given.items()}
+        if controller is not None:
+            clock = (midnight + k * seconds) % 86400.0
+            known = {**seen, **getattr(plant, "ahead", dict)(), **now}
+            now |= controller(Moment(k, seconds, clock, known))
+        seen = plant.step(now)
+        rows.append(seen)
+        sent.append(now)
+        if on_step is not None:
+            on_step(k + 1, steps)
+    return recorded(plant.signals, first, rows, sent, seconds, begins)
+
+
+def recorded(
+    signals: Mapping[str, Signal],
+    first: Values,
+    rows: Sequence[Values],
+    sent: Sequence[Values],
+    seconds: float,
+    begins: np.datetime64 | None,
+) -> "xarray.Dataset":
+    """Return the dataset of a run: what was seen first and after each step, and what was sent."""
+    import xarray
+
+    edges: Any = np.arange(len(rows) + 1) * seconds
+    attrs = {"units": "s"}
+    if begins is not None:
+        edges, attrs = begins.astype("datetime64[ns]") + (edges * 1e9).astype("timedelta64[ns]"), {}
+    series: dict[str, Any] = {}
+    for name, signal in signals.items():
+        about = {"units": signal.unit, "role": signal.role}
+        if signal.role == "state" and name in rows[0]:
+            # A plant that is not ours may not have all states before its first step.
+            begin = first.get(name, rows[0][name])
+            values = np.array([begin, *(row[name] for row in rows)])
+            series[name] = ("instant", values, about)
+        elif signal.role in INPUTS:
+            rest = np.nan if signal.default is None else signal.default
+            applied = [r.get(name, s.get(name, rest)) for r, s in zip(rows, sent, strict=True)]
+            series[name] = ("time", np.array(applied), about)
+        elif name in rows[0]:
+            series[name] = ("time", np.array([row[name] for row in rows]), about)
+    coords = {"time": ("time", edges[:-1], attrs), "instant": ("instant", edges, attrs)}
+    return xarray.Dataset(series, coords=coords)
+
+
+def as_csv(data: "xarray.Dataset") -> str:
+    """Return a run as a table: a row a step, states as they are at its start, units in headers."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    columns = [item.values[: data.sizes["time"]] for item in data.data_vars.values()]
+    times = data["time"].values
+    dated = np.issubdtype(times.dtype, np.datetime64)
+    stamps = np.datetime_as_string(times, unit="s") if dated else [f"{t:g}" for t in times]
+    heads = (_head(str(name), item.attrs["units"]) for name, item in data.data_vars.items())
+    table.writerow(["time" if dated else "seconds", *heads])
+    for k, stamp in enumerate(stamps):
+        table.writerow([stamp, *(f"{column[k]:.9g}" for column in columns)])
+    return text.getvalue()
+
+
+def _head(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit != "1" else name
