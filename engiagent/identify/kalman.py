@@ -49,7 +49,7 @@ class Record:
     @property
     def whole(self) -> Bools:
         """Periods of which all inputs are known."""
-        return np.isfinite(self.inputs).all(axis=1)
+        return np.asarray(np.isfinite(self.inputs).all(axis=1))
 
     def part(self, begin: int, end: int) -> "Record":
         """Return some periods."""
@@ -195,9 +195,7 @@ def slopes(model: Model, theta: Floats, record: Record) -> Floats:
     return filtered(model, wide, record).likelihood.imag.reshape(size, count) / _TINY
 
 
-def simulated(
-    model: Model, theta: Floats, record: Record, first: Floats, begin: int = 0
-) -> Floats:
+def simulated(model: Model, theta: Floats, record: Record, first: Floats, begin: int = 0) -> Floats:
     """Return the room's temperature from a state on, without correction, shape (N - begin,)."""
     transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))
     given = inputs_of(model, record)

@@ -104,12 +104,15 @@ class Parameter:
 class Driver:
     """A measured series that heats the room by a coefficient that is to be found.
 
-    ``unit`` is that of the coefficient, kW over the unit of the series.
+    ``series`` is what is measured, ``name`` the coefficient and ``unit`` its unit, kW over that of
+    the series; one that ``is_known`` is 1. Its size is looked for around ``scale``.
     """
 
+    series: str
     name: str
     unit: str
     scale: float
+    is_known: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ class Model:
         found += [
             Parameter(f"room.{d.name}", d.unit, 1e-5 * d.scale, 1e3 * d.scale, "coefficient")
             for d in self.drivers
+            if not d.is_known
         ]
         if self.has_gain:
             found.append(Parameter(GAIN, "kW", -1e4, 1e4, "gain", is_log=False))
@@ -184,8 +188,10 @@ class Model:
         feed = np.zeros((len(values), count, self.inputs), dtype=values.dtype)
         feed[:, :, 0] = np.einsum("ml,li->mi", conductance, outer)
         feed[:, heated, 1] = 1.0
-        rest = self.inputs - 2
-        feed[:, 0, 2:] = values[:, count + links : count + links + rest]
+        feed[:, 0, 2:] = 1.0
+        found = [2 + k for k, driver in enumerate(self.drivers) if not driver.is_known]
+        found += [self.inputs - 1] * self.has_gain
+        feed[:, 0, found] = values[:, count + links : count + links + len(found)]
         return matrix, feed / capacity
 
     @property
