@@ -14,7 +14,7 @@ Source: A. Raue et al., Bioinformatics 25 (2009) 1923, doi:10.1093/bioinformatic
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -30,10 +30,15 @@ STARTS: Final = 4
 _CANDIDATES: Final = 96
 _QUANTILE: Final = 1.959964
 _DROP: Final = 1.920729
-_WIDE: Final = 0.2
+_WIDE: Final = 0.1
 _DELTA: Final = 1e-4
-_STEPS: Final = 200
-_GAIN: Final = 1e-6
+_ROUGH: Final = (40, 1e-2)
+_FINE: Final = (200, 1e-6)
+"""Steps at most, and the gain of likelihood that is worth another one."""
+_OPEN: Final = 2.0
+"""Deviation of a logarithm beyond which nothing is known."""
+_FLAT: Final = 1e-4
+"""Information that is none: rounding of derivatives leaves as much."""
 _FARTHEST: Final = 1.5
 
 
@@ -144,7 +149,8 @@ def fit(
     found = sorted((f for f in found if np.isfinite(f[0])), key=lambda f: -f[0])
     if not found:
         raise NoFitError(f"no start of {model.structure.name} led to a finite likelihood")
-    best, optima = found[0], tuple(f[0] for f in found)
+    optima = tuple(f[0] for f in found)
+    best = _climb(model, clean, found[0][1], _FINE)
     for _ in range(3):
         run = filtered(model, best[1][None], clean)
         far = np.abs(run.innovation[:, 0]) > OUTLYING * np.sqrt(run.variance[:, 0].real)
@@ -152,7 +158,7 @@ def fit(
             break
         outliers = outliers | far
         clean = record.without(outliers)
-        best = _climb(model, clean, best[1])
+        best = _climb(model, clean, best[1], _FINE)
     value, theta = best
     free = _inside(model, theta)
     covariance = _covariance(model, clean, theta, free)
@@ -221,7 +227,11 @@ def _starts(
 
 
 def _climb(
-    model: Model, record: Record, begin: Floats, held: Mapping[int, float] | None = None
+    model: Model,
+    record: Record,
+    begin: Floats,
+    effort: tuple[int, float] = _ROUGH,
+    held: Mapping[int, float] | None = None,
 ) -> tuple[float, Floats]:
     """Return the likelihood at the optimum near a point, and the optimum; some values are held.
 
@@ -235,7 +245,7 @@ def _climb(
     best, damping = -np.inf, 1e-3
     slope, information = np.zeros(0), np.zeros((0, 0))
     step = np.zeros_like(theta)
-    for _ in range(_STEPS):
+    for _ in range(effort[0]):
         with np.errstate(all="ignore"):
             value, up, expected_information = scored(model, theta + step, record)
         is_finite = np.isfinite(value) and np.isfinite(expected_information).all()
@@ -243,7 +253,7 @@ def _climb(
             gained, best, theta = value - best, value, theta + step
             slope, information = up, expected_information
             damping = max(damping / 4, 1e-9)
-            if gained < _GAIN:
+            if gained < effort[1]:
                 break
         elif not np.isfinite(best) or damping > 1e8:
             break
@@ -271,18 +281,16 @@ def _inside(model: Model, theta: Floats) -> Bools:
 
 
 def _covariance(model: Model, record: Record, theta: Floats, free: Bools) -> Floats:
-    """Return the inverse of the observed information; NaN where that is not positive."""
+    """Return the inverse of the observed information; infinite along what nothing is known of."""
     step = _DELTA * np.eye(len(theta))[free]
     up = slopes(model, np.vstack((theta + step, theta - step)), record)
     count = int(free.sum())
     curvature = -(up[:count] - up[count:])[:, free] / (2 * _DELTA)
     curvature = (curvature + curvature.T) / 2
     covariance = np.zeros((len(theta), len(theta)))
-    try:
-        np.linalg.cholesky(curvature)
-        covariance[np.ix_(free, free)] = np.linalg.inv(curvature)
-    except np.linalg.LinAlgError:
-        covariance[np.ix_(free, free)] = np.nan
+    values, vectors = np.linalg.eigh(curvature)
+    spread = vectors / np.sqrt(np.maximum(values, _FLAT))
+    covariance[np.ix_(free, free)] = spread @ spread.T
     return covariance
 
 
@@ -298,6 +306,8 @@ def estimates(found: Fit) -> tuple[Estimate, ...]:
         low, high = centre - _QUANTILE * sigma, centre + _QUANTILE * sigma
         if p.kind == "noise":
             method = "information" if found.free[k] else "bound"
+        elif p.is_log and sigma > _OPEN:
+            low, high = -np.inf, np.inf
         elif p.is_log and not (found.free[k] and sigma < _WIDE):
             low, high = (_profile(found, k, side) for side in (-1, 1))
             method = "profile"
@@ -319,23 +329,15 @@ def _profile(found: Fit, place: int, side: int) -> float:
         outer = inner + side * step
         if (outer - limit) * side >= 0:
             return side * np.inf
-        value, theta = _climb(found.model, found.record, theta, {place: outer})
+        value, theta = _climb(found.model, found.record, theta, held={place: outer})
         if value > best + 0.1:
             # The optimum was none: from here on it is known to lie elsewhere.
             best = value
         if value < best - _DROP:
             break
         inner, step = outer, step * 2
-    for _ in range(6):
+    for _ in range(5):
         middle = (inner + outer) / 2
-        value, theta = _climb(found.model, found.record, theta, {place: middle})
+        value, theta = _climb(found.model, found.record, theta, held={place: middle})
         inner, outer = (inner, middle) if value < best - _DROP else (middle, outer)
     return (inner + outer) / 2
-
-
-def shifted(found: Fit, name: str, value: float) -> Fit:
-    """Return a fit with another value of one parameter."""
-    theta = found.theta.copy()
-    place = found.model.names.index(name)
-    theta[place] = np.log(value) if found.model.parameters[place].is_log else value
-    return replace(found, theta=theta)

@@ -255,6 +255,11 @@ def _judged(candidate: Candidate, best: Candidate) -> Candidate:
 def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[str, str]:
     """Return by parameter why it cannot be known."""
     dull = excitation(found.record, data.inputs)
+    if "heat" in dull and not any(d.is_known and d.series not in dull for d in data.drivers):
+        why = f"{dull['heat']}, which cannot be told from a gain that was not measured"
+        return {
+            p.name: why for p in found.model.parameters if p.kind in ("capacitance", "resistance")
+        }
     result = {}
     for estimate, parameter in zip(sure, found.model.parameters, strict=True):
         if parameter.kind == "noise":

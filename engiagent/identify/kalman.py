@@ -22,7 +22,7 @@ from engiagent.identify.structures import Array, Floats, Model
 
 UNKNOWN: Final = 5.0
 """Standard deviation of a temperature that nothing is known of at the start. [K]."""
-_SETTLED: Final = 1e-11
+_SETTLED: Final = 1e-9
 _TINY: Final = 1e-30
 Bools = npt.NDArray[np.bool_]
 
