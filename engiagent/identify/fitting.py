@@ -33,7 +33,7 @@ _DROP: Final = 1.920729
 _WIDE: Final = 0.1
 _DELTA: Final = 1e-4
 _ROUGH: Final = (40, 1e-2)
-_FINE: Final = (200, 1e-6)
+_FINE: Final = (60, 1e-3)
 """Steps at most, and the gain of likelihood that is worth another one."""
 _OPEN: Final = 2.0
 """Deviation of a logarithm beyond which nothing is known."""

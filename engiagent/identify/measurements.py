@@ -13,7 +13,7 @@ from engiagent.identify.kalman import Record
 from engiagent.identify.structures import Driver, Floats
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.text.timestamps import looks_like_time, read_instants
-from engiagent.units.unit import Unit, convert, parse_unit
+from engiagent.units.unit import Unit, conversion, parse_unit
 from engiagent.units.words import resolve_unit
 
 EMPTY: Final = ("", "-", "nan", "na", "n/a", "null", "none")
@@ -28,6 +28,7 @@ ROLES: Final = {
 """What a column may be, with the unit that it is brought to."""
 REQUIRED: Final = ("temperature", "ambient", "heat")
 _LEAST: Final = 50
+_FREEZING: Final = 273.15
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,10 @@ def _as_named(name: str, unit: Unit) -> str:
 
 
 def _converted(values: Floats, unit: Unit, wanted: Unit) -> Floats:
-    zero = convert(0.0, unit, wanted)
-    return np.asarray(values * (convert(1.0, unit, wanted) - zero) + zero)
+    if wanted.is_point and not unit.is_point:  # kelvin, which elsewhere are differences
+        return np.asarray(values * unit.scale - _FREEZING)
+    factor, zero = conversion(unit, wanted)
+    return np.asarray(values * factor + zero)
 
 
 def _numbers(column: TableColumn) -> Floats:
@@ -200,7 +203,7 @@ def _grid(
             expected = f"every {usual / 60:g} min as elsewhere, or --step, by which means are taken"
             raise stamps.error(int(odd[0]), "the time step is irregular here", expected=expected)
     first = -(-first // step) * step
-    return np.arange(first, int(seconds[-1]) - step + 1, step), step, None
+    return np.arange(first, int(seconds[-1]) + usual - step + 1, step), step, None
 
 
 def _resampled(
