@@ -203,7 +203,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="few houses")
     given = parser.parse_args()
-    result = {"houses": coverage(4 if given.quick else 50), "rich": richer(1 if given.quick else 5)}
+    result: dict[str, Any] = {
+        "houses": coverage(4 if given.quick else 50),
+        "rich": richer(1 if given.quick else 5),
+    }
     if given.json:
         print(json.dumps(result, indent=2))
         return

@@ -12,8 +12,9 @@ from engiagent.cli.output import moving_line, print_json, say, say_items
 from engiagent.errors import InputError
 from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
 from engiagent.identify.identifying import identify as find
-from engiagent.identify.measurements import read_measurements
-from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, plant_text
+from engiagent.identify.machines import MACHINES, machine_map
+from engiagent.identify.measurements import read_columns, read_measurements
+from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, machine_text, plant_text
 from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -30,10 +31,10 @@ def _column(role: str, about: str) -> options.Decorator:
 @click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--model",
-    type=click.Choice((AUTO, *STRUCTURES), case_sensitive=False),
+    type=click.Choice((AUTO, *STRUCTURES, *MACHINES), case_sensitive=False),
     default=AUTO,
     show_default=True,
-    help="The structure; auto takes the one that the data bear out.",
+    help="The structure of a building, auto for the one that the data bear out, or a machine.",
 )
 @_column("temperature", "Temperature of the room, at the stamp")
 @_column("ambient", "Temperature outside, mean of the period")
@@ -41,6 +42,11 @@ def _column(role: str, about: str) -> options.Decorator:
 @_column("cooling", "Cooling power out of it")
 @_column("solar", "Irradiance; the aperture is found")
 @_column("gains", "Power of people and devices, as far as it is known")
+@_column("electric", "Of a machine: power that it takes; its output is --heat or --cooling")
+@_column("source", "Of a heat pump: temperature of its source")
+@_column("sink", "Of a heat pump: temperature of the water as it leaves")
+@_column("leaving", "Of a chiller: temperature of the chilled water")
+@_column("entering", "Of a chiller: temperature of the condenser's water or air")
 @click.option("--gain", is_flag=True, help="Find a constant gain as well.")
 @click.option(
     "--error",
@@ -90,7 +96,7 @@ def identify(
     as_json: bool,
     **roles: str | None,
 ) -> int:
-    """Identify a grey-box model of a building from DATA, a table of measurements.
+    """Identify a model of a building, or of a machine, from DATA, a table of measurements.
 
     Columns may have their unit in the header or behind the name, as --heat "q [W]".
     """
@@ -98,6 +104,8 @@ def identify(
     if folder.exists() and any(folder.iterdir()) and not force:
         raise InputError("the folder is not empty", str(folder), expected="--force, or another")
     columns = {role: name for role, name in roles.items() if name is not None}
+    if model in MACHINES:
+        return _machine(data, model, columns, template, folder, as_json)
     measurements = read_measurements(data, columns, zone=zone, step_hours=_hours(step))
     with moving_line() as show:
         found = find(
@@ -123,6 +131,31 @@ def identify(
     if as_json:
         print_json({**found.to_dict(), "run": str(folder)})
     return int(ExitCode.ILL_POSED if found.unknown else ExitCode.FEASIBLE)
+
+
+def _machine(
+    data: Path,
+    model: str,
+    columns: Mapping[str, str],
+    template: Path | None,
+    folder: Path,
+    as_json: bool,
+) -> int:
+    found = machine_map(model, *read_columns(data, columns, ("electric", *MACHINES[model])))
+    text = None if template is None else template.read_text("utf-8")
+    files: dict[str, str | bytes] = {
+        PLANT: machine_text(found, data.name, text, str(template or "")),
+        RECORD: dumps_canonical(found.to_dict()),
+    }
+    _write(folder, files)
+    say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
+    for slot, value in found.component().items():
+        say(f"  {slot:<16} {value}")
+    say_items("note", found.notes)
+    say(f"  plant      {folder / PLANT}")
+    if as_json:
+        print_json({**found.to_dict(), "run": str(folder)})
+    return int(ExitCode.FEASIBLE)
 
 
 def _hours(step: str | None) -> float | None:

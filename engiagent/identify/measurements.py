@@ -24,6 +24,8 @@ ROLES: Final = {
     "cooling": "kW",
     "gains": "kW",
     "solar": "kW/m2",
+    "electric": "kW",
+    **dict.fromkeys(("source", "sink", "leaving", "entering"), "degC"),
 }
 """What a column may be, with the unit that it is brought to."""
 REQUIRED: Final = ("temperature", "ambient", "heat")
@@ -94,10 +96,7 @@ def read_measurements(
         With file, line and column: a column or unit that is missing, stamps that repeat, go back
         or come at no regular step where none is given, too little that was measured.
     """
-    missing = [role for role in REQUIRED if role not in columns]
-    if missing:
-        options = " ".join(f"--{role} COLUMN" for role in missing)
-        raise InputError(f"not given: {', '.join(missing)}", path.name, expected=options)
+    _require(path, columns, REQUIRED)
     table = read_table(path.parent, path.name)
     stamps = next((c for c in table.columns.values() if looks_like_time(c)), None)
     if stamps is None:
@@ -135,6 +134,20 @@ def read_measurements(
     return Measurements(
         path.name, table.sha256, named, begins, known_zone, record, tuple(drivers), tuple(notes)
     )
+
+
+def read_columns(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> list[Floats]:
+    """Return columns in the units of their roles, NaN where cells are empty."""
+    _require(path, columns, needed)
+    table = read_table(path.parent, path.name)
+    return [_column(table, role, columns[role])[0] for role in needed]
+
+
+def _require(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> None:
+    missing = [role for role in needed if role not in columns]
+    if missing:
+        options = " ".join(f"--{role} COLUMN" for role in missing)
+        raise InputError(f"not given: {', '.join(missing)}", path.name, expected=options)
 
 
 def _column(table: TableFile, role: str, written: str) -> tuple[Floats, str]:
@@ -230,4 +243,4 @@ def _resampled(
     inside = (which >= 0) & (which < len(begins))
     total = np.bincount(which[inside], given[inside], len(begins))
     count = np.bincount(which[inside], minlength=len(begins))
-    return np.divide(total, count, out=found, where=count > 0)
+    return np.asarray(np.divide(total, count, out=found, where=count > 0))

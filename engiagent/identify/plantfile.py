@@ -13,6 +13,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.identify.identifying import Identified
 from engiagent.identify.kalman import filtered
+from engiagent.identify.machines import MachineMap
 from engiagent.identify.structures import GAIN, ROOM, resistance_name
 from engiagent.io.plainyaml import load_tree
 
@@ -101,6 +102,33 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
     document.yaml_set_start_comment(source_line(found))
     out = StringIO()
     yaml.dump(document, out)
+    return out.getvalue()
+
+
+def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
+    """Return a plant file, or the part of one, with a machine that was identified.
+
+    Raises
+    ------
+    InputError
+        When the template has none of its model, or several.
+    """
+    from ruamel.yaml import YAML
+
+    component = found.component()
+    model = component["model"]
+    document = load_tree(template or f"components: {{{model}: {{model: {model}}}}}\n", file)
+    parts = document.get("components") if isinstance(document, Mapping) else None
+    alike = [p for p in parts.values() if p.get("model") == model] if parts else []
+    if len(alike) != 1:
+        expected = f"one component of the model {model}"
+        raise InputError("no place for the machine", file, found=f"{len(alike)}", expected=expected)
+    alike[0].update(component)
+    document.yaml_set_start_comment(
+        f"{model} identified from {data}: {found.used} periods, error {100 * found.error:.2g} %"
+    )
+    out = StringIO()
+    YAML().dump(document, out)
     return out.getvalue()
 
 

@@ -16,6 +16,7 @@ from engiagent.errors import InputError
 from engiagent.identify.identifying import identify
 from engiagent.identify.judging import whiteness
 from engiagent.identify.kalman import Record, filtered, likelihood, scored, slopes
+from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
 from engiagent.identify.structures import STRUCTURES, Driver, model_of
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
@@ -241,7 +242,7 @@ def test_wrong_columns_are_named(
         read_measurements(table(), given)
 
 
-def command(*words: str | Path) -> Result:
+def command(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
@@ -284,3 +285,38 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
     assert "# my house" in text
     assert "0.2 kW" in text
     assert Site.load(out / "plant.yaml").solve(progress=False).certificate.verdict == "certified"
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+def test_a_heat_pump_is_found_with_its_part_load() -> None:
+    rng = np.random.default_rng(2)
+    source, sink, load = (
+        rng.uniform(-8, 12, 800),
+        rng.uniform(28, 50, 800),
+        rng.uniform(0.2, 1, 800),
+    )
+    load[:20] = 1.0
+    cop = (6.0 + 0.12 * source - 0.08 * sink) * (0.9 + 0.3 * load - 0.2 * load**2)
+    heat = 12.0 * load
+    electric = heat / cop * (1 + 0.01 * rng.normal(size=800))
+    electric[5], heat[7] = 9 * electric[5], 0.0
+    found = machine_map("heat-pump", electric, heat, source, sink)
+    truth = np.array([6.0, 0.12, 0.0, -0.08, 0.0, 0.0])
+    assert np.abs(found.surface - truth)[[0, 1, 3]].max() < 0.1
+    assert found.left_out == 1
+    assert found.error == pytest.approx(0.01, rel=0.2)
+    at = np.polynomial.polynomial.polyval(0.5, found.part_load)
+    assert at == pytest.approx(0.9 + 0.15 - 0.05, abs=0.01)
+
+
+def test_a_temperature_that_stood_still_gives_no_slope() -> None:
+    rng = np.random.default_rng(3)
+    entering = rng.uniform(15, 35, 300)
+    cooling = rng.uniform(40, 100, 300)
+    power = cooling * (0.1 + 0.004 * entering)
+    found = machine_map("chiller", power, cooling, np.full(300, 7.0), entering)
+    assert found.surface == pytest.approx([0.1, 0, 0, 0.004, 0, 0], abs=1e-6)
+    assert any("leaving was constant" in note for note in found.notes)
+    assert found.component()["eir_curve"][3] == pytest.approx(0.004)
