@@ -194,7 +194,7 @@ def _say(found: Identified, folder: Path) -> None:
     say_items(
         "tried",
         (
-            f"{c.name}: AIC {c.fit.aic:.1f}, {c.verdict}"
+            f"{c.name}: AIC {c.aic:.1f}, {c.verdict}"
             for c in (found.candidates if len(found.candidates) > 1 else ())
         ),
     )

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.identify.kalman import Bools, Filtered, Record, filtered, likelihood, scored, slopes
+from engiagent.identify.kalman import Bools, Filtered, Record, filtered, likelihood, scored
 from engiagent.identify.structures import Floats, Model
 
 OUTLYING: Final = 5.0
@@ -283,9 +283,10 @@ def _inside(model: Model, theta: Floats) -> Bools:
 def _covariance(model: Model, record: Record, theta: Floats, free: Bools) -> Floats:
     """Return the inverse of the observed information; infinite along what nothing is known of."""
     step = _DELTA * np.eye(len(theta))[free]
-    up = slopes(model, np.vstack((theta + step, theta - step)), record)
-    count = int(free.sum())
-    curvature = -(up[:count] - up[count:])[:, free] / (2 * _DELTA)
+    up, down = (
+        np.array([scored(model, theta + sign * d, record)[1] for d in step]) for sign in (1, -1)
+    )
+    curvature = (down - up)[:, free] / (2 * _DELTA)
     curvature = (curvature + curvature.T) / 2
     covariance = np.zeros((len(theta), len(theta)))
     values, vectors = np.linalg.eigh(curvature)

@@ -1,8 +1,8 @@
 """From measurements to a model that is known well enough to be used, or to what is not known."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from engiagent.identify.judging import (
     held_back,
     whiteness,
 )
+from engiagent.identify.kalman import likelihood
 from engiagent.identify.measurements import Measurements
-from engiagent.identify.structures import STRUCTURES, model_of
+from engiagent.identify.structures import STRUCTURES, Model
+from engiagent.verify.findings import finite_or_none
 
 AUTO: Final = "auto"
 HELD_BACK: Final = 0.25
@@ -32,6 +34,8 @@ class Candidate:
 
     Attributes
     ----------
+    aic
+        Akaike's criterion, over measurements that no structure left out.
     against, ratio
         The structure that it extends and was compared with, and the probability that the gain of
         likelihood is by chance; empty and NaN without one.
@@ -41,6 +45,7 @@ class Candidate:
 
     fit: Fit
     whiteness: Whiteness
+    aic: float
     against: str = ""
     ratio: float = float("nan")
     verdict: str = ""
@@ -49,6 +54,18 @@ class Candidate:
     def name(self) -> str:
         """The name of its structure."""
         return self.fit.model.structure.name
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether it explains more than what it extends."""
+        return not self.against or self.ratio < LEVEL
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON."""
+        about = {"model": self.name, "parameters": self.fit.count, "aic": self.aic}
+        about |= {"against": self.against or None, "likelihood_ratio": self.ratio}
+        tests = {"ljung_box": self.whiteness.ljung_box, "white": self.whiteness.is_white}
+        return about | tests | {"verdict": self.verdict}
 
 
 @dataclass(frozen=True)
@@ -83,71 +100,32 @@ class Identified:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON; what is open or not there is null."""
-        fit_ = self.fit
-        errors = self.held_back
-        found = {
+        data, best, white, errors = self.measurements, self.fit, self.whiteness, self.held_back
+        residuals = {"sigma": best.sigma_one_step, "white": white.is_white}
+        residuals |= {"ljung_box": white.ljung_box, "periodogram_distance": white.distance}
+        found: dict[str, Any] = {
             "schema": SCHEMA,
-            "file": self.measurements.file,
-            "sha256": self.measurements.sha256,
-            "columns": dict(self.measurements.columns),
-            "days": self.measurements.days,
-            "step_hours": fit_.record.hours,
+            "file": data.file,
+            "sha256": data.sha256,
+            "columns": data.columns,
+            "days": data.days,
+            "step_hours": best.record.hours,
             "model": self.name,
-            "error": "simulation" if fit_.model.is_quiet else "one step",
+            "error": "simulation" if best.model.is_quiet else "one step",
             "identified": not self.unknown,
-            "parameters": {
-                e.name: {
-                    "value": e.value,
-                    "unit": e.unit,
-                    "low": e.low,
-                    "high": e.high,
-                    "sigma": e.sigma,
-                    "interval": e.method,
-                }
-                for e in self.estimates
-            },
+            "parameters": {e.name: asdict(e) for e in self.estimates},
             "unknown": self.unknown,
-            "likelihood": fit_.likelihood,
-            "aic": fit_.aic,
-            "optima": list(fit_.optima),
-            "outliers": int(fit_.outliers.sum()),
-            "residuals": {
-                "sigma": fit_.sigma_one_step,
-                "unit": "K",
-                "ljung_box": self.whiteness.ljung_box,
-                "periodogram_distance": self.whiteness.distance,
-                "periodogram_limit": self.whiteness.limit,
-                "white": self.whiteness.is_white,
-            },
-            "held_back": None
-            if errors is None
-            else {
-                "hours": len(errors.predicted) * fit_.record.hours,
-                "ahead": {f"{hours:g} h": value for hours, value in errors.ahead.items()},
-                "persistence": {f"{h:g} h": value for h, value in errors.persistence.items()},
-                "simulation": errors.simulation,
-                "bias": errors.bias,
-                "largest": errors.largest,
-                "unit": "K",
-            },
-            "candidates": [
-                {
-                    "model": c.name,
-                    "likelihood": c.fit.likelihood,
-                    "parameters": c.fit.count,
-                    "aic": c.fit.aic,
-                    "against": c.against or None,
-                    "likelihood_ratio": c.ratio,
-                    "ljung_box": c.whiteness.ljung_box,
-                    "white": c.whiteness.is_white,
-                    "verdict": c.verdict,
-                }
-                for c in self.candidates
-            ],
+            "likelihood": best.likelihood,
+            "aic": best.aic,
+            "optima": best.optima,
+            "outliers": int(best.outliers.sum()),
+            "residuals": residuals,
+            "held_back": errors and {k: v for k, v in asdict(errors).items() if k != "predicted"},
+            "candidates": [c.to_dict() for c in self.candidates],
             "uncertainty": uncertainty(self),
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
-        return {key: _plain(value) for key, value in found.items()}
+        return cast("dict[str, Any]", _plain(found))
 
 
 def identify(
@@ -188,68 +166,65 @@ def identify(
         raise InputError("what is held back", found=f"{share:g}", expected=expected)
     begin = round(len(measurements.begins) * (1 - share))
     record = measurements.record.part(0, begin)
-    tried: dict[str, Candidate] = {}
+    fits: dict[str, Fit] = {}
     for name in STRUCTURES if model == AUTO else (model,):
         if on_fit is not None:
             on_fit(name)
-        wanted = model_of(name, measurements.drivers, has_gain=gain, is_quiet=error == "simulation")
-        smaller = [tried[n].fit for n in STRUCTURES[name].within if n in tried]
+        wanted = Model(STRUCTURES[name], measurements.drivers, gain, error == "simulation")
+        smaller = [fits[n] for n in STRUCTURES[name].within if n in fits]
         near = max(smaller, key=lambda f: f.likelihood).values if smaller else None
-        found = fit(wanted, record, starts=starts, seed=seed, near=near)
-        tried[name] = _compared(found, smaller)
-    order = sorted(tried.values(), key=lambda c: c.fit.aic)
+        fits[name] = fit(wanted, record, starts=starts, seed=seed, near=near)
+    tried = _compared(fits)
     chosen = None
-    for candidate in order:
-        if candidate.against and not candidate.ratio < LEVEL:
-            continue
-        sure = estimates(candidate.fit)
-        unknown = _unknown(candidate.fit, sure, measurements)
-        if chosen is None or not unknown:
-            chosen = candidate, sure, unknown
-        if not unknown:
-            break
+    for candidate in sorted(tried, key=lambda c: c.aic):
+        if candidate.is_borne_out:
+            sure = estimates(candidate.fit)
+            unknown = _unknown(candidate.fit, sure, measurements)
+            if chosen is None or not unknown:
+                chosen = candidate, sure, unknown
+            if not unknown:
+                break
     assert chosen is not None  # the smallest structure extends none
     best, sure, unknown = chosen
-    notes = [*measurements.notes, *_notes(best, tried, measurements, sure)]
+    notes = (*measurements.notes, *_notes(best, measurements, sure))
     return Identified(
         measurements,
         best.fit,
         sure,
         unknown,
-        tuple(_judged(c, best) for c in tried.values()),
+        tuple(replace(c, verdict=_verdict(c, best)) for c in tried),
         best.whiteness,
-        held_back(best.fit, measurements.record, begin)
-        if begin < len(measurements.begins)
-        else None,
+        held_back(best.fit, measurements.record, begin),
         begin,
-        tuple(notes),
+        notes,
     )
 
 
-def _compared(found: Fit, smaller: Sequence[Fit]) -> Candidate:
-    """Return a fit with its likelihood ratio to the best of the structures that it extends."""
-    white = whiteness(found)
-    if not smaller:
-        return Candidate(found, white)
-    best = max(smaller, key=lambda f: f.likelihood)
-    further = max(len(found.theta) - len(best.theta), 1)
-    ratio = chi_squared(2 * (found.likelihood - best.likelihood), further)
-    return Candidate(found, white, best.model.structure.name, ratio)
+def _compared(fits: dict[str, Fit]) -> list[Candidate]:
+    """Return fits with their likelihood ratios, all by the measurements that none left out."""
+    outliers = np.any([f.outliers for f in fits.values()], axis=0)
+    worth, found = {}, []
+    for name, one in fits.items():
+        record = one.record.without(outliers)
+        worth[name] = float(likelihood(one.model, one.theta[None], record)[0])
+        aic = 2 * one.count - 2 * worth[name]
+        against, ratio = "", float("nan")
+        if smaller := [n for n in STRUCTURES[name].within if n in worth]:
+            against = max(smaller, key=worth.__getitem__)
+            further = len(one.theta) - len(fits[against].theta)
+            ratio = chi_squared(2 * (worth[name] - worth[against]), further)
+        found.append(Candidate(one, whiteness(one), aic, against, ratio))
+    return found
 
 
-def _judged(candidate: Candidate, best: Candidate) -> Candidate:
-    """Return a candidate with the reason why it is the one or not."""
+def _verdict(candidate: Candidate, best: Candidate) -> str:
+    """Return why a candidate is the one or not."""
     if candidate is best:
-        verdict = "chosen"
-    elif candidate.against and not candidate.ratio < LEVEL:
-        verdict = f"explains no more than {candidate.against}"
-    elif candidate.fit.aic < best.fit.aic:
-        verdict = "has parameters that cannot be known from these data"
-    else:
-        verdict = "explains less"
-    return Candidate(
-        candidate.fit, candidate.whiteness, candidate.against, candidate.ratio, verdict
-    )
+        return "chosen"
+    if not candidate.is_borne_out:
+        return f"explains no more than {candidate.against}"
+    unsure = "has parameters that cannot be known from these data"
+    return unsure if candidate.aic < best.aic else "explains less"
 
 
 def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[str, str]:
@@ -261,30 +236,18 @@ def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[s
             p.name: why for p in found.model.parameters if p.kind in ("capacitance", "resistance")
         }
     result = {}
-    for estimate, parameter in zip(sure, found.model.parameters, strict=True):
-        if parameter.kind == "noise":
-            continue
-        is_open = not np.isfinite(estimate.high)
-        if parameter.kind in ("capacitance", "resistance"):
-            is_open = is_open or estimate.low == 0
-        if parameter.kind == "gain":
-            is_open = is_open or not np.isfinite(estimate.low)
-        if is_open:
-            ends = (estimate.low, estimate.high)
-            shown = [f"{x:.3g}" for x in ends if np.isfinite(x) and x != 0]
-            whole = (
-                "any value"
-                if not shown
-                else f"any value {'above' if ends[0] > 0 else 'below'} {shown[0]}"
-            )
-            reason = f"{whole} {estimate.unit} fits as well"
-            result[estimate.name] = "; ".join([reason, *dull.values()])
+    for e, parameter in zip(sure, found.model.parameters, strict=True):
+        # A coefficient may be as good as nothing; a capacity or a resistance may not.
+        is_small = e.low == 0 and parameter.kind in ("capacitance", "resistance")
+        if parameter.kind != "noise" and (is_small or not np.isfinite(e.high - e.low)):
+            side = f" below {e.high:.3g}" if np.isfinite(e.high) else ""
+            side = f" above {e.low:.3g}" if np.isfinite(e.low) and e.low > 0 else side
+            reason = f"any value{side} {e.unit} fits as well"
+            result[e.name] = "; ".join([reason, *dull.values()])
     return result
 
 
-def _notes(
-    best: Candidate, tried: dict[str, Candidate], data: Measurements, sure: Sequence[Estimate]
-) -> list[str]:
+def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> list[str]:
     notes = []
     if outliers := int(best.fit.outliers.sum()):
         notes.append(f"{outliers} measurements stand apart from all others and were left out")
@@ -294,7 +257,7 @@ def _notes(
             "the residuals are not white: the building does more than this model, whose intervals "
             "are then narrower than what is not known"
         )
-    near = [o for o in best.fit.optima if best.fit.optima[0] - o < 0.1]
+    near = [o for o in best.fit.optima if best.fit.optima[0] - o < 1]
     if len(near) < 2 <= len(best.fit.optima):
         notes.append(
             "the other starts ended elsewhere; with more --starts a better one may be found"
@@ -307,12 +270,11 @@ def _notes(
 
 def _plain(value: Any) -> Any:
     """Return a value without numbers that JSON has not."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    is_number = isinstance(value, float) and not isinstance(value, bool)
-    return float(value) if is_number and np.isfinite(value) else None if is_number else value
+    return finite_or_none(value) if isinstance(value, float) else value
 
 
 def step_noise(found: Identified) -> float:

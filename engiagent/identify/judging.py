@@ -112,7 +112,11 @@ def chi_squared(value: float, freedom: int) -> float:
 def held_back(found: Fit, whole: Record, begin: int) -> Errors | None:
     """Return the errors on what lies behind ``begin``; None where nothing was held back."""
     measured = whole.measured[begin:]
-    if not np.isfinite(measured).sum() > 10 or not whole.whole[begin:].all():
+    if (
+        begin >= len(whole.measured)
+        or not np.isfinite(measured).sum() > 10
+        or not whole.whole[begin:].all()
+    ):
         return None
     before = filtered(found.model, found.theta[None], whole.part(0, begin + 1)).state[-1, 0]
     predicted = simulated(found.model, found.theta, whole, before, begin)

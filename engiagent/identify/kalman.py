@@ -188,13 +188,6 @@ def scored(model: Model, theta: Floats, record: Record) -> tuple[float, Floats, 
     return float(value), slope, weighted.T @ weighted + 0.5 * spread.T @ spread
 
 
-def slopes(model: Model, theta: Floats, record: Record) -> Floats:
-    """Return the derivatives of the logarithm of the likelihood at vectors (m, p)."""
-    size, count = theta.shape
-    wide = np.repeat(theta, count, axis=0) + 1j * _TINY * np.tile(np.eye(count), (size, 1))
-    return filtered(model, wide, record).likelihood.imag.reshape(size, count) / _TINY
-
-
 def simulated(model: Model, theta: Floats, record: Record, first: Floats, begin: int = 0) -> Floats:
     """Return the room's temperature from a state on, without correction, shape (N - begin,)."""
     transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))

@@ -15,7 +15,6 @@ Source: P. Bacher and H. Madsen, Identifying suitable models for the heat dynami
 Energy and Buildings 43 (2011) 1511, doi:10.1016/j.enbuild.2011.02.005.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -228,10 +227,3 @@ def resistance_name(one: str, other: str) -> str:
     if OUTSIDE in (one, other):
         return f"{other if one == OUTSIDE else one}.resistance"
     return f"{one}.neighbours.{other}" if one == ROOM else f"{other}.neighbours.{one}"
-
-
-def model_of(
-    name: str, drivers: Sequence[Driver], *, has_gain: bool = False, is_quiet: bool = False
-) -> Model:
-    """Return a model by the name of its structure."""
-    return Model(STRUCTURES[name], tuple(drivers), has_gain, is_quiet)

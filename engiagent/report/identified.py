@@ -107,11 +107,11 @@ def _parameters(found: Identified) -> DataTable:
 
 
 def _tried(found: Identified) -> DataTable:
-    head = ("structure", "parameters", "log likelihood", "AIC", "against", "p", "Ljung-Box", "")
+    head = ("structure", "parameters", "AIC", "against", "p", "Ljung-Box", "")
     rows = tuple(
         (
             Cell(c.name),
-            *map(_number, (c.fit.count, c.fit.likelihood, c.fit.aic)),
+            *map(_number, (c.fit.count, c.aic)),
             Cell(c.against),
             *map(_number, (c.ratio, c.whiteness.ljung_box)),
             Cell(c.verdict),
