@@ -19,6 +19,7 @@ from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report.identified import page
+from engiagent.text.problem import decode_text
 
 PLANT, RECORD, PAGE = "plant.yaml", "identified.json", "identified.html"
 
@@ -120,7 +121,7 @@ def identify(
         )
     files: dict[str, str | bytes] = {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)}
     if not found.unknown:
-        text = None if template is None else template.read_text("utf-8")
+        text = _template(template)
         files[PLANT] = plant_text(found, text, str(template or ""))
         files[INPUTS] = inputs_csv(found)
         for name in files_of(text or ""):
@@ -133,6 +134,12 @@ def identify(
     return int(ExitCode.ILL_POSED if found.unknown else ExitCode.FEASIBLE)
 
 
+def _template(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    return decode_text(open_inside(path.parent, path.name), path.name)
+
+
 def _machine(
     data: Path,
     model: str,
@@ -142,7 +149,7 @@ def _machine(
     as_json: bool,
 ) -> int:
     found = machine_map(model, *read_columns(data, columns, ("electric", *MACHINES[model])))
-    text = None if template is None else template.read_text("utf-8")
+    text = _template(template)
     files: dict[str, str | bytes] = {
         PLANT: machine_text(found, data.name, text, str(template or "")),
         RECORD: dumps_canonical(found.to_dict()),

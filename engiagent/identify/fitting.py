@@ -120,8 +120,9 @@ class Fit:
 
     @property
     def sigma_one_step(self) -> float:
-        """The standard deviation of the one-step innovations. [K]."""
-        return float(np.nanstd(self.filtered.innovation[:, 0]))
+        """The standard deviation of the one-step innovations once the state is known. [K]."""
+        innovation, variance = self.filtered.innovation[:, 0], self.filtered.variance[:, 0]
+        return float(np.nanstd(innovation[variance <= 2 * np.median(variance)]))
 
 
 def fit(

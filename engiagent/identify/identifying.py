@@ -250,7 +250,8 @@ def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[s
 def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> list[str]:
     notes = []
     if outliers := int(best.fit.outliers.sum()):
-        notes.append(f"{outliers} measurements stand apart from all others and were left out")
+        whole = len(best.fit.outliers)
+        notes.append(f"{outliers} of {whole} measurements stand apart and were left out")
     notes += excitation(best.fit.record, data.inputs).values()
     if not best.whiteness.is_white:
         notes.append(

@@ -62,7 +62,9 @@ def _panels(found: Identified) -> Iterator[charts.Panel]:
     data, fit, errors = found.measurements, found.fit, found.held_back
     places = data.begins.astype(np.float64)
     axis = Axis("time", "time", places, (), data.zone)
-    curves = [charts.Curve("measured", places, data.record.measured, "line")]
+    measured = data.record.measured.copy()
+    measured[: len(fit.outliers)][fit.outliers] = np.nan
+    curves = [charts.Curve("measured", places, measured, "line")]
     if errors is not None:
         behind = places[found.begin :]
         curves.append(charts.Curve("simulated, held back", behind, errors.predicted, "line"))
