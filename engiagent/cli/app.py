@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
     "control": ("control", "Control PLANT in closed loop: plan, apply, measure, plan again."),
+    "identify": ("identify", "Identify a model from DATA, a table of measurements."),
     "simulate": ("simulate", "Run PLANT, a plant file or fmu:FILE, under a controller."),
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."),

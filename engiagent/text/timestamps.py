@@ -92,14 +92,18 @@ def read_times(column: TableColumn, zone: str | None) -> Times:
         With line and column: no time stamp, a local time that does not exist, two orders of day
         and month, stamps that repeat, go back or leave a gap.
     """
+    seconds, known = read_instants(column, zone)
+    return Times(seconds, known, _checked_step(column, seconds, known is None))
+
+
+def read_instants(column: TableColumn, zone: str | None) -> tuple[Seconds, str | None]:
+    """Return the time stamps of a column, whatever their order and step, and their zone."""
     seconds, aware = _parse(column)
     if aware:
-        known: str | None = zone or "UTC"
-    else:
-        known = zone
-        if zone is not None and zone != "UTC":
-            seconds = _localised(column, seconds, zone)
-    return Times(seconds, known, _checked_step(column, seconds, known is None))
+        return seconds, zone or "UTC"
+    if zone is not None and zone != "UTC":
+        seconds = _localised(column, seconds, zone)
+    return seconds, zone
 
 
 def _parse(column: TableColumn) -> tuple[Seconds, bool]:

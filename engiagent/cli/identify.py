@@ -1,0 +1,212 @@
+"""``engiagent identify``: a model from measurements."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from engiagent.blueprint.timeaxis import parse_step
+from engiagent.cli import exit_codes, options
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.output import moving_line, print_json, say, say_items
+from engiagent.errors import InputError
+from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
+from engiagent.identify.identifying import identify as find
+from engiagent.identify.machines import MACHINES, machine_map
+from engiagent.identify.measurements import read_columns, read_measurements
+from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, machine_text, plant_text
+from engiagent.identify.structures import STRUCTURES
+from engiagent.io.files import open_inside, write_atomic
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.report.identified import page
+from engiagent.text.problem import decode_text
+
+PLANT, RECORD, PAGE = "plant.yaml", "identified.json", "identified.html"
+
+
+def _column(role: str, about: str) -> options.Decorator:
+    return click.option(f"--{role}", metavar="COLUMN", help=f"{about}.")
+
+
+@click.command(epilog=exit_codes.table())
+@click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--model",
+    type=click.Choice((AUTO, *STRUCTURES, *MACHINES), case_sensitive=False),
+    default=AUTO,
+    show_default=True,
+    help="The structure of a building, auto for the one that the data bear out, or a machine.",
+)
+@_column("temperature", "Temperature of the room, at the stamp")
+@_column("ambient", "Temperature outside, mean of the period")
+@_column("heat", "Heating power into the building, mean of the period")
+@_column("cooling", "Cooling power out of it")
+@_column("solar", "Irradiance; the aperture is found")
+@_column("gains", "Power of people and devices, as far as it is known")
+@_column("electric", "Of a machine: power that it takes; its output is --heat or --cooling")
+@_column("source", "Of a heat pump: temperature of its source")
+@_column("sink", "Of a heat pump: temperature of the water as it leaves")
+@_column("leaving", "Of a chiller: temperature of the chilled water")
+@_column("entering", "Of a chiller: temperature of the condenser's water or air")
+@click.option("--gain", is_flag=True, help="Find a constant gain as well.")
+@click.option(
+    "--error",
+    type=click.Choice(("one-step", "simulation")),
+    default="one-step",
+    show_default=True,
+    help="What is to be small: one-step innovations, with noise of process and measurement, or the "
+    "error of a simulation.",
+)
+@click.option(
+    "--held-back",
+    type=click.FloatRange(0, 0.8),
+    default=HELD_BACK,
+    show_default=True,
+    help="Share of the record, at its end, that is predicted and not fitted.",
+)
+@click.option("--zone", help="Time zone of stamps without offset, as Europe/Berlin.")
+@click.option("--step", metavar="STEP", help="Bring the record to periods of this length first.")
+@click.option(
+    "--starts", type=click.IntRange(1, 64), default=4, show_default=True, help="Of the search."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the starts."
+)
+@options.file_option("--template", "A plant file that gets the identified zones.")
+@click.option("--force", is_flag=True, help="Replace what an earlier call left in DIR.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for plant file, report and record; by default one below runs/.",
+)
+@options.as_json
+def identify(
+    data: Path,
+    model: str,
+    error: str,
+    gain: bool,
+    held_back: float,
+    zone: str | None,
+    step: str | None,
+    starts: int,
+    seed: int,
+    template: Path | None,
+    force: bool,
+    out: Path | None,
+    as_json: bool,
+    **roles: str | None,
+) -> int:
+    """Identify a model of a building, or of a machine, from DATA, a table of measurements.
+
+    Columns may have their unit in the header or behind the name, as --heat "q [W]".
+    """
+    folder = out or Path("runs") / f"identify-{data.stem}"
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    columns = {role: name for role, name in roles.items() if name is not None}
+    if model in MACHINES:
+        return _machine(data, model, columns, template, folder, as_json)
+    measurements = read_measurements(data, columns, zone=zone, step_hours=_hours(step))
+    with moving_line() as show:
+        found = find(
+            measurements,
+            model,
+            error=error.replace("-", " "),
+            gain=gain,
+            share=held_back,
+            starts=starts,
+            seed=seed,
+            on_fit=show and (lambda name: show(f"fitting {name}")),
+        )
+    files: dict[str, str | bytes] = {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)}
+    if not found.unknown:
+        text = _template(template)
+        files[PLANT] = plant_text(found, text, str(template or ""))
+        files[INPUTS] = inputs_csv(found)
+        for name in files_of(text or ""):
+            if template is not None and name != INPUTS:
+                files[name] = open_inside(template.parent, name)
+    _write(folder, files)
+    _say(found, folder)
+    if as_json:
+        print_json({**found.to_dict(), "run": str(folder)})
+    return int(ExitCode.ILL_POSED if found.unknown else ExitCode.FEASIBLE)
+
+
+def _template(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    return decode_text(open_inside(path.parent, path.name), path.name)
+
+
+def _machine(
+    data: Path,
+    model: str,
+    columns: Mapping[str, str],
+    template: Path | None,
+    folder: Path,
+    as_json: bool,
+) -> int:
+    found = machine_map(model, *read_columns(data, columns, ("electric", *MACHINES[model])))
+    text = _template(template)
+    files: dict[str, str | bytes] = {
+        PLANT: machine_text(found, data.name, text, str(template or "")),
+        RECORD: dumps_canonical(found.to_dict()),
+    }
+    _write(folder, files)
+    say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
+    for slot, value in found.component().items():
+        say(f"  {slot:<16} {value}")
+    say_items("note", found.notes)
+    say(f"  plant      {folder / PLANT}")
+    if as_json:
+        print_json({**found.to_dict(), "run": str(folder)})
+    return int(ExitCode.FEASIBLE)
+
+
+def _hours(step: str | None) -> float | None:
+    if step is None:
+        return None
+    try:
+        length, unit = parse_step(step)
+    except ValueError as error:
+        raise InputError(str(error), "--step") from None
+    if unit != "h":
+        raise InputError("no duration", "--step", found=repr(step), expected="as '15 min'")
+    return length / 3600
+
+
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / name, content)
+
+
+def _say(found: Identified, folder: Path) -> None:
+    data, fit = found.measurements, found.fit
+    say(
+        f"{data.file}: {found.name}, {data.days:.4g} days in steps of {60 * fit.record.hours:g} min"
+    )
+    for e in found.estimates:
+        ends = f"{e.low:.4g} to {e.high:.4g}" if e.method != "bound" else "as good as nothing"
+        say(f"  {e.name:<22} {e.value:.4g} {e.unit}, {ends}")
+    white = "white" if found.whiteness.is_white else "not white"
+    say(f"  residuals  {fit.sigma_one_step:.3g} K one step ahead, {white}")
+    if (errors := found.held_back) is not None:
+        later = ", ".join(f"{rms:.3g} K {hours:g} h ahead" for hours, rms in errors.ahead.items())
+        hours = len(errors.predicted) * fit.record.hours
+        say(f"  held back  {later}; {errors.simulation:.3g} K simulated over {hours:g} h")
+    say_items(
+        "tried",
+        (
+            f"{c.name}: AIC {c.aic:.1f}, {c.verdict}"
+            for c in (found.candidates if len(found.candidates) > 1 else ())
+        ),
+    )
+    say_items("note", found.notes)
+    say_items("cannot be known", (f"{name}: {why}" for name, why in found.unknown.items()))
+    if not found.unknown:
+        say(f"  plant      {folder / PLANT}")
+    say(f"  report     {folder / PAGE}")

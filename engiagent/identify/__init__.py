@@ -1,0 +1,1 @@
+"""Models from measurements: grey-box networks of a building, maps of machines."""

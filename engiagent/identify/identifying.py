@@ -1,0 +1,304 @@
+"""From measurements to a model that is known well enough to be used, or to what is not known."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, cast
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.identify.fitting import Estimate, Fit, estimates, fit
+from engiagent.identify.judging import (
+    LEVEL,
+    Errors,
+    Whiteness,
+    chi_squared,
+    excitation,
+    held_back,
+    whiteness,
+)
+from engiagent.identify.kalman import likelihood
+from engiagent.identify.measurements import Measurements
+from engiagent.identify.structures import STRUCTURES, Model
+from engiagent.verify.findings import finite_or_none
+
+AUTO: Final = "auto"
+HELD_BACK: Final = 0.25
+SCHEMA: Final = "engiagent-identification/1"
+_MOST_HELD_BACK: Final = 0.8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A structure that was tried.
+
+    Attributes
+    ----------
+    aic
+        Akaike's criterion, over measurements that no structure left out.
+    against, ratio
+        The structure that it extends and was compared with, and the probability that the gain of
+        likelihood is by chance; empty and NaN without one.
+    verdict
+        Why it was chosen or not, in words.
+    """
+
+    fit: Fit
+    whiteness: Whiteness
+    aic: float
+    against: str = ""
+    ratio: float = float("nan")
+    verdict: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its structure."""
+        return self.fit.model.structure.name
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether it explains more than what it extends."""
+        return not self.against or self.ratio < LEVEL
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON."""
+        about = {"model": self.name, "parameters": self.fit.count, "aic": self.aic}
+        about |= {"against": self.against or None, "likelihood_ratio": self.ratio}
+        tests = {"ljung_box": self.whiteness.ljung_box, "white": self.whiteness.is_white}
+        return about | tests | {"verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Identified:
+    """A model with all that is known of it.
+
+    Attributes
+    ----------
+    unknown
+        By parameter why it cannot be known from these measurements; the model is then of no use.
+    held_back
+        Errors on data that were not fitted, from period ``begin`` on; None without any.
+    """
+
+    measurements: Measurements
+    fit: Fit
+    estimates: tuple[Estimate, ...]
+    unknown: dict[str, str]
+    candidates: tuple[Candidate, ...]
+    whiteness: Whiteness
+    held_back: Errors | None
+    begin: int
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the structure."""
+        return self.fit.model.structure.name
+
+    def __getitem__(self, name: str) -> Estimate:
+        return next(e for e in self.estimates if e.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON; what is open or not there is null."""
+        data, best, white, errors = self.measurements, self.fit, self.whiteness, self.held_back
+        residuals = {"sigma": best.sigma_one_step, "white": white.is_white}
+        residuals |= {"ljung_box": white.ljung_box, "periodogram_distance": white.distance}
+        found: dict[str, Any] = {
+            "schema": SCHEMA,
+            "file": data.file,
+            "sha256": data.sha256,
+            "columns": data.columns,
+            "days": data.days,
+            "step_hours": best.record.hours,
+            "model": self.name,
+            "error": "simulation" if best.model.is_quiet else "one step",
+            "identified": not self.unknown,
+            "parameters": {e.name: asdict(e) for e in self.estimates},
+            "unknown": self.unknown,
+            "likelihood": best.likelihood,
+            "aic": best.aic,
+            "optima": best.optima,
+            "outliers": int(best.outliers.sum()),
+            "residuals": residuals,
+            "held_back": errors and {k: v for k, v in asdict(errors).items() if k != "predicted"},
+            "candidates": [c.to_dict() for c in self.candidates],
+            "uncertainty": uncertainty(self),
+            "notes": self.notes,
+        }
+        return cast("dict[str, Any]", _plain(found))
+
+
+def identify(
+    measurements: Measurements,
+    model: str = AUTO,
+    *,
+    error: str = "one step",
+    gain: bool = False,
+    share: float = HELD_BACK,
+    starts: int = 4,
+    seed: int = 0,
+    on_fit: Callable[[str], None] | None = None,
+) -> Identified:
+    """Find a grey-box model of a building.
+
+    Parameters
+    ----------
+    model
+        The name of a structure, or ``auto`` for the one that the data bear out.
+    error
+        ``one step``: process and measurement noise, by a Kalman filter; ``simulation``: no process
+        noise, so that errors of a free run are as small as can be.
+    gain
+        Whether a constant gain of the room is found as well, as of people and devices.
+    share
+        What is held back at the end of the record, to be predicted.
+
+    Raises
+    ------
+    InputError
+        For a structure that there is not, or a share that leaves nothing.
+    """
+    if model != AUTO and model not in STRUCTURES:
+        known = f"{AUTO}, {', '.join(STRUCTURES)}"
+        raise InputError("unknown structure of a model", found=repr(model), expected=known)
+    if not 0 <= share <= _MOST_HELD_BACK:
+        expected = f"a share from 0 to {_MOST_HELD_BACK:g}"
+        raise InputError("what is held back", found=f"{share:g}", expected=expected)
+    begin = round(len(measurements.begins) * (1 - share))
+    record = measurements.record.part(0, begin)
+    fits: dict[str, Fit] = {}
+    for name in STRUCTURES if model == AUTO else (model,):
+        if on_fit is not None:
+            on_fit(name)
+        wanted = Model(STRUCTURES[name], measurements.drivers, gain, error == "simulation")
+        smaller = [fits[n] for n in STRUCTURES[name].within if n in fits]
+        near = max(smaller, key=lambda f: f.likelihood).values if smaller else None
+        fits[name] = fit(wanted, record, starts=starts, seed=seed, near=near)
+    tried = _compared(fits)
+    chosen = None
+    for candidate in sorted(tried, key=lambda c: c.aic):
+        if candidate.is_borne_out:
+            sure = estimates(candidate.fit)
+            unknown = _unknown(candidate.fit, sure, measurements)
+            if chosen is None or not unknown:
+                chosen = candidate, sure, unknown
+            if not unknown:
+                break
+    assert chosen is not None  # the smallest structure extends none
+    best, sure, unknown = chosen
+    notes = (*measurements.notes, *_notes(best, measurements, sure))
+    return Identified(
+        measurements,
+        best.fit,
+        sure,
+        unknown,
+        tuple(replace(c, verdict=_verdict(c, best)) for c in tried),
+        best.whiteness,
+        held_back(best.fit, measurements.record, begin),
+        begin,
+        notes,
+    )
+
+
+def _compared(fits: dict[str, Fit]) -> list[Candidate]:
+    """Return fits with their likelihood ratios, all by the measurements that none left out."""
+    outliers = np.any([f.outliers for f in fits.values()], axis=0)
+    worth, found = {}, []
+    for name, one in fits.items():
+        record = one.record.without(outliers)
+        worth[name] = float(likelihood(one.model, one.theta[None], record)[0])
+        aic = 2 * one.count - 2 * worth[name]
+        against, ratio = "", float("nan")
+        if smaller := [n for n in STRUCTURES[name].within if n in worth]:
+            against = max(smaller, key=worth.__getitem__)
+            further = len(one.theta) - len(fits[against].theta)
+            ratio = chi_squared(2 * (worth[name] - worth[against]), further)
+        found.append(Candidate(one, whiteness(one), aic, against, ratio))
+    return found
+
+
+def _verdict(candidate: Candidate, best: Candidate) -> str:
+    """Return why a candidate is the one or not."""
+    if candidate is best:
+        return "chosen"
+    if not candidate.is_borne_out:
+        return f"explains no more than {candidate.against}"
+    unsure = "has parameters that cannot be known from these data"
+    return unsure if candidate.aic < best.aic else "explains less"
+
+
+def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[str, str]:
+    """Return by parameter why it cannot be known."""
+    dull = excitation(found.record, data.inputs)
+    if "heat" in dull and not any(d.is_known and d.series not in dull for d in data.drivers):
+        why = f"{dull['heat']}, which cannot be told from a gain that was not measured"
+        return {
+            p.name: why for p in found.model.parameters if p.kind in ("capacitance", "resistance")
+        }
+    result = {}
+    for e, parameter in zip(sure, found.model.parameters, strict=True):
+        # A coefficient may be as good as nothing; a capacity or a resistance may not.
+        is_small = e.low == 0 and parameter.kind in ("capacitance", "resistance")
+        if parameter.kind != "noise" and (is_small or not np.isfinite(e.high - e.low)):
+            side = f" below {e.high:.3g}" if np.isfinite(e.high) else ""
+            side = f" above {e.low:.3g}" if np.isfinite(e.low) and e.low > 0 else side
+            reason = f"any value{side} {e.unit} fits as well"
+            result[e.name] = "; ".join([reason, *dull.values()])
+    return result
+
+
+def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> list[str]:
+    notes = []
+    if outliers := int(best.fit.outliers.sum()):
+        whole = len(best.fit.outliers)
+        notes.append(f"{outliers} of {whole} measurements stand apart and were left out")
+    notes += excitation(best.fit.record, data.inputs).values()
+    if not best.whiteness.is_white:
+        notes.append(
+            "the residuals are not white: the building does more than this model, whose intervals "
+            "are then narrower than what is not known"
+        )
+    near = [o for o in best.fit.optima if best.fit.optima[0] - o < 1]
+    if len(near) < 2 <= len(best.fit.optima):
+        notes.append(
+            "the other starts ended elsewhere; with more --starts a better one may be found"
+        )
+    weak = [e.name for e in sure if e.low > 0 and e.method == "profile" and e.high > 3 * e.low]
+    if weak:
+        notes.append(f"known roughly alone: {', '.join(weak)}")
+    return notes
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without numbers that JSON has not."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return finite_or_none(value) if isinstance(value, float) else value
+
+
+def step_noise(found: Identified) -> float:
+    r"""Return the noise of the process as heat, :math:`\sigma C / \sqrt{\Delta t}`. [kW]."""
+    values = found.fit.values
+    sigma = values.get("room.noise", 0.0)
+    return float(sigma * values["room.capacitance"] / np.sqrt(found.fit.record.hours))
+
+
+def uncertainty(found: Identified) -> dict[str, Any]:
+    """Return what is not known, as ``--disturb`` and robust plans take it.
+
+    Slots are off by their standard deviation, the same all the time; the noise of the process is
+    heat into the room that is another one in each period.
+    """
+    texts = [
+        f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
+        for e, p in zip(found.estimates, found.fit.model.parameters, strict=True)
+        if p.kind in ("capacitance", "resistance") and e.name.count(".") == 1
+    ]
+    noise = step_noise(found)
+    result: dict[str, Any] = {"disturb": ", ".join(texts)}
+    if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
+        result["disturb"] += f", room.gains={noise:.3g} kW"
+        result["uncertain"] = {"room_gains": {"deviation": 1.96 * noise, "set": "box"}}
+    return result

@@ -1,0 +1,169 @@
+r"""Maps of heat pumps and chillers from power, output and temperatures, as their slots take them.
+
+.. math:: y = f(\theta_1, \theta_2)\, g(r), \quad f \text{ biquadratic}, \quad g(1) = 1
+
+with :math:`y` the coefficient of performance of a heat pump, over source and sink, or the power
+over cooling of a chiller, over leaving and entering water, and :math:`r` the part load. Of no
+curve, straight lines and squares those are taken that Akaike's criterion bears out; a temperature
+that hardly changed tells of no slope, and a note says so.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.identify.structures import Floats
+
+MACHINES: Final = {
+    "heat-pump": ("heat", "source", "sink"),
+    "chiller": ("cooling", "leaving", "entering"),
+}
+"""Columns beside ``electric``: output, and the two temperatures of the curves."""
+_LEAST_SPREAD: Final = 2.0
+_RUNNING: Final = 0.05
+_OUTLYING: Final = 6.0
+_LEAST: Final = 30
+
+
+@dataclass(frozen=True)
+class MachineMap:
+    """A map with the deviation of each of its coefficients.
+
+    Attributes
+    ----------
+    surface, sigma
+        The six coefficients of EnergyPlus, and their standard deviations.
+    part_load
+        Coefficients of the factor by part load, from the constant upwards.
+    error
+        Root mean square of measured over mapped, less 1.
+    """
+
+    machine: str
+    rated: float
+    surface: Floats
+    sigma: Floats
+    part_load: Floats
+    error: float
+    used: int
+    left_out: int
+    ranges: tuple[tuple[float, float], tuple[float, float]]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON."""
+        return {
+            "schema": "engiagent-machine-map/1",
+            "machine": self.machine,
+            "component": self.component(),
+            "sigma": self.sigma.tolist(),
+            "relative_error": self.error,
+            "periods": self.used,
+            "left_out": self.left_out,
+            "ranges": [list(ends) for ends in self.ranges],
+            "notes": list(self.notes),
+        }
+
+    def component(self) -> dict[str, Any]:
+        """Return the component of a plant file, but for its temperatures and buses."""
+        curve = [float(f"{c:.5g}") for c in self.surface]
+        load = [float(f"{c:.5g}") for c in self.part_load]
+        found: dict[str, Any] = {"rated_capacity": f"{self.rated:.4g} kW"}
+        if self.machine == "heat-pump":
+            found = {"model": "heat_pump", **found, "cop_curve": curve}
+            return found | ({"modulation_curve": load} if len(load) > 1 else {})
+        # Power by part load is that ratio times the load itself.
+        found = {"model": "chiller", **found, "rated_cop": 1, "eir_curve": curve}
+        ends = dict(zip(("leaving_range", "entering_range"), self.ranges, strict=True))
+        found |= {name: [f"{x:.4g} degC" for x in pair] for name, pair in ends.items()}
+        return found | ({"part_load_curve": [0.0, *load]} if len(load) > 1 else {})
+
+
+def machine_map(
+    machine: str, electric: Floats, output: Floats, first: Floats, second: Floats
+) -> MachineMap:
+    """Return the map of a machine from measurements of its operation, shape (N,).
+
+    Raises
+    ------
+    InputError
+        When it hardly ever ran.
+    """
+    names = MACHINES[machine]
+    known = np.isfinite(electric + output + first + second)
+    rated = float(np.quantile(output[known], 0.999)) if known.any() else 0.0
+    runs = known & (output > _RUNNING * rated) & (electric > 0)
+    if runs.sum() < _LEAST:
+        expected = f"{_LEAST} periods or more in which it runs"
+        raise InputError(f"the {machine} hardly ran", found=f"{runs.sum()}", expected=expected)
+    p, q, x, y, r = (a[runs] for a in (electric, output, first, second, output / rated))
+    value = q / p if machine == "heat-pump" else p / q
+    notes, bases = [], [np.ones_like(x)]
+    columns = [bases[0], x, x**2, y, y**2, x * y]
+    shapes = [[0], [0, 1, 3], [0, 1, 2, 3, 4, 5]]
+    for name, temperature, gone in ((names[1], x, {1, 2, 5}), (names[2], y, {3, 4, 5})):
+        if np.ptp(temperature) < _LEAST_SPREAD:
+            notes.append(f"the {name} was constant ({temperature.mean():.3g} degC): no slope by it")
+            shapes = [[k for k in shape if k not in gone] for shape in shapes]
+    loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
+    good = np.ones(len(x), dtype=bool)
+    for _ in range(3):
+        fits = [_fitted(value, columns, s, r, n, good) for s, n in product(shapes, loads)]
+        _, surface, sigma, load, error = min(fits, key=lambda f: f[0])
+        far = np.abs(error) > _OUTLYING * 1.4826 * np.median(np.abs(error)) + 1e-9
+        if (far == ~good).all():
+            break
+        good = ~far
+    spans = tuple((float(t[good].min()), float(t[good].max())) for t in (x, y))
+    rms = float(np.sqrt(np.mean(error[good] ** 2)))
+    left = int((~good).sum())
+    return MachineMap(
+        machine,
+        rated,
+        surface,
+        sigma,
+        load,
+        rms,
+        int(good.sum()),
+        left,
+        (spans[0], spans[1]),
+        tuple(notes),
+    )
+
+
+def _fitted(
+    value: Floats, columns: list[Floats], shape: list[int], r: Floats, degree: int, good: Any
+) -> tuple[float, Floats, Floats, Floats, Floats]:
+    """Return Akaike's criterion, curve, deviations, part-load factor, and relative residuals.
+
+    A product of two curves is linear in each: they are fitted in turn.
+    """
+    basis = np.column_stack([columns[k] for k in shape])
+    load = np.ones_like(r)
+    inner = np.column_stack([(r - 1) ** k for k in range(1, degree + 1)] or [0 * r])
+    slope = np.zeros(inner.shape[1])
+    for _ in range(1 if not degree else 30):
+        weighted = basis * (load / value)[:, None]  # relative errors count
+        found = np.linalg.lstsq(weighted[good], np.ones(good.sum()), rcond=None)[0]
+        if degree:
+            level = basis @ found / value
+            slope = np.linalg.lstsq(inner[good] * level[good, None], (1 - level)[good], rcond=None)[
+                0
+            ]
+            load = 1 + inner @ slope
+    residual = 1 - (basis * (load / value)[:, None]) @ found
+    count, total = int(good.sum()), float(residual[good] @ residual[good])
+    variance = max(total / max(count - len(shape) - degree, 1), 1e-18)
+    spread = np.linalg.pinv(weighted[good].T @ weighted[good]) * variance
+    surface, sigma = np.zeros(6), np.zeros(6)
+    surface[shape], sigma[shape] = found, np.sqrt(np.diag(spread))
+    criterion = count * np.log(max(total / count, 1e-18)) + 2 * (len(shape) + degree)
+    factor = {0: [1.0], 1: [1 - slope[0], slope[0]]}.get(degree) or [
+        1 - slope[0] + slope[1],
+        slope[0] - 2 * slope[1],
+        slope[1],
+    ]
+    return criterion, surface, sigma, np.array(factor), residual

@@ -1,0 +1,246 @@
+"""Measurements of a building from a table: columns by what they are, units, periods, gaps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import InputError
+from engiagent.identify.kalman import Record
+from engiagent.identify.structures import Driver, Floats
+from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.text.timestamps import looks_like_time, read_instants
+from engiagent.units.unit import Unit, conversion, parse_unit
+from engiagent.units.words import resolve_unit
+
+EMPTY: Final = ("", "-", "nan", "na", "n/a", "null", "none")
+ROLES: Final = {
+    "temperature": "degC",
+    "ambient": "degC",
+    "heat": "kW",
+    "cooling": "kW",
+    "gains": "kW",
+    "solar": "kW/m2",
+    "electric": "kW",
+    **dict.fromkeys(("source", "sink", "leaving", "entering"), "degC"),
+}
+"""What a column may be, with the unit that it is brought to."""
+REQUIRED: Final = ("temperature", "ambient", "heat")
+_LEAST: Final = 50
+_FREEZING: Final = 273.15
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """A record with where it comes from.
+
+    Attributes
+    ----------
+    file, sha256
+        The table.
+    columns
+        By role the column as a plant file names it, ``file.csv#name [unit]``.
+    begins
+        Start of each period in seconds since 1970, by ``zone`` or the wall clock.
+    drivers
+        What heats the room beside the heating: sun, and gains that are measured.
+    notes
+        What there is to say of gaps.
+    """
+
+    file: str
+    sha256: str
+    columns: Mapping[str, str]
+    begins: npt.NDArray[np.int64]
+    zone: str | None
+    record: Record
+    drivers: tuple[Driver, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def days(self) -> float:
+        """How long the record is."""
+        return len(self.begins) * self.record.hours / 24
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The roles of the columns of the record's inputs."""
+        return ("ambient", "heat", *(d.series for d in self.drivers))
+
+
+def read_measurements(
+    path: Path,
+    columns: Mapping[str, str],
+    *,
+    zone: str | None = None,
+    step_hours: float | None = None,
+) -> Measurements:
+    """Read what was measured.
+
+    Parameters
+    ----------
+    columns
+        By role (``temperature``, ``ambient``, ``heat``; ``cooling``, ``solar``, ``gains``) the
+        name of the column, with ``[unit]`` behind it where its header has none.
+    zone
+        Time zone of stamps without offset.
+    step_hours
+        Brings the record to periods of this length: means of inputs, temperatures at the beginning.
+
+    Raises
+    ------
+    InputError
+        With file, line and column: a column or unit that is missing, stamps that repeat, go back
+        or come at no regular step where none is given, too little that was measured.
+    """
+    _require(path, columns, REQUIRED)
+    table = read_table(path.parent, path.name)
+    stamps = next((c for c in table.columns.values() if looks_like_time(c)), None)
+    if stamps is None:
+        raise InputError("there is no column of time stamps", path.name, 1, expected="one")
+    seconds, known_zone = read_instants(stamps, zone)
+    read = {role: _column(table, role, name) for role, name in columns.items()}
+    begins, step, places = _grid(stamps, seconds, step_hours)
+    series = {
+        role: _resampled(values, seconds, begins, step, role == "temperature", places)
+        for role, (values, _) in read.items()
+    }
+    heat = series["heat"] - series.get("cooling", 0.0)
+    inputs = [series["ambient"], heat]
+    power = float(np.nanmean(np.abs(heat))) or 1.0
+    drivers, notes = [], []
+    for role in ("solar", "gains"):
+        if role in series:
+            size = float(np.nanmax(np.abs(series[role])))
+            name, unit = ("aperture", "m2") if role == "solar" else (role, "1")
+            drivers.append(Driver(role, name, unit, power / (size or 1.0), role == "gains"))
+            inputs.append(series[role])
+    record = Record(step / 3600, series["temperature"], np.column_stack(inputs))
+    lost = len(begins) - int(record.whole.sum())
+    if lost:
+        notes.append(
+            f"{lost} of {len(begins)} periods lack an input; the filter begins anew behind each gap"
+        )
+    empty = int((~np.isfinite(record.measured) & record.whole).sum())
+    if empty:
+        notes.append(f"{empty} of {len(begins)} temperatures are missing and were predicted")
+    if (useful := int((np.isfinite(record.measured) & record.whole).sum())) < _LEAST:
+        said = "too little was measured"
+        raise InputError(said, path.name, found=f"{useful} periods", expected=f"{_LEAST}, or more")
+    named = {role: f"{path.name}#{about}" for role, (_, about) in read.items()}
+    return Measurements(
+        path.name, table.sha256, named, begins, known_zone, record, tuple(drivers), tuple(notes)
+    )
+
+
+def read_columns(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> list[Floats]:
+    """Return columns in the units of their roles, NaN where cells are empty."""
+    _require(path, columns, needed)
+    table = read_table(path.parent, path.name)
+    return [_column(table, role, columns[role])[0] for role in needed]
+
+
+def _require(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> None:
+    missing = [role for role in needed if role not in columns]
+    if missing:
+        options = " ".join(f"--{role} COLUMN" for role in missing)
+        raise InputError(f"not given: {', '.join(missing)}", path.name, expected=options)
+
+
+def _column(table: TableFile, role: str, written: str) -> tuple[Floats, str]:
+    """Return a column in the unit of its role, NaN where it is empty, and how a plant names it."""
+    name, unit_text = written.strip(), ""
+    if name.endswith("]") and name not in {c.header for c in table.columns.values()}:
+        name, _, rest = name[:-1].partition("[")
+        name, unit_text = name.strip(), rest.strip()
+    column = table.column(name)
+    unit = resolve_unit(unit_text or column.unit_text)
+    wanted = parse_unit(ROLES[role])
+    if unit is None or unit.dimension != wanted.dimension:
+        what = "in no unit that is known" if unit is None else f"in {unit}"
+        expected = f"a unit as {wanted} in its header, or as --{role} '{column.name} [{wanted}]'"
+        raise InputError(
+            f"the {role} {column.header!r} is {what}", table.name, 1, None, None, expected
+        )
+    return _converted(_numbers(column), unit, wanted), _as_named(column.name, unit)
+
+
+def _as_named(name: str, unit: Unit) -> str:
+    plain = name.replace("_", "").replace(".", "").isalnum()
+    return f"{name if plain else chr(34) + name + chr(34)} [{unit}]"
+
+
+def _converted(values: Floats, unit: Unit, wanted: Unit) -> Floats:
+    if wanted.is_point and not unit.is_point:  # kelvin, which elsewhere are differences
+        return np.asarray(values * unit.scale - _FREEZING)
+    factor, zero = conversion(unit, wanted)
+    return np.asarray(values * factor + zero)
+
+
+def _numbers(column: TableColumn) -> Floats:
+    """Return numbers, NaN where a cell is empty; anything else is an error with its place."""
+    if not column.is_text:
+        cells = np.asarray(column.cells, dtype=np.float64)
+        return np.where(np.isfinite(cells), cells, np.nan)
+    texts = column.texts()
+    filled = [k for k, text in enumerate(texts) if text.strip().lower() not in EMPTY]
+    values = np.full(len(texts), np.nan)
+    if filled:
+        values[filled] = column.rows(filled).numbers()
+    return values
+
+
+def _grid(
+    stamps: TableColumn, seconds: npt.NDArray[np.int64], step_hours: float | None
+) -> tuple[npt.NDArray[np.int64], int, npt.NDArray[np.intp] | None]:
+    """Return the periods, their length in seconds, and where each row stands among them."""
+    steps = np.diff(seconds)
+    wrong = np.flatnonzero(steps <= 0)
+    if len(seconds) < 2 or wrong.size:
+        row = int(wrong[0]) + 1 if wrong.size else 0
+        what = "time goes back, or a time stamp stands twice" if wrong.size else "a single row"
+        raise stamps.error(row, what, expected="stamps in order; the zone where clocks change")
+    values, counts = np.unique(steps, return_counts=True)
+    usual = int(values[np.argmax(counts)])
+    step = usual if step_hours is None else round(step_hours * 3600)
+    first = int(seconds[0])
+    if step_hours is None or step == usual:
+        odd = np.flatnonzero((seconds - first) % usual)
+        if not odd.size:
+            places = ((seconds - first) // usual).astype(np.intp)
+            return np.arange(first, int(seconds[-1]) + 1, usual), usual, places
+        if step_hours is None:
+            expected = f"every {usual / 60:g} min as elsewhere, or --step, by which means are taken"
+            raise stamps.error(int(odd[0]), "the time step is irregular here", expected=expected)
+    first = -(-first // step) * step
+    return np.arange(first, int(seconds[-1]) + usual - step + 1, step), step, None
+
+
+def _resampled(
+    values: Floats,
+    seconds: npt.NDArray[np.int64],
+    begins: npt.NDArray[np.int64],
+    step: int,
+    at_begin: bool,
+    places: npt.NDArray[np.intp] | None,
+) -> Floats:
+    """Return a value for each period, NaN where there is none."""
+    found = np.full(len(begins), np.nan)
+    if places is not None:
+        found[places] = values
+        return found
+    good = np.isfinite(values)
+    at, given = seconds[good], values[good]
+    if at_begin and at.size:
+        behind = np.searchsorted(at, begins).clip(0, len(at) - 1)
+        before = np.searchsorted(at, begins, side="right").clip(1) - 1
+        near = (np.abs(at[behind] - begins) <= step) & (np.abs(begins - at[before]) <= step)
+        return np.asarray(np.where(near, np.interp(begins, at, given), np.nan))
+    which = (at - begins[0]) // step
+    inside = (which >= 0) & (which < len(begins))
+    total = np.bincount(which[inside], given[inside], len(begins))
+    count = np.bincount(which[inside], minlength=len(begins))
+    return np.asarray(np.divide(total, count, out=found, where=count > 0))

@@ -1,0 +1,217 @@
+"""What was identified as a plant file: zones with their sources, put into a template or alone."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.identify.identifying import Identified
+from engiagent.identify.kalman import filtered
+from engiagent.identify.machines import MachineMap
+from engiagent.identify.structures import GAIN, ROOM, resistance_name
+from engiagent.io.plainyaml import load_tree
+
+INPUTS: Final = "inputs.csv"
+_NAMED: Final = re.compile(r"[\w./-]+\.(?:csv|xlsx|parquet|nc)(?=#)")
+_UNITS: Final = {"ambient": "degC", "solar": "kW/m2", "gains": "kW"}
+_DAYS: Final = 2
+
+
+def stretch(found: Identified) -> tuple[int, int]:
+    """Return the last periods with all inputs: those held back, or as many as two days have."""
+    whole = found.measurements.record.whole
+    end = int(np.flatnonzero(whole)[-1]) + 1
+    gaps = np.flatnonzero(~whole[:end])
+    first = int(gaps[-1]) + 1 if gaps.size else 0
+    length = round(_DAYS * 24 / found.measurements.record.hours)
+    wanted = found.begin if found.begin < end - 1 else max(end - length, 0)
+    return max(first, wanted), end
+
+
+def inputs_csv(found: Identified) -> str:
+    """Return what the plant needs of the measurements: temperature outside, sun and gains."""
+    begin, end = stretch(found)
+    data = found.measurements
+    names = ["ambient", *(d.series for d in data.drivers)]
+    columns = [0, *range(2, data.record.inputs.shape[1])]
+    head = ",".join(["time", *(f"{name} [{_UNITS[name]}]" for name in names)])
+    rows = (
+        ",".join([_stamp(found, k), *(f"{x:.6g}" for x in data.record.inputs[k, columns])])
+        for k in range(begin, end)
+    )
+    return "\n".join([head, *rows]) + "\n"
+
+
+def _stamp(found: Identified, period: int) -> str:
+    seconds, zone = int(found.measurements.begins[period]), found.measurements.zone
+    stamp = datetime.fromtimestamp(seconds, ZoneInfo(zone) if zone else UTC)
+    return stamp.isoformat() if zone else stamp.replace(tzinfo=None).isoformat()
+
+
+def files_of(template: str) -> list[str]:
+    """Return the data files that a plant file names."""
+    return sorted(set(_NAMED.findall(template)))
+
+
+def plant_text(found: Identified, template: str | None = None, file: str = "") -> str:
+    """Return a plant file with the zones that were identified.
+
+    In a template the zones of the same names get what was identified; what else is stated there
+    stays. Without one there is a heater of the largest heat that was measured, the least of which
+    is wanted, within the temperatures that were measured.
+
+    Raises
+    ------
+    InputError
+        When a parameter cannot be known, or the template is no plant file.
+    """
+    from ruamel.yaml import YAML  # here and below, as plant files are written
+    from ruamel.yaml.comments import CommentedMap
+
+    if found.unknown:
+        raise InputError(
+            "there is no model to write", found.measurements.file, found=", ".join(found.unknown)
+        )
+    yaml = YAML()
+    yaml.width = 100
+    document = load_tree(template if template is not None else _skeleton(found), file)
+    parts = document.get("components") if isinstance(document, Mapping) else None
+    if not isinstance(parts, dict):
+        raise InputError("there are no components", file, expected="components: {name: {…}}")
+    for node, slots in _zones(found):
+        zone = parts.setdefault(node, CommentedMap())
+        if zone.setdefault("model", "thermal_zone") != "thermal_zone":
+            expected = "thermal_zone, or another name"
+            raise InputError(f"the component {node}", file, found=zone["model"], expected=expected)
+        for slot, (value, note) in slots.items():
+            if note or slot not in zone:
+                zone[slot] = value
+                if note and not zone.fa.flow_style():
+                    zone.yaml_add_eol_comment(note, slot)
+        heat = found.fit.model.structure.heated == node
+        served = [p for p in parts.values() if p.get("zone") == node or node in p.get("zones", ())]
+        if heat and not served and template is not None and "heating_power_max" not in zone:
+            expected = f"zone: {node} in a heater, an emitter or another unit"
+            raise InputError(f"nothing heats the zone {node}", file, expected=expected)
+    document.yaml_set_start_comment(source_line(found))
+    out = StringIO()
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
+    """Return a plant file, or the part of one, with a machine that was identified.
+
+    Raises
+    ------
+    InputError
+        When the template has none of its model, or several.
+    """
+    from ruamel.yaml import YAML
+
+    component = found.component()
+    model = component["model"]
+    document = load_tree(template or f"components: {{{model}: {{model: {model}}}}}\n", file)
+    parts = document.get("components") if isinstance(document, Mapping) else None
+    alike = [p for p in parts.values() if p.get("model") == model] if parts else []
+    if len(alike) != 1:
+        expected = f"one component of the model {model}"
+        raise InputError("no place for the machine", file, found=f"{len(alike)}", expected=expected)
+    alike[0].update(component)
+    document.yaml_set_start_comment(
+        f"{model} identified from {data}: {found.used} periods, error {100 * found.error:.2g} %"
+    )
+    out = StringIO()
+    YAML().dump(document, out)
+    return out.getvalue()
+
+
+def source_line(found: Identified) -> str:
+    """Return where the model comes from, in a sentence."""
+    data, record = found.measurements, found.fit.record
+    days = len(record.measured) * record.hours / 24
+    return (
+        f"Identified from {data.file} (sha256 {data.sha256[:12]}), {days:.4g} days in steps of "
+        f"{60 * record.hours:g} min, as {found.name};\n"
+        f"sigma = {found.fit.sigma_one_step:.3g} K one step ahead. Intervals: 95 %."
+    )
+
+
+def _zones(found: Identified) -> Iterator[tuple[str, dict[str, tuple[Any, str]]]]:
+    """Yield each node with its slots: the value, and what is known of it where it was found."""
+    structure, data = found.fit.model.structure, found.measurements
+    begin, _ = stretch(found)
+    state = filtered(found.fit.model, found.fit.theta[None], data.record.part(0, begin + 1)).state
+    for k, node in enumerate(structure.nodes):
+        slots: dict[str, tuple[Any, str]] = {}
+        slots["capacitance"] = _shown(found, f"{node}.capacitance")
+        walls, notes = {}, []
+        for one, other in structure.links:
+            name = resistance_name(one, other)
+            if name == f"{node}.resistance":
+                slots["resistance"] = _shown(found, name)
+                slots["ambient_temperature"] = (f"{INPUTS}#ambient", "")
+            elif name.startswith(f"{node}.neighbours."):
+                walls[name.rpartition(".")[2]], note = _shown(found, name)
+                notes.append(note)
+        if walls:
+            slots["neighbours"] = (walls, "; ".join(notes))
+        if node == ROOM and (gains := _gains(found)):
+            slots["gains"] = (gains, "")
+        slots["initial_temperature"] = (f"{state[-1, 0, k]:.2f} degC", "")
+        yield node, slots
+
+
+def _shown(found: Identified, name: str) -> tuple[str, str]:
+    known = found[name]
+    return f"{known.value:.4g} {known.unit}", f"{known.low:.4g} to {known.high:.4g} {known.unit}"
+
+
+def _gains(found: Identified) -> str:
+    """Return the heat from drivers as an expression over columns."""
+    terms = []
+    for driver in found.measurements.drivers:
+        column = f"{INPUTS}#{driver.series}"
+        size = "" if driver.is_known else f" * {found[f'room.{driver.name}'].value:.4g} m2"
+        terms.append(column + size)
+    if found.fit.model.has_gain:
+        terms.append(f"{found[GAIN].value:.4g} kW")
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def _sum(terms: list[str]) -> str:
+    return terms[0] if len(terms) == 1 else f"({' + '.join(terms)})"
+
+
+def _skeleton(found: Identified) -> str:
+    """Return a plant file in which only what was measured stands."""
+    data, heated = found.measurements, found.fit.model.structure.heated
+    begin, end = stretch(found)
+    rows = data.record.whole & np.isfinite(data.record.measured)
+    heat, warmth = data.record.inputs[rows, 1], found.fit.record.measured
+    low, high = math.floor(np.nanmin(warmth) * 2) / 2, math.ceil(np.nanmax(warmth) * 2) / 2
+    units, goals = [], []
+    for name, most in (("heater", heat.max()), ("cooler", -heat.min())):
+        if most > 0:
+            units.append(
+                f"  {name}:\n    model: {name}\n    zone: {heated}\n    bus: none\n"
+                f"    electric_power_max: {most:.4g} kW  # the largest that was measured\n"
+            )
+            goals.append(f"{name}.electric_power[t]")
+    zone = f", zone: {data.zone}" if data.zone else ""
+    return (
+        f"title: Building of {data.file}\n"
+        f"horizon: {{start: '{_stamp(found, begin)[:16]}', step: {60 * data.record.hours:g} min, "
+        f"periods: {end - begin}{zone}}}\n"
+        f"components:\n{''.join(units)}"
+        "requirements:  # the range of what was measured; put the comfort that is wanted\n"
+        f"  low: room.temperature[t] >= {low:g} degC\n"
+        f"  high: room.temperature[t] <= {high:g} degC\n"
+        f'goal: {{minimize: "sum({_sum(goals)}*dt(t) for t in T)", unit: kWh}}\n'
+    )

@@ -1,0 +1,342 @@
+"""Known houses are found again, what data say nothing of is refused, and plans follow at once."""
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.cli.app import app
+from engiagent.errors import InputError
+from engiagent.identify.identifying import identify
+from engiagent.identify.judging import whiteness
+from engiagent.identify.kalman import Record, filtered, likelihood, scored
+from engiagent.identify.machines import machine_map
+from engiagent.identify.measurements import Measurements, read_measurements
+from engiagent.identify.structures import STRUCTURES, Driver, Model
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.plant.site import Site
+
+SUN = Driver("solar", "aperture", "m2", 1.0)
+ROLES = {"temperature": "room", "ambient": "out", "heat": "heat", "solar": "sun"}
+
+
+def _benchmark() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks/identification.py"
+    spec = importlib.util.spec_from_file_location("identification", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def house() -> tuple[Record, dict[str, float]]:
+    found: tuple[Record, dict[str, float]] = _benchmark().simple(7, days=8)
+    return found
+
+
+def of(record: Record) -> Measurements:
+    begins = np.arange(len(record.measured)) * round(record.hours * 3600)
+    drivers = (SUN,) if record.inputs.shape[1] > 2 else ()
+    return Measurements("house.csv", "", {}, begins, None, record, drivers, ())
+
+
+def vector(name: str, values: dict[str, float]) -> Any:
+    model = Model(STRUCTURES[name], (SUN,))
+    known = {"room.noise": 0.05, "wall.noise": 0.02, "floor.noise": 0.02, "sensor.noise": 0.05}
+    known |= {"floor.capacitance": 1.3, "room.neighbours.floor": 0.4, "room.resistance": 20.0}
+    return model, np.log([(known | values)[n] for n in model.names])
+
+
+def test_known_parameters_lie_in_their_intervals(house: tuple[Record, dict[str, float]]) -> None:
+    record, truth = house
+    found = identify(of(record), "2R2C", starts=1)
+    assert not found.unknown
+    for name, value in truth.items():
+        estimate = found[name]
+        # 95 % each: a house may be out by a little, never by much.
+        wider = (estimate.high - estimate.low) / 4
+        assert estimate.low - wider <= value <= estimate.high + wider, name
+        assert estimate.high < 1.3 * estimate.low
+    assert found.held_back is not None
+    assert found.held_back.ahead[24.0] < 0.2 * found.held_back.persistence[24.0]
+
+
+def test_the_step_is_that_of_the_physics() -> None:
+    model, theta = vector(
+        "3R2C",
+        {
+            "room.capacitance": 0.6,
+            "wall.capacitance": 7.0,
+            "room.neighbours.wall": 0.9,
+            "wall.resistance": 5.0,
+            "room.aperture": 2.0,
+        },
+    )
+    network = HeatNetwork(
+        nodes=(Node(name="room", capacity=0.6), Node(name="wall", capacity=7.0)),
+        links=(
+            Link(one="room", other="wall", conductance=1 / 0.9),
+            Link(one="wall", other="outside", conductance=0.2),
+            Link(one="room", other="outside", conductance=0.05),
+        ),
+        boundaries=("outside",),
+    )
+    exact = network.discretise(0.25)
+    transition, response, noise, _ = (part[0] for part in model.discrete(theta[None], 0.25))
+    assert np.allclose(transition, exact.transition, rtol=1e-12)
+    assert np.allclose(response[:, :2], exact.drive[:, :2], rtol=1e-12)
+    assert np.allclose(response[:, 2], 2.0 * exact.drive[:, 1], rtol=1e-12)
+    # Two half steps gather the noise of a whole one.
+    half, _, part, _ = (part[0] for part in model.discrete(theta[None], 0.125))
+    assert np.allclose(noise, half @ part @ half.T + part, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_slopes_are_those_of_differences(name: str, house: tuple[Record, dict[str, float]]) -> None:
+    record, truth = house
+    gaps = np.isin(np.arange(200), [20, 21, 90])
+    inputs = record.inputs[:200].copy()
+    inputs[150:155, 0] = np.nan  # the filter begins anew behind it
+    short = Record(record.hours, record.measured[:200], inputs).without(gaps)
+    model, theta = vector(name, truth | {"room.resistance": 12.0})
+    _, slope, information = scored(model, theta, short)
+    step = 1e-5 * np.eye(len(theta))
+    up, down = (likelihood(model, theta + sign * step, short) for sign in (1, -1))
+    assert np.allclose(slope, (up - down) / 2e-5, rtol=1e-3, atol=1e-3)
+    assert (np.linalg.eigvalsh(information) > -1e-6 * np.trace(information)).all()
+
+
+def test_settled_covariances_change_nothing(house: tuple[Record, dict[str, float]]) -> None:
+    # A measurement left out late makes the recursion start anew; before it all stays the same.
+    record, truth = house
+    model, theta = vector("2R2C", truth)
+    whole = filtered(model, theta[None], record)
+    late = len(record.measured) - 50
+    holed = filtered(model, theta[None], record.without(np.arange(len(record.measured)) == late))
+    assert np.array_equal(whole.innovation[:late], holed.innovation[:late])
+    assert np.isnan(holed.innovation[late]).all()
+    assert np.abs(whole.innovation[-1] - holed.innovation[-1]).max() < 0.05
+
+
+def test_gaps_and_outliers_move_nothing(house: tuple[Record, dict[str, float]]) -> None:
+    record, truth = house
+    rng = np.random.default_rng(0)
+    measured = np.where(rng.random(len(record.measured)) < 0.03, np.nan, record.measured)
+    measured[[100, 300]] += 12.0
+    found = identify(of(Record(record.hours, measured, record.inputs)), "2R2C", starts=1)
+    assert 2 <= found.fit.outliers.sum() <= 6
+    for name, value in truth.items():
+        assert found[name].value == pytest.approx(value, rel=0.15), name
+
+
+def test_auto_takes_the_structure_that_made_the_data() -> None:
+    record, _ = _benchmark().simple(7, days=12)
+    hourly = record.inputs.reshape(-1, 4, 3).mean(axis=1)
+    found = identify(of(Record(1.0, record.measured[::4], hourly)), starts=1)
+    assert found.name == "2R2C"
+    tried = {c.name: c for c in found.candidates}
+    assert set(tried) == set(STRUCTURES)
+    assert tried["2R2C"].ratio < 1e-6
+    assert not tried["1R1C"].whiteness.is_white
+
+
+def test_errors_of_a_simulation_are_as_large_however_far_ahead(
+    house: tuple[Record, dict[str, float]],
+) -> None:
+    found = identify(of(house[0]), "2R2C", error="simulation", starts=1)
+    assert not any(e.name.endswith(".noise") for e in found.estimates if e.name != "sensor.noise")
+    assert found.held_back is not None
+    near, _, far = found.held_back.ahead.values()
+    assert near == pytest.approx(far, rel=0.05)
+    assert found.held_back.simulation == pytest.approx(far, rel=0.05)
+    for name in ("wall.resistance", "room.capacitance"):
+        assert found[name].value == pytest.approx(house[1][name], rel=0.1)
+
+
+def still(power: float) -> Record:
+    outside = 5 + 4 * np.sin(np.arange(600) / 24 * np.pi)
+    house = HeatNetwork(
+        nodes=(Node(name="room", capacity=2.0),),
+        links=(Link(one="room", other="outside", conductance=0.2),),
+        boundaries=("outside",),
+    )
+    run = house.simulate({"outside": outside}, 0.5, {"room": [power] * 600}, initial={"room": 15.0})
+    noise = 0.02 * np.random.default_rng(1).normal(size=600)
+    inputs = np.column_stack((outside, np.full(600, power)))
+    return Record(0.5, run.temperature[:-1, 0] + noise, inputs)
+
+
+@pytest.mark.parametrize("power", [0.0, 2.0])
+def test_a_constant_heating_tells_of_no_capacity(power: float) -> None:
+    found = identify(of(still(power)), "1R1C", starts=1)
+    assert set(found.unknown) == {"room.capacitance", "room.resistance"}
+    assert all(f"the heat was constant ({power:g})" in why for why in found.unknown.values())
+
+
+def test_what_is_not_in_the_house_is_refused(house: tuple[Record, dict[str, float]]) -> None:
+    found = identify(of(house[0]), "3R2C", starts=1)
+    assert set(found.unknown) == {"room.resistance"}
+    assert "above" in found.unknown["room.resistance"]
+
+
+def test_residuals_of_too_small_a_model_are_not_white(
+    house: tuple[Record, dict[str, float]],
+) -> None:
+    small = identify(of(house[0]), "1R1C", starts=1)
+    assert whiteness(small.fit).ljung_box < 1e-6
+    assert any("not white" in note for note in small.notes)
+
+
+# -- tables and commands --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path: Path, house: tuple[Record, dict[str, float]]) -> Callable[..., Path]:
+    def write(change: Callable[[list[str]], list[str]] = list) -> Path:
+        record = house[0]
+        rows = []
+        for k, (room, inputs) in enumerate(zip(record.measured, record.inputs, strict=True)):
+            stamp = np.datetime64("2026-01-05T00:00") + np.timedelta64(15 * k, "m")
+            out, heat, sun = inputs
+            rows.append(f"{stamp},{room + 273.15:.3f},{out:.3f},{1000 * heat:.1f},{1000 * sun:.1f}")
+        path = tmp_path / "house.csv"
+        head = "time,room [K],out [degC],heat [W],sun [W/m2]"
+        path.write_text("\n".join([head, *change(rows)]) + "\n", "utf-8")
+        return path
+
+    return write
+
+
+def test_units_come_from_headers(
+    table: Callable[..., Path], house: tuple[Record, dict[str, float]]
+) -> None:
+    record = read_measurements(table(), ROLES).record
+    assert np.allclose(record.measured, house[0].measured, atol=1e-3)
+    assert np.allclose(record.inputs, house[0].inputs, atol=1e-3)
+
+
+def test_missing_rows_are_gaps_and_odd_stamps_an_error(table: Callable[..., Path]) -> None:
+    found = read_measurements(table(lambda rows: rows[:50] + rows[53:]), ROLES)
+    assert len(found.begins) == 8 * 96
+    assert np.isnan(found.record.measured[50:53]).all()
+    odd = table(lambda rows: [*rows[:50], rows[50].replace(":30", ":31", 1), *rows[51:]])
+    with pytest.raises(InputError, match="irregular"):
+        read_measurements(odd, ROLES)
+    hours = read_measurements(odd, ROLES, step_hours=1.0).record
+    assert hours.hours == 1.0
+    assert len(hours.measured) == 8 * 24
+    assert np.isfinite(hours.inputs).all()
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"heat": "nope"}, "nope"),
+        ({"heat": "out"}, "the heat 'out \\[degC\\]' is in degC"),
+        ({"heat": ""}, "not given: heat"),
+    ],
+)
+def test_wrong_columns_are_named(
+    table: Callable[..., Path], roles: dict[str, str], message: str
+) -> None:
+    given = {k: v for k, v in (ROLES | roles).items() if v}
+    with pytest.raises(InputError, match=message):
+        read_measurements(table(), given)
+
+
+def command(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+OPTIONS = ["--starts", "1"] + [word for role, name in ROLES.items() for word in (f"--{role}", name)]
+
+
+def test_the_command_writes_a_plant_that_runs(table: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "found"
+    done = command("identify", table(), "--model", "2R2C", *OPTIONS, "--out", out, "--json")
+    assert done.exit_code == 0, done.output
+    shown = json.loads(done.stdout)
+    assert shown["identified"]
+    assert (
+        json.loads((out / "identified.json").read_text("utf-8"))["parameters"]
+        == shown["parameters"]
+    )
+    assert "<svg" in (out / "identified.html").read_text("utf-8")
+    solution = Site.load(out / "plant.yaml").solve(progress=False)
+    assert solution.certificate.verdict == "certified"
+    assert command("identify", table(), *OPTIONS, "--out", out).exit_code == 2
+
+
+def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: Path) -> None:
+    template = tmp_path / "mine.yaml"
+    template.write_text(
+        "title: Mine  # my house\n"
+        "horizon: {start: 2026-01-12T00:00, step: 15 min, periods: 8}\n"
+        "components:\n"
+        "  grid: {model: grid, import_price: 0.30 EUR/kWh}\n"
+        "  pump: {model: heater, zone: room, electric_power_max: 4 kW, cop: 3}\n"
+        "  room: {model: thermal_zone, gains: 0.2 kW}\n"
+        "requirements: {warm: 'room.temperature[t] >= 15 degC'}\n"
+        "goal: {minimize: cost}\n",
+        "utf-8",
+    )
+    out = tmp_path / "found"
+    words = ["--model", "2R2C", *OPTIONS, "--template", template, "--out", out]
+    assert command("identify", table(), *words).exit_code == 0
+    text = (out / "plant.yaml").read_text("utf-8")
+    assert "# my house" in text
+    lost = [
+        "--model",
+        "2R2C",
+        *OPTIONS,
+        "--template",
+        tmp_path / "not.yaml",
+        "--out",
+        tmp_path / "b",
+    ]
+    assert command("identify", table(), *lost).exit_code == 2
+    assert "0.2 kW" in text
+    assert Site.load(out / "plant.yaml").solve(progress=False).certificate.verdict == "certified"
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+def test_a_heat_pump_is_found_with_its_part_load() -> None:
+    rng = np.random.default_rng(2)
+    source, sink, load = (
+        rng.uniform(-8, 12, 800),
+        rng.uniform(28, 50, 800),
+        rng.uniform(0.2, 1, 800),
+    )
+    load[:20] = 1.0
+    cop = (6.0 + 0.12 * source - 0.08 * sink) * (0.9 + 0.3 * load - 0.2 * load**2)
+    heat = 12.0 * load
+    electric = heat / cop * (1 + 0.01 * rng.normal(size=800))
+    electric[5], heat[7] = 9 * electric[5], 0.0
+    found = machine_map("heat-pump", electric, heat, source, sink)
+    truth = np.array([6.0, 0.12, 0.0, -0.08, 0.0, 0.0])
+    assert np.abs(found.surface - truth)[[0, 1, 3]].max() < 0.1
+    assert found.left_out == 1
+    assert found.error == pytest.approx(0.01, rel=0.2)
+    at = np.polynomial.polynomial.polyval(0.5, found.part_load)
+    assert at == pytest.approx(0.9 + 0.15 - 0.05, abs=0.01)
+
+
+def test_a_temperature_that_stood_still_gives_no_slope() -> None:
+    rng = np.random.default_rng(3)
+    entering = rng.uniform(15, 35, 300)
+    cooling = rng.uniform(40, 100, 300)
+    power = cooling * (0.1 + 0.004 * entering)
+    found = machine_map("chiller", power, cooling, np.full(300, 7.0), entering)
+    assert found.surface == pytest.approx([0.1, 0, 0, 0.004, 0, 0], abs=1e-6)
+    assert any("leaving was constant" in note for note in found.notes)
+    assert found.component()["eir_curve"][3] == pytest.approx(0.004)
