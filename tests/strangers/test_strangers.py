@@ -8,7 +8,12 @@ import pytest
 from tests.cli.asking import answer, invoke
 
 HERE = Path(__file__).parent
-VERDICTS = {"optimal": "certified", "missing": "ill-posed", "infeasible": "proven infeasible"}
+VERDICTS = {
+    "optimal": "certified",
+    "missing": "ill-posed",
+    "contradictory": "ill-posed",
+    "infeasible": "proven infeasible",
+}
 
 
 @pytest.mark.parametrize(
