@@ -48,8 +48,8 @@ from engiagent.verify.opinions import Opinion, with_opinion
 if TYPE_CHECKING:
     from engiagent.agents.calls import Calls
 
-SECOND_SECONDS: Final = 30.0
-"""The longest time for a second solver that nobody asked for."""
+SECOND_SECONDS: Final = (30.0, 12.0)
+"""The longest time for a second solver that nobody asked for, and what it has in any case."""
 
 
 @dataclass
@@ -224,7 +224,8 @@ class Run:
         if other is None:
             return found.to_dict()
         seconds = 0.0 if board.result is None else board.result.seconds
-        limit = min(SECOND_SECONDS, max(2.0, 3.0 * seconds), self.options.time_limit or inf)
+        most, least = SECOND_SECONDS
+        limit = min(most, max(least, 3.0 * seconds), self.options.time_limit or inf)
         proofs = replace(self.proofs, second_solver=other)
         try:
             said = self._opinion(board, blueprint, proofs, replace(self.options, time_limit=limit))
