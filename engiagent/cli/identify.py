@@ -29,7 +29,7 @@ def _column(role: str, about: str) -> options.Decorator:
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("data", type=click.Path(path_type=Path))
 @click.option(
     "--model",
     type=click.Choice((AUTO, *STRUCTURES, *MACHINES), case_sensitive=False),

@@ -65,6 +65,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("accept", "accept runs/a"),
 )
 ELSEWHERE = {
+    "identify": "needs a record of days; tests/identify",
     "view": "serves until it is stopped; tests/view",
     "study pareto": "prints what study sweep prints, by the same function",
     "study sensitivity": "prints what study sweep prints, by the same function",

@@ -21,6 +21,7 @@ from engiagent.identify.measurements import Measurements, read_measurements
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.plant.site import Site
+from tests.cli.test_json_forms import checked
 
 SUN = Driver("solar", "aperture", "m2", 1.0)
 ROLES = {"temperature": "room", "ambient": "out", "heat": "heat", "solar": "sun"}
@@ -265,6 +266,7 @@ def test_the_command_writes_a_plant_that_runs(table: Callable[..., Path], tmp_pa
     assert done.exit_code == 0, done.output
     shown = json.loads(done.stdout)
     assert shown["identified"]
+    assert checked(shown) == "identification"
     assert (
         json.loads((out / "identified.json").read_text("utf-8"))["parameters"]
         == shown["parameters"]
@@ -337,6 +339,7 @@ def test_a_temperature_that_stood_still_gives_no_slope() -> None:
     cooling = rng.uniform(40, 100, 300)
     power = cooling * (0.1 + 0.004 * entering)
     found = machine_map("chiller", power, cooling, np.full(300, 7.0), entering)
+    assert checked(found.to_dict()) == "machine-map"
     assert found.surface == pytest.approx([0.1, 0, 0, 0.004, 0, 0], abs=1e-6)
     assert any("leaving was constant" in note for note in found.notes)
     assert found.component()["eir_curve"][3] == pytest.approx(0.004)
