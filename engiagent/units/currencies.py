@@ -17,6 +17,7 @@ MATH: Final = re.compile(
     r"([^$\n]{1,300})\$\$?"
 )
 """Mathematics between dollars, in TeX or a plain name."""
+_FORMULA_END: Final = re.compile(r"(?<=\d)\$(?=\s+(?!(?:per|an?|each|every)\b)[A-Za-z%°])")
 SYMBOLS: Final = spelt("units", "currency symbols")
 """Signs that mean one currency wherever they stand."""
 WORDS: Final = spelt("units", "currency words")
@@ -96,6 +97,8 @@ def with_codes(words: str, text: str) -> str:
     'CAD 0.12/kWh and 5 ct_CAD'
     """
     words = MATH.sub(r"\1", words)
+    if MATH.search(text):  # of "$P \\le 3$ MW" somebody may quote the end
+        words = _FORMULA_END.sub("", words)
     words = _OWN_CENTS.sub(lambda match: f" ct_{_code(match[1] or match[2])}", words)
     words = _WORD.sub(lambda match: _of_word(match[0]), words)
     words = _SIGN.sub(lambda match: SYMBOLS[match[0]] + _gap(words, match.end()), words)

@@ -719,6 +719,10 @@ def demands(words: str, folder: Path) -> list[str]:
             },
             0.0072,
         ),
+        ("1 kWh from the grid = 0.92 kWh inside.\n", 0.92, "1", "0.92 kWh inside", 0.29),
+        ("It gives $P_k \\le 3.0$ MW, for 5 $ per hour.\n", 3.0, "MW", "3.0$ MW", 0.3),
+        ("At most three starts a day.\n", 3.0, "1", "three starts a day", 4.0),
+        ("Heat is 0.82 × power (in MW).\n", 0.82, "1", "0.82", 0.28),
         ("```\nhp.max = 1.4      hp.cop = 3\n```\nAll in MW.\n", 1.4, "MW", "1.4", 4.1),
     ],
 )
@@ -771,6 +775,7 @@ def test_a_clock_may_be_the_end_of_a_period_that_the_text_names_by_its_beginning
         ),
         ("Both at once make no sense, so no need to forbid it.", "Both at once"),
         ("Buying and selling at once never pays.", "Buying"),
+        ("As selling brings less this is never attractive.", "As selling"),
         ("Loads must be met exactly:\n\n| h | load, kW |\n|---|---|\n| 1 | 5 |\n", "5"),
     ],
 )

@@ -51,7 +51,9 @@ from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
 _TIME: Final = parse_unit("s").dimension
-_ONE: Final = re.compile(r"\b1\s*[A-Za-z]+\s*(?:=|is|equals)\s*$")
+_ONE: Final = re.compile(
+    r"\b1\s*[A-Za-z]+\b[^.;:\n\d=]{0,25}(?:=|\b(?:is|equals|gives|becomes))\s*$"
+)
 BY: Final = "by "
 """Before the column that says to which element of the first set a row belongs, in a relation."""
 
@@ -497,7 +499,8 @@ def _compare(
     if any(_counts_periods(value, unit, figure, tracing.steps) for figure in found):
         return
     ones = [f.unit for f in found if f.value == 1.0 and f.unit is not None and not f.unit.is_point]
-    rates = (Figure(f.value, f.unit / o) for f in found for o in ones if f.unit not in (None, o))
+    amounts = [f for f in found if f.unit is not None and f.value != 1.0]
+    rates = (Figure(f.value, f.unit / o) for f in amounts for o in ones if f.unit is not None)
     if any(_agrees(value, unit, figure) for figure in rates):  # one litre, and what it takes
         return
     if any(_agrees(value, unit, figure) for figure in _per_each(tracing.problem, leaves, found)):
@@ -548,7 +551,7 @@ def _counts_periods(value: float, unit: Unit, figure: Figure, steps: Collection[
     """Whether a bare number is a duration of the text in periods, as 3 periods for 3 hours."""
     if not unit.is_dimensionless or figure.unit is None:
         return False
-    if (figure.unit * parse_unit("s")).is_dimensionless:  # a number of times a day
+    if not without_counts((figure.unit * parse_unit("s")).dimension):  # a number of times a day
         return close_to(value * unit.scale, figure.value)
     if figure.unit.dimension != _TIME:
         return False
