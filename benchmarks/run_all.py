@@ -184,6 +184,23 @@ def year(rows: Rows) -> Iterator[Figure]:
         yield Figure(part, "energy imbalance", row["energy_imbalance"], 1e-6)
 
 
+def proof(rows: Rows) -> Iterator[Figure]:
+    """Cost and discomfort of MPC on a richer house over those of thermostats and do-mpc."""
+    for tariff in dict.fromkeys(row["tariff"] for row in rows):
+        part = f"closed loop, {tariff}"
+        tools = {row["tool"]: row for row in rows if row["tariff"] == tariff}
+        ours = tools.pop("MPC")
+        for name, row in tools.items():
+            most = {"thermostat, wide": 0.88, "do-mpc": 1.01}.get(name)
+            yield Figure(part, f"cost over {name}", ours["cost_eur"] / row["cost_eur"], most)
+            felt, theirs = (r["too_cold_kh"] + r["too_warm_kh"] for r in (ours, row))
+            most = 1.0 if name.startswith("thermostat") else None
+            yield Figure(part, f"discomfort over {name}", felt / theirs, most)
+        if "do-mpc" in tools:
+            for key, what in (("step_ms", "median"), ("mean_ms", "mean")):
+                yield Figure(part, f"{what} step over do-mpc", ours[key] / tools["do-mpc"][key])
+
+
 PARTS = (
     Part("startup", ("startup.py",), startup),
     Part("resolve", ("resolve.py", "--repeat", "5"), resolves),
@@ -221,6 +238,7 @@ PARTS = (
         battery,
     ),
     Part("environment", ("environment.py",), year),
+    Part("closed-loop", ("closed_loop.py",), proof),
     Part("scaling", ("scaling.py", "--plot", str(RESULTS / "scaling.svg")), growth),
 )
 

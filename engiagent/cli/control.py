@@ -1,6 +1,7 @@
 """``engiagent control``: a closed loop of a plant."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from engiagent.cli.output import moving_line, number, print_json, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
+from engiagent.control.assessment import assess, broken_limits, prediction_errors
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
 from engiagent.environment.running import as_csv
@@ -21,10 +23,10 @@ from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report.looped import lead, page, steps_csv
 from engiagent.run.folder import BLUEPRINT, SOLUTION
+from engiagent.run.keyfigures import Figure
 from engiagent.solvers.solution import save_solution
 
 STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
-AGAINST = "against.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -50,8 +52,10 @@ AGAINST = "against.csv"
 @file_option("--actual", "What really comes: a table with columns that are forecast.")
 @click.option(
     "--against",
+    multiple=True,
     metavar="RULE|FILE",
-    help="Run the same plant under a rule or a file of rules as well, and say what energy costs.",
+    help="Run the same plant under a rule or a file of rules as well, and compare key figures; "
+    "repeatable.",
 )
 @click.option(
     "--relax",
@@ -83,7 +87,7 @@ def control(
     plant: str,
     signals: Path | None,
     actual: Path | None,
-    against: str | None,
+    against: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
     force: bool,
@@ -116,38 +120,52 @@ def control(
             options=solve_options(**given),
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
-    _write(loop, folder, name)
-    _say(loop, folder, name)
-    if against is not None:
-        record, cost = rival(loop, against, plant, signals, blueprint, data)
-        write_atomic(folder / AGAINST, as_csv(record))
-        shown = "" if cost is None else f": {number(cost['value'], cost['unit'])} of energy"
-        say(f"  against    {against}{shown}, {folder / AGAINST}")
+    rivals: dict[str, tuple[Figure, ...]] = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for controller in against:
+        record = rival(loop, controller, plant, signals, blueprint, data)
+        rivals[controller] = assess(loop, record)
+        write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
+    compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}
+    about = {**loop.to_dict(), "against": compared}
+    write_atomic(folder / RECORD, dumps_canonical({"problem": name, **about}))
+    write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}", rivals))
+    _write(loop, folder)
+    _say(loop, rivals, folder, name)
     if as_json:
-        print_json({"problem": name, "run": str(folder), **loop.to_dict()})
+        print_json({"problem": name, "run": str(folder), **about})
     return int(_code(loop))
 
 
-def _write(loop: ClosedLoop, folder: Path, name: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write(loop: ClosedLoop, folder: Path) -> None:
     write_atomic(folder / BLUEPRINT, loop.schedule.blueprint.to_json())
     save_solution(loop.schedule.solution, folder / SOLUTION)
     write_atomic(folder / STEPS, steps_csv(loop))
-    write_atomic(folder / RECORD, dumps_canonical({"problem": name, **loop.to_dict()}))
     if loop.plant is not None:
         write_atomic(folder / PLANT, as_csv(loop.plant))
-    write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}"))
 
 
-def _say(loop: ClosedLoop, folder: Path, name: str) -> None:
+def _say(
+    loop: ClosedLoop, rivals: Mapping[str, tuple[Figure, ...]], folder: Path, name: str
+) -> None:
     say(f"{name}: {lead(loop)}")
     cost = loop.figures.cost
     if cost is not None:
         say(f"  objective  {number(cost.value, cost.unit)}")
     say(f"  figures    {figures_line(loop.figures)}")
-    for side in ("below", "above"):
-        for figure in loop.figures.named(f"discomfort_{side}"):
-            say(f"  discomfort {figure.component} {side} {number(figure.value, figure.unit)}")
+    say(f"  the plant  {_figures(loop.assessment)}")
+    for rule, found in rivals.items():
+        say(f"  against    {rule}: {_figures(found)}")
+    for error in prediction_errors(loop) if loop.runner.plant is not None else ():
+        off = f"{error.mean:.3g} {error.unit} off, {error.worst:.3g} {error.unit} at worst"
+        say(f"  predicted  {error.state} {off}, at {error.at}")
+    say_items(
+        "broken",
+        (
+            f"{b.times} times {b.limit}, which plans kept, by {b.worst:.3g} {b.unit} at {b.place}"
+            for b in broken_limits(loop)
+        ),
+    )
     say(f"  a step     {1000 * float(sorted(loop.seconds)[len(loop.seconds) // 2]):.0f} ms")
     first = loop.controls[0].step
     say_items(
@@ -161,6 +179,16 @@ def _say(loop: ClosedLoop, folder: Path, name: str) -> None:
         say(f"  stopped    {loop.stopped}")
     say_items("note", loop.notes)
     say(f"  report     {folder / PAGE}")
+
+
+def _figures(found: Sequence[Figure]) -> str:
+    several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
+    return ", ".join(
+        f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"
+        f"{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
+        for f in found
+        if f.value or f.name != "export"
+    )
 
 
 def _code(loop: ClosedLoop) -> ExitCode:

@@ -13,7 +13,7 @@ from engiagent.blueprint.values import as_written, unit_of
 from engiagent.control.horizon import Floats, start_after
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock, Program
-from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 
@@ -67,6 +67,8 @@ class Applied:
     solution: "xarray.Dataset"
     blueprint: Blueprint
     elaboration: Elaboration
+    program: Program
+    result: SolverResult
 
 
 def applied_schedule(loop: "ClosedLoop") -> Applied:
@@ -94,7 +96,8 @@ def applied_schedule(loop: "ClosedLoop") -> Applied:
             grid = found.reshape(-1)
             x[block.start : block.stop] = grid if block.positions is None else grid[block.positions]
     elaboration = Elaboration(blueprint.core, runner.folder)
-    return Applied(_dataset(program, x, loop), blueprint, elaboration)
+    result = _result(program, x, loop)
+    return Applied(to_dataset(program, result), blueprint, elaboration, program, result)
 
 
 def _along(values: Floats, runner: "RecedingHorizon", axis: int) -> Floats:
@@ -124,12 +127,12 @@ def _recorded(loop: "ClosedLoop", block: ColumnBlock) -> Floats | None:
     return np.moveaxis(joined, 0, block.sets.index(along))
 
 
-def _dataset(program: Program, x: Floats, loop: "ClosedLoop") -> "xarray.Dataset":
+def _result(program: Program, x: Floats, loop: "ClosedLoop") -> SolverResult:
     known = ~np.isnan(x)
     if not known.all():
         x = _completed(program, x, known)
     objective = program.objective_at(x) if not np.isnan(x).any() else loop.cost
-    result = replace(
+    return replace(
         loop.controls[-1].result,
         status="feasible",
         reason="applied in a closed loop",
@@ -141,7 +144,6 @@ def _dataset(program: Program, x: Floats, loop: "ClosedLoop") -> "xarray.Dataset
         gap=None,
         seconds=float(loop.seconds.sum()),
     )
-    return to_dataset(program, result)
 
 
 def _completed(program: Program, x: Floats, known: "np.ndarray[Any, np.dtype[np.bool_]]") -> Floats:

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.control.applied import Applied, applied_schedule
+from engiagent.control.assessment import assess, broken_limits, prediction_errors
 from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
-from engiagent.run.keyfigures import KeyFigures, key_figures
+from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
 
 if TYPE_CHECKING:
     import xarray
@@ -81,6 +82,11 @@ class ClosedLoop:
     def figures(self) -> KeyFigures:
         """The key figures of what was applied, as a plan has them."""
         return key_figures(self.schedule.elaboration, self.schedule.solution)
+
+    @cached_property
+    def assessment(self) -> tuple[Figure, ...]:
+        """The figures by which any controller of this plant is judged, from what it showed."""
+        return assess(self, self.plant)
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -155,6 +161,9 @@ class ClosedLoop:
                 "sense": self.runner.program.sense,
             },
             "figures": self.figures.to_dict()["figures"],
+            "assessment": [figure.to_dict() for figure in self.assessment],
+            "prediction": [asdict(item) for item in prediction_errors(self)],
+            "broken": [asdict(item) for item in broken_limits(self)],
             "seconds": {
                 "median": float(np.median(self.seconds)),
                 "largest": float(self.seconds.max()),

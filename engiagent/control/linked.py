@@ -59,9 +59,9 @@ class LinkedPlant:
         unit = runner.parametric.unit
         of_control = {block.name: block.unit for block in runner.controls}
         self._states = {
-            name: (own, [f"{_within(name, label)}" for label in labels], unit(own))
+            name: (own, [f"{element_name(name, label)}" for label in labels], unit(own))
             for name, own in states.items()
-            for labels in [_labels(runner, own)]
+            for labels in [element_labels(runner, own)]
         }
         shown = [name for _, names, _ in self._states.values() for name in names]
         signals = plant.signals
@@ -257,7 +257,7 @@ def _count(runner: RecedingHorizon, parameter: str) -> int:
     return int(np.prod(runner.parametric.shape(parameter), dtype=np.int64))
 
 
-def _labels(runner: RecedingHorizon, parameter: str) -> list[str]:
+def element_labels(runner: RecedingHorizon, parameter: str) -> list[str]:
     """Return what tells the elements of a state apart; one empty text for a single number."""
     state = next(s for s in runner.states if s.parameter == parameter)
     block = runner.program.column_block(state.variable)
@@ -271,7 +271,7 @@ def _labels(runner: RecedingHorizon, parameter: str) -> list[str]:
     return [".".join(map(str, label)) for label in zip(*(g.reshape(-1) for g in grid), strict=True)]
 
 
-def _within(name: str, label: str) -> str:
+def element_name(name: str, label: str) -> str:
     """Return the name of an element, as ``house.air.temperature`` of ``house.temperature``."""
     if not label:
         return name

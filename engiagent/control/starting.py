@@ -423,14 +423,10 @@ def rival(
     signals: str | Path | None,
     blueprint: Blueprint,
     folder: Path | None,
-) -> "tuple[xarray.Dataset, dict[str, Any] | None]":
+) -> "xarray.Dataset":
     """Run the plant of a loop under a rule or a file of rules, for as long as the loop went.
 
     Where the plan's own prediction answered the loop, the physics of the plan answers the rule.
-
-    Returns
-    -------
-    The run, and what its energy costs at the grids, None of a plant that states no price.
 
     Raises
     ------
@@ -444,7 +440,9 @@ def rival(
     steps, hours = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied
     begins = _begins(loop.schedule.elaboration)
     data = run(runs, steps, hours * 3600.0, chosen(controller, runs), begins=begins)
-    return data, runs.cost(data) if isinstance(runs, Environment) else None
+    if isinstance(runs, Connected):
+        runs.close()
+    return data
 
 
 def _begins(whole: Elaboration) -> np.datetime64 | None:

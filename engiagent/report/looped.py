@@ -1,23 +1,28 @@
 """The page of a closed loop: key figures, relaxed steps, charts, and every step as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
 from engiagent.control import ClosedLoop
+from engiagent.control.assessment import broken_limits, prediction_errors
 from engiagent.report import charts, words
 from engiagent.report.charts.series import set_dimension
-from engiagent.report.keyfigures import key_facts
+from engiagent.report.keyfigures import figure_name, key_facts
 from engiagent.report.sections import Fact, Section, drawn, page_of_tables
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri, table_with_csv
+from engiagent.run.keyfigures import Figure
 
 MOST_PANELS = 24
 MOST_ROWS = 200
+NONE: Final[Mapping[str, tuple[Figure, ...]]] = MappingProxyType({})
 
 
-def page(loop: ClosedLoop, name: str) -> str:
-    """Return the page of a loop of ``name``."""
+def page(loop: ClosedLoop, name: str, rivals: Mapping[str, tuple[Figure, ...]] = NONE) -> str:
+    """Return the page of a loop of ``name``, with the figures of other controllers by name."""
     found, cost = loop.figures, loop.figures.cost
     if cost is not None and cost.value is not None:
         found = replace(found, cost=replace(cost, value=float(f"{cost.value:.6g}")))
@@ -28,6 +33,11 @@ def page(loop: ClosedLoop, name: str) -> str:
     sections = [Section("What was applied and measured", charts=tuple(shown[: len(panels)]))]
     if differing:
         sections.append(Section("Forecast and reality", charts=tuple(shown[len(panels) :])))
+    if loop.plant is not None or rivals:
+        sections.insert(0, Section("Controllers of this plant", tables=(_compared(loop, rivals),)))
+    if loop.runner.plant is not None:
+        text = _broken(loop)
+        sections.append(Section("Prediction and plant", text, (_prediction(loop),)))
     if loop.relaxed:
         text = "Where no plan keeps all limits from the measured state, they are relaxed the least."
         sections.insert(0, Section("Relaxed steps", text, (_relaxed(loop),), kind="cards"))
@@ -80,6 +90,46 @@ def _times(loop: ClosedLoop) -> Iterator[Fact]:
     yield Fact("Slowest step", words.quantity(float(loop.seconds.max()), "s", 3))
     if loop.relaxed:
         yield Fact("Relaxed steps", f"{len(loop.relaxed)} of {len(loop.controls)}", tone="bad")
+
+
+def _compared(loop: ClosedLoop, rivals: Mapping[str, tuple[Figure, ...]]) -> DataTable:
+    columns = [
+        {(f.name, f.component): f for f in found} for found in (loop.assessment, *rivals.values())
+    ]
+    first = {key: figure for column in reversed(columns) for key, figure in column.items()}
+    rows = [
+        (
+            Cell(figure_name(figure), note=figure.component or ""),
+            *(
+                Cell(words.quantity(c[key].value, figure.unit, 5) if key in c else "–")
+                for c in columns
+            ),
+        )
+        for key, figure in first.items()
+    ]
+    head = ("Key figure", "This plan", *rivals)
+    return table_with_csv("Key figures, from what the plant showed", head, rows, "compared.csv")
+
+
+def _prediction(loop: ClosedLoop) -> DataTable:
+    rows = [
+        (
+            Cell(f"{error.state} [{error.unit}]"),
+            *(Cell(words.number(value), is_number=True) for value in (error.mean, error.worst)),
+            Cell(error.at.replace("T", " ")),
+        )
+        for error in prediction_errors(loop)
+    ]
+    head = ("state", "mean", "worst", "in the step that begins")
+    return table_with_csv("How far off a prediction is a step later", head, rows, "prediction.csv")
+
+
+def _broken(loop: ClosedLoop) -> str:
+    parts = [
+        f"{b.limit} {b.times} times, by {words.quantity(b.worst, b.unit, 3)} at {b.place} at worst"
+        for b in broken_limits(loop)
+    ]
+    return f"The plant broke what its plan kept: {'; '.join(parts)}." if parts else ""
 
 
 def _relaxed(loop: ClosedLoop) -> DataTable:

@@ -90,4 +90,6 @@ def _leaves(value: Json) -> Iterator[float]:
 
 
 def _in(unit: str, number: float, source: str) -> float:
+    if source == unit:  # long series mostly are, and exact conversions take their time
+        return float(number)
     return convert(float(number), parse_unit(source), parse_unit(unit))

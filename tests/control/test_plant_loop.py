@@ -1,5 +1,6 @@
 """A loop that is closed from a plant alone is the plan it repeats, and says what it gives up."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
 from engiagent.control import ClosedLoop
+from engiagent.control.assessment import broken_limits, prediction_errors
 from engiagent.errors import InputError
 from engiagent.text import corpus_root
 
@@ -173,3 +175,57 @@ def test_a_loop_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(loop, ClosedLoop)
     assert repr(loop) == "ClosedLoop(3 steps: 3 optimal)"
     assert "data:image/svg+xml" in loop._repr_html_()
+
+
+def test_a_plant_that_loses_more_is_judged_by_what_it_showed(tmp_path: Path) -> None:
+    plan = (
+        "title: House\nhorizon: {start: 2026-01-10, step: 1 h, days: 2}\ncomponents:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  living: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW, "
+        "initial_temperature: 20.5 degC, ambient_temperature: 2 degC}\n"
+        "  pump: {model: heater, zone: living, electric_power_max: 2 kW, cop: 3}\n"
+        "requirements: {warm: {for: t in T, must: "
+        '"20 degC <= living.temperature[t] <= 22 degC"}}\ngoal: {minimize: cost}\n'
+    )
+    (tmp_path / "plan.yaml").write_text(plan)
+    (tmp_path / "leaky.yaml").write_text(plan.replace("5 K/kW", "4 K/kW"))
+    again, narrow = tmp_path / "out", tmp_path / "narrow.yaml"
+    narrow.write_text(
+        "pump.electric_power: {thermostat: zone.living.temperature, "
+        "between: [20 degC, 20.5 degC], on: 2 kW}"
+    )
+    given = ["--against", "thermostat", "--against", str(narrow), "--json", "--out", str(again)]
+    plant = ["--plant", str(tmp_path / "leaky.yaml"), "--steps", "12"]
+    done = CliRunner().invoke(app, ["control", str(tmp_path / "plan.yaml"), *plant, *given])
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    judged = {figure["name"]: figure["value"] for figure in found["assessment"]}
+    with (again / "plant.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    imported = [float(row["grid.import [kW]"]) for row in rows]
+    room = [float(row["zone.living.temperature [degC]"]) for row in rows]
+    assert judged["import"] == pytest.approx(sum(imported))
+    assert judged["energy_cost"] == pytest.approx(0.3 * sum(imported))
+    assert judged["peak_import"] == pytest.approx(max(imported))
+    assert judged["discomfort_below"] > 0
+    assert 0 < judged["computing_time_ratio"] < 1
+    # What leaks more at the worst, about 18.5 K warmer than outside, over what the zone holds.
+    error = found["prediction"][0]
+    assert error["unit"] == "K"
+    assert error["worst"] == pytest.approx((1 / 4 - 1 / 5) * 18.5 / 3, rel=0.1)
+    assert found["broken"][0]["limit"] == "warm"
+    assert found["broken"][0]["worst"] == pytest.approx(20 - min(room), rel=0.2)
+    for rule, file_name in (("thermostat", "thermostat"), (str(narrow), "narrow")):
+        cost = {f["name"]: f["value"] for f in found["against"][rule]}["energy_cost"]
+        with (again / f"against-{file_name}.csv").open() as file:
+            paid = sum(0.3 * float(row["grid.import [kW]"]) for row in csv.DictReader(file))
+        assert cost == pytest.approx(paid)
+    assert "The plant broke what its plan kept" in (again / "loop.html").read_text()
+
+
+def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:
+    loop = house().control(12, progress=False)
+    assert broken_limits(loop) == ()
+    assert max(error.worst for error in prediction_errors(loop)) == 0
+    costs = [f.value for f in loop.assessment if f.name == "energy_cost"]
+    assert costs == [pytest.approx(loop.cost)]
