@@ -13,16 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs, Signal, Values, between
+from engiagent.environment.interface import Runs, Signal, Values, amount, read_yaml
 from engiagent.environment.running import INPUTS, Controller, Moment
 from engiagent.errors import InputError
-from engiagent.io.plainyaml import loads_yaml
 from engiagent.models.systems.signals import two_point
 from engiagent.plant.rules import Control, zone_limits
-from engiagent.plant.source import FormError, nearest
-from engiagent.plant.values import Quantity, pieces
-from engiagent.units.unit import UnitError
-from engiagent.units.words import Conventions
+from engiagent.plant.source import nearest
 from engiagent.verify.plants.unit import Unit
 
 Rule = Callable[[Moment], float]
@@ -91,11 +87,7 @@ def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
     InputError
         For an input or a reading that there is not, and for values that cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the controller: {error}", str(path)) from None
-    tree = loads_yaml(text, path.name)
+    tree = read_yaml(path)
     if not isinstance(tree, Mapping):
         raise InputError("no mapping of inputs to rules", path.name, expected="INPUT: RULE")
     return by_rules(tree, signals, path.name)
@@ -111,9 +103,8 @@ def by_rules(tree: Mapping[str, Any], signals: Mapping[str, Signal], file: str =
             raise InputError(said, file or None, expected=nearest(name, inputs))
         try:
             rules[str(name)] = _rule(entry, signals[name].unit, signals)
-        except (FormError, UnitError, KeyError, ValueError) as error:
-            said = error.message if isinstance(error, FormError) else str(error)
-            raise InputError(f"{name}: {said}", file or None, expected=_FORMS) from None
+        except (InputError, KeyError, ValueError) as error:
+            raise InputError(f"{name}: {error}", file or None, expected=_FORMS) from None
     return lambda now: {name: rule(now) for name, rule in rules.items()}
 
 
@@ -182,14 +173,7 @@ def _clock(text: str) -> float:
 def _number(value: Any, unit: str) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
-    found = pieces(str(value), Conventions())
-    one = found[0]
-    if len(found) != 1 or not isinstance(one, Quantity):
-        raise ValueError(f"{value!r} is no quantity")
-    if one.unit is None:
-        return one.number
-    factor, shift = between(str(one.unit), unit)
-    return factor * one.number + shift
+    return amount(value, "a value", unit)[0]
 
 
 def joined(*controllers: Controller) -> Controller:
