@@ -99,26 +99,21 @@ class Built:
         bus = unit.connections.get(connection)
         full = f"{unit.name}.{port}"
         domain: Domain = next(p.domain for p in self.modules[unit.name].ports if p.name == port)
-        if bus in (None, "none"):
-            self.alone(full, domain)
-            return
-        self.on(str(bus), full, domain)
-        if asked is not None:
+        self.put(bus, full, domain)
+        if asked is not None and bus not in (None, "none"):
             self.followers.setdefault(str(bus), []).append((f"{unit.name}.{asked}", full))
 
-    def on(self, bus: str, full: str, domain: Domain) -> None:
-        """Put a flow on a bus."""
+    def put(self, bus: str | None, full: str, domain: Domain) -> None:
+        """Put a flow on a bus, or let the surroundings take or give it where there is none."""
+        if bus in (None, "none"):
+            bus = f"around_{full.replace('.', '_')}"
+            self.modules[bus] = signals.surroundings(domain)
+            self.members[bus] = [f"{bus}.exchange"]
+        bus = str(bus)
         known = self.domains.setdefault(bus, domain)
         if known != domain:
             raise InputError(f"the bus {bus} is {known}, {full} is {domain}")
         self.members.setdefault(bus, []).append(full)
-
-    def alone(self, full: str, domain: Domain) -> None:
-        """Let the surroundings take or give a flow that no bus has."""
-        name = f"around_{full.replace('.', '_')}"
-        self.modules[name] = signals.surroundings(domain)
-        self.domains[name] = domain
-        self.members[name] = [full, f"{name}.exchange"]
 
     def action(
         self,
@@ -293,7 +288,7 @@ def _tank(site: Built, unit: Unit) -> None:
     site.modules[unit.name] = module
     _ways(site, unit, _BUS[cold], ways)
     if drawn:
-        site.alone(f"{unit.name}.discharge", "thermal")
+        site.put(None, f"{unit.name}.discharge", "thermal")
         site.driven(unit, "draw", "kW", f"{unit.name}.draw", tanks.draw_heat(unit))
     site.given(unit, "ambient_temperature", "ambient")
     site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
@@ -320,7 +315,7 @@ def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = 
     """Put what a machine gives on its bus, or into the zone that it serves."""
     zone = unit.connections.get("zone")
     if zone is not None:
-        site.on(f"{zone}.{way}", f"{unit.name}.{port}", "thermal")
+        site.put(f"{zone}.{way}", f"{unit.name}.{port}", "thermal")
     else:
         site.join(unit, port, _BUS[way == "cooling"], asked=asked)
 
@@ -460,7 +455,7 @@ def _emitter(site: Built, unit: Unit) -> None:
     zone = unit.connections.get("zone")
     if zone is None:
         raise InputError(f"{unit.name} serves no zone", expected="zone: its name")
-    site.on(f"{zone}.{way}", f"{unit.name}.room", "thermal")
+    site.put(f"{zone}.{way}", f"{unit.name}.room", "thermal")
 
 
 # -- buildings ------------------------------------------------------------------------------------
@@ -477,19 +472,11 @@ def _zones(site: Built, unit: Unit) -> None:
         Node(name=z.name, capacity=z.capacitance, initial_temperature=float(first))
         for z, first in zip(model.zones, start, strict=True)
     )
-    walls = model._walls()
-    links = [
-        HeatLink(one=nodes[i].name, other=nodes[j].name, conductance=1.0 / r)
-        for (i, j), r in walls.items()
-    ]
-    outer = [z for z in model.zones if np.isfinite(z.resistance)]
-    links += [
-        HeatLink(one=f"{z.name}_ambient", other=z.name, conductance=1.0 / z.resistance)
-        for z in outer
-    ]
-    network = HeatNetwork(
-        nodes=nodes, links=tuple(links), boundaries=tuple(f"{z.name}_ambient" for z in outer)
-    )
+    walls = {(nodes[i].name, nodes[j].name): r for (i, j), r in model._walls().items()}
+    outer = {f"{z.name}_ambient": z for z in model.zones if np.isfinite(z.resistance)}
+    walls |= {(ambient, z.name): z.resistance for ambient, z in outer.items()}
+    links = (HeatLink(one=a, other=b, conductance=1.0 / r) for (a, b), r in walls.items())
+    network = HeatNetwork(nodes=nodes, links=tuple(links), boundaries=tuple(outer))
     driven = {
         f"{zone.name}.{way}": zone.largest(f"{way}_power_max")
         for zone in group
@@ -506,7 +493,7 @@ def _zones(site: Built, unit: Unit) -> None:
             _power(site, zone, full, zone.names(way)[0], way, most)
         own = zone.names("temperature")[0]
         site.seen(own, "degC", f"{body}.{zone.name}.temperature", "state")
-        if f"{zone.name}_ambient" in network.boundaries:
+        if f"{zone.name}_ambient" in outer:
             ambient = zone.series("ambient_temperature")
             full = f"{body}.{zone.name}_ambient"
             site.driven(zone, "ambient_temperature", "degC", full, ambient)
@@ -517,26 +504,22 @@ def _zones(site: Built, unit: Unit) -> None:
 
 def _serving(site: Built, zone: Unit, way: str) -> bool:
     """Whether some unit heats or cools a zone."""
-    for unit in site.units:
-        if unit.connections.get("zone") == zone.name:
-            cools = unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections
-            if cools == (way == "cooling"):
-                return True
-    return False
+    return any(
+        (unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections)
+        == (way == "cooling")
+        for unit in site.units
+        if unit.connections.get("zone") == zone.name
+    )
 
 
 def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float | None) -> None:
     """Join heating or cooling of a room with what serves it, or name it as an action."""
     if most is None:
-        site.on(f"{unit.name}.{way}", full, "thermal")
+        site.put(f"{unit.name}.{way}", full, "thermal")
         site.seen(name, "kW", full)
         return
     site.action(name, most, writes=full, reads=full)
-    bus = unit.connections.get(_BUS[way == "cooling"])
-    if bus is None:
-        site.alone(full, "thermal")
-    else:
-        site.on(str(bus), full, "thermal")
+    site.put(unit.connections.get(_BUS[way == "cooling"]), full, "thermal")
 
 
 def _zone_5r1c(site: Built, unit: Unit) -> None:
