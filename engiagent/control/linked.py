@@ -6,6 +6,7 @@ is read from its rows, and with the deviations of noise.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,8 +64,8 @@ class LinkedPlant:
             for name, own in states.items()
             for labels in [element_labels(runner, own)]
         }
-        shown = [name for _, names, _ in self._states.values() for name in names]
-        signals = plant.signals
+        self._units = {n: u for _, names, u in self._states.values() for n in names}
+        shown, signals = list(self._units), plant.signals
         inputs = [n for n, s in signals.items() if s.role in ("action", "disturbance")]
         self._sent = {name: of_control[own] for name, own in controls.items()}
         self._sent |= {name: unit(own) for name, own in disturbances.items()}
@@ -78,9 +79,8 @@ class LinkedPlant:
             name: runner.program.expression_block(own).unit for name, own in self.results.items()
         }
         runner.told = tuple(self.results.values())
-        self._planned = {n: u for _, names, u in self._states.values() for n in names}
         self.unreached = [name for name in controls if name not in inputs]
-        wanted = {n + PLANNED for n in self._planned}
+        wanted = {n + PLANNED for n in shown}
         if not {*inputs} & {*controls, *wanted, *self.results}:
             raise InputError(
                 "no control of the plan reaches the plant",
@@ -110,13 +110,12 @@ class LinkedPlant:
         """Return the states at its start, by parameter: what it does not show is the plan's own."""
         seen, found = self.plant.reset(), {}
         self.rows, self.sent = [seen], []
-        for parameter, names, unit in self._states.values():
+        for parameter, names, _ in self._states.values():
             values = np.array(own[parameter], dtype=np.float64)
-            flat = values.reshape(-1)
             for k, name in enumerate(names):
                 if name in self._read and name in seen:
-                    flat[k] = self._measured([name], unit, seen)[0]
-            found[parameter] = flat.reshape(values.shape)
+                    values.flat[k] = self._measured(name, seen)
+            found[parameter] = values
         return found
 
     def __call__(self, state: Given, controls: Given, disturbances: Given) -> dict[str, Floats]:
@@ -128,23 +127,21 @@ class LinkedPlant:
                     names = self._states[name][1]
                     flat = np.asarray(value, dtype=np.float64).reshape(-1)
                     given |= {
-                        n + PLANNED: self._converted(v, self._planned[n], n + PLANNED)
+                        n + PLANNED: self._sendable(v, self._units[n], n + PLANNED)
                         for n, v in zip(names, flat, strict=True)
                         if n + PLANNED in self._inputs
                     }
                 elif name in self._inputs and name in self._sent:
-                    given[name] = self._converted(float(value), self._sent[name], name)
+                    given[name] = self._sendable(float(value), self._sent[name], name)
         seen = self.plant.step(given)
         self.sent.append(given)
         self.rows.append(seen)
         predicted = np.concatenate(
             [np.asarray(controls[name], dtype=np.float64).reshape(-1) for name in self._states]
         )
-        shown = [n for _, names, _ in self._states.values() for n in names]
-        place = {name: k for k, name in enumerate(shown)}
-        found = predicted.copy()
-        read = np.array([place[name] for name in self._read])
-        measured = np.array([self._measured([n], self._planned[n], seen)[0] for n in self._read])
+        found, shown = predicted.copy(), list(self._units)
+        read = [shown.index(name) for name in self._read]
+        measured = np.array([self._measured(name, seen) for name in self._read])
         if self._gain is None:
             found[read] = measured
         else:
@@ -166,19 +163,11 @@ class LinkedPlant:
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 
-    def _converted(self, value: float, unit: str, name: str) -> float:
-        return float(self._wire(unit, self.plant.signals[name].unit, name)(value))
+    def _sendable(self, value: float, unit: str, name: str) -> float:
+        return _converted(value, unit, self.plant.signals[name].unit, name)
 
-    def _measured(self, names: list[str], unit: str, seen: Values) -> Floats:
-        wires = (self._wire(self.plant.signals[n].unit, unit, n)(seen[n]) for n in names)
-        return np.array([float(value) for value in wires])
-
-    def _wire(self, source: str, target: str, name: str) -> Any:
-        try:
-            factor, shift = between(source, target)
-        except UnitError as error:
-            raise InputError(f"{name}: {error}", expected="units of one quantity") from None
-        return lambda value: factor * value + shift
+    def _measured(self, name: str, seen: Values) -> float:
+        return _converted(seen[name], self.plant.signals[name].unit, self._units[name], name)
 
     def _kalman(self, shown: list[str]) -> Floats | None:
         """Return the steady gain of measurements on all states; None where nothing is estimated."""
@@ -191,8 +180,7 @@ class LinkedPlant:
         step = transition(self.runner)
         added = np.diag([signals.estimated.get(name, 0.0) ** 2 for name in shown])
         noise = np.diag([signals.outputs[name].deviation ** 2 for name in self._read])
-        measures = np.zeros((len(self._read), len(shown)))
-        measures[np.arange(len(self._read)), [shown.index(name) for name in self._read]] = 1.0
+        measures = np.eye(len(shown))[[shown.index(name) for name in self._read]]
         spread = added.copy()
         gain = np.zeros((len(shown), len(self._read)))
         for _ in range(ITERATIONS):
@@ -247,6 +235,14 @@ def transition(runner: RecedingHorizon) -> Floats:
     return np.asarray(-np.linalg.solve(two, one) * scale[:, None] / scale[None, :])
 
 
+def _converted(value: float, source: str, target: str, name: str) -> float:
+    try:
+        factor, shift = between(source, target)
+    except UnitError as error:
+        raise InputError(f"{name}: {error}", expected="units of one quantity") from None
+    return factor * value + shift
+
+
 def _quantities(runner: RecedingHorizon) -> Iterator[str]:
     for block in runner.program.expressions:
         if block.quantity is not None and block.sets == (runner.horizon.periods,):
@@ -262,13 +258,8 @@ def element_labels(runner: RecedingHorizon, parameter: str) -> list[str]:
     state = next(s for s in runner.states if s.parameter == parameter)
     block = runner.program.column_block(state.variable)
     others = [s for s in block.sets if s != runner.horizon.instants]
-    if not others:
-        return [""]
-    axes: list[npt.NDArray[Any]] = [
-        np.asarray(runner.program.coordinates[s].values) for s in others
-    ]
-    grid = np.meshgrid(*axes, indexing="ij")
-    return [".".join(map(str, label)) for label in zip(*(g.reshape(-1) for g in grid), strict=True)]
+    axes = (np.asarray(runner.program.coordinates[s].values) for s in others)
+    return [".".join(map(str, label)) for label in product(*axes)]
 
 
 def element_name(name: str, label: str) -> str:

@@ -28,7 +28,16 @@ from engiagent.models.systems.system import Bus, System
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
-from engiagent.verify.plants import batteries, cooling, generation, machines, stores, tanks, zones
+from engiagent.verify.plants import (
+    batteries,
+    cooling,
+    generation,
+    machines,
+    stores,
+    tanks,
+    vehicles,
+    zones,
+)
 from engiagent.verify.plants.heating import heat_pump
 from engiagent.verify.plants.networks import network_parts, zone_parts
 from engiagent.verify.plants.unit import Unit
@@ -36,6 +45,9 @@ from engiagent.verify.plants.unit import Unit
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 RESIDUAL: Final = "residual of "
 """Before the name of a bus: what its members take beyond what they give."""
+CHARGING: Final = ("charge", "discharge")
+_BUS: Final = {False: "heat_bus", True: "cooling_bus"}
+"""By whether what is on it is cold."""
 TABLES: Final = ("part_load", "part_load_power", "segments")
 
 
@@ -82,56 +94,49 @@ class Built:
         )
         return System(modules=self.modules, buses=tuple(buses))
 
-    def add(self, unit: Unit, module: Module) -> None:
-        """Add the module of a unit."""
-        self.modules[unit.name] = module
-
     def join(self, unit: Unit, port: str, connection: str, *, asked: str | None = None) -> None:
         """Put a flow on the bus that a connection names; else on one of its own."""
         bus = unit.connections.get(connection)
         full = f"{unit.name}.{port}"
         domain: Domain = next(p.domain for p in self.modules[unit.name].ports if p.name == port)
-        if bus in (None, "none"):
-            self.alone(full, domain)
-            return
-        self.on(str(bus), full, domain)
-        if asked is not None:
+        self.put(bus, full, domain)
+        if asked is not None and bus not in (None, "none"):
             self.followers.setdefault(str(bus), []).append((f"{unit.name}.{asked}", full))
 
-    def on(self, bus: str, full: str, domain: Domain) -> None:
-        """Put a flow on a bus."""
+    def put(self, bus: str | None, full: str, domain: Domain) -> None:
+        """Put a flow on a bus, or let the surroundings take or give it where there is none."""
+        if bus in (None, "none"):
+            bus = f"around_{full.replace('.', '_')}"
+            self.modules[bus] = signals.surroundings(domain)
+            self.members[bus] = [f"{bus}.exchange"]
+        bus = str(bus)
         known = self.domains.setdefault(bus, domain)
         if known != domain:
             raise InputError(f"the bus {bus} is {known}, {full} is {domain}")
         self.members.setdefault(bus, []).append(full)
 
-    def alone(self, full: str, domain: Domain) -> None:
-        """Let the surroundings take or give a flow that no bus has."""
-        name = f"around_{full.replace('.', '_')}"
-        self.modules[name] = signals.surroundings(domain)
-        self.domains[name] = domain
-        self.members[name] = [full, f"{name}.exchange"]
-
     def action(
         self,
         name: str,
-        unit: str,
-        writes: str,
-        reads: str | None = None,
         upper: float = np.inf,
+        *,
+        writes: str | None = None,
+        reads: str | None = None,
+        unit: str = "kW",
         rest: float | None = 0.0,
     ) -> None:
-        """Name an action; ``reads`` is where what is done is seen."""
+        """Name an action by its port; ``reads`` is where what is done is seen."""
         signal = Signal(unit, "action", rest, 0.0, upper)
-        self.names[name] = Name(signal, writes, reads or writes)
+        self.names[name] = Name(signal, writes or name, reads or name)
 
     def seen(self, name: str, unit: str, reads: str, role: Role = "observation") -> None:
         """Name what is read."""
         self.names.setdefault(name, Name(Signal(unit, role), reads=reads))
 
-    def content(self, name: str, reads: str, capacity: float) -> None:
-        """Name the content of a store."""
-        self.names[name] = Name(Signal("kWh", "state", None, 0.0, capacity), reads=reads)
+    def shown(self, unit: Unit, *words: str) -> None:
+        """Name flows [kW] of a unit that go by the words of their ports."""
+        for word in words:
+            self.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
 
     def given(self, unit: Unit, slot: str, port: str | None = None) -> None:
         """Let the series of a slot drive a disturbance; outside it goes by its slot."""
@@ -168,8 +173,7 @@ def build(blueprint: Blueprint, folder: Path | None) -> Built:
     site = Built(units)
     for unit in units:
         try:
-            if unit.model in FAMILIES:
-                FAMILIES[unit.model](site, unit)
+            FAMILIES[unit.model](site, unit)
         except InputError:
             raise
         except EngiagentError as error:
@@ -198,12 +202,12 @@ def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
 def _grid(site: Built, unit: Unit) -> None:
     domain, _ = _domain(site, unit)
     limits = (unit.largest(f"{way}_power_max") for way in ("import", "export"))
-    site.add(unit, electrical.grid(*limits, domain=domain))
+    site.modules[unit.name] = electrical.grid(*limits, domain=domain)
     site.join(unit, "exchange", "bus")
     goal = unit.plant.bench.declarations.core.objective_function
     currency = (goal.unit or "EUR")[:3] if goal is not None else "EUR"
     for way in ("import", "export"):
-        site.seen(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}")
+        site.shown(unit, way)
         written = unit.parameters.get(f"{way}_price")
         if written is not None:
             # A price drives nothing; it is there for who decides.
@@ -214,7 +218,7 @@ def _grid(site: Built, unit: Unit) -> None:
 
 def _load(site: Built, unit: Unit) -> None:
     domain, cold = _domain(site, unit)
-    site.add(unit, electrical.load(domain, cold=cold))
+    site.modules[unit.name] = electrical.load(domain, cold=cold)
     site.given(unit, "power")
     site.join(unit, "power", "bus")
 
@@ -227,10 +231,10 @@ _AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
 
 
 def _source(site: Built, unit: Unit) -> None:
-    site.add(unit, electrical.source(limited=True))
+    site.modules[unit.name] = electrical.source(limited=True)
     available = _AVAILABLE[unit.model](unit)
     site.driven(unit, "available_power", "kW", f"{unit.name}.profile", available)
-    site.action(f"{unit.name}.power", "kW", f"{unit.name}.limit", f"{unit.name}.power", rest=None)
+    site.action(f"{unit.name}.power", writes=f"{unit.name}.limit", rest=None)
     site.join(unit, "power", "bus")
 
 
@@ -238,77 +242,62 @@ def _source(site: Built, unit: Unit) -> None:
 
 
 def _battery(site: Built, unit: Unit) -> None:
-    losses = unit.given(*batteries.LOSSES)
-    model = batteries.store(unit)
-    if losses:
+    model, loss = batteries.store(unit), None
+    if unit.given(*batteries.LOSSES):
         model = replace(model, charge_efficiency=1.0, discharge_efficiency=1.0)
-    site.add(unit, _store(model, unit, batteries.converter(unit) if losses else None))
-    _ways(site, unit, "bus", "state_of_charge")
-    if losses:
-        site.seen(f"{unit.name}.loss", "kW", f"{unit.name}.loss")
+        loss = batteries.converter(unit)
+        site.shown(unit, "loss")
+    model = replace(model, initial_energy=unit.need("initial_energy"))
+    site.modules[unit.name] = electrical.battery(model, loss=loss)
+    _ways(site, unit, "bus")
+    _content(site, unit, "state_of_charge")
 
 
-def _store(model: Any, unit: Unit, loss: Any = None, **more: Any) -> Module:
-    started = replace(model, initial_energy=unit.need("initial_energy"))
-    return electrical.battery(started, loss=loss, **more)
-
-
-def _ways(site: Built, unit: Unit, connection: str, state: str) -> None:
-    for way in ("charge", "discharge"):
-        most = unit.largest(f"{way}_power_max") if f"{way}_power_max" in unit.slots else np.inf
-        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
+def _ways(site: Built, unit: Unit, connection: str, ways: tuple[str, ...] = CHARGING) -> None:
+    """Name charge and discharge and put them on a bus."""
+    for way in ways:
+        limit = f"{way}_power_max"
+        site.action(f"{unit.name}.{way}", unit.largest(limit) if limit in unit.slots else np.inf)
         site.join(unit, way, connection)
-    site.content(f"{unit.name}.{state}", f"{unit.name}.energy", unit.need("energy_capacity"))
 
 
-def _side(unit: Unit) -> tuple[str, bool]:
-    """Return the connection of a store of heat or cold, and whether it holds cold."""
-    cold = tanks.cold(unit)
-    return ("cooling_bus" if cold else "heat_bus"), cold
+def _content(site: Built, unit: Unit, word: str) -> None:
+    """Name the content of a store."""
+    signal = Signal("kWh", "state", None, 0.0, unit.need("energy_capacity"))
+    site.names[f"{unit.name}.{word}"] = Name(signal, reads=f"{unit.name}.energy")
 
 
 def _thermal_store(site: Built, unit: Unit) -> None:
-    connection, cold = _side(unit)
-    cold = cold or unit.model == "ice_tank"
-    model = stores.ice(unit) if unit.model == "ice_tank" else batteries.store(unit)
+    ice = unit.model == "ice_tank"
+    cold = ice or tanks.cold(unit)
+    model = stores.ice(unit) if ice else batteries.store(unit)
     if unit.given("charge_curve", "discharge_curve", "charge_limit", "discharge_limit"):
         raise InputError(f"{unit.name} has limits by its content, which are not simulated")
-    site.add(unit, _store(model, unit, domain="thermal", cold=cold))
-    _ways(site, unit, "cooling_bus" if cold else connection, "energy")
+    model = replace(model, initial_energy=unit.need("initial_energy"))
+    site.modules[unit.name] = electrical.battery(model, domain="thermal", cold=cold)
+    _ways(site, unit, _BUS[cold])
+    _content(site, unit, "energy")
 
 
 def _tank(site: Built, unit: Unit) -> None:
-    connection, cold = _side(unit)
-    drawn = unit.model == "hot_water_tank"
-    words = ("charge",) if drawn else ("charge", "discharge")
-    limits = [unit.largest(f"{way}_power_max") for way in words]
+    cold, drawn = tanks.cold(unit), unit.model == "hot_water_tank"
+    ways = CHARGING[:1] if drawn else CHARGING
+    limits = [*(unit.largest(f"{way}_power_max") for way in ways), 0.0][:2]
     initial = unit.need("initial_temperature")
-    site.add(
-        unit,
-        thermal.tank(
-            tanks.body(unit), initial, (limits[0], 0.0 if drawn else limits[1]), cold=cold
-        ),
-    )
-    for way, most in zip(words, limits, strict=True):
-        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
-        site.join(unit, way, connection)
+    module = thermal.tank(tanks.body(unit), initial, (limits[0], limits[1]), cold=cold)
+    site.modules[unit.name] = module
+    _ways(site, unit, _BUS[cold], ways)
     if drawn:
-        site.alone(f"{unit.name}.discharge", "thermal")
+        site.put(None, f"{unit.name}.discharge", "thermal")
         site.driven(unit, "draw", "kW", f"{unit.name}.draw", tanks.draw_heat(unit))
     site.given(unit, "ambient_temperature", "ambient")
     site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
 
 
 def _ev(site: Built, unit: Unit) -> None:
-    from engiagent.verify.plants.vehicles import stays, vehicle
-
-    site.add(unit, electrical.vehicle(vehicle(unit), stays(unit)))
-    for way in ("charge", "discharge"):
-        most = unit.need(f"{way}_power_max")
-        site.action(f"{unit.name}.{way}", "kW", f"{unit.name}.{way}", upper=most)
-        site.join(unit, way, "bus")
-    full = unit.need("energy_capacity")
-    site.content(f"{unit.name}.state_of_charge", f"{unit.name}.energy", full)
+    site.modules[unit.name] = electrical.vehicle(vehicles.vehicle(unit), vehicles.stays(unit))
+    _ways(site, unit, "bus")
+    _content(site, unit, "state_of_charge")
 
 
 # -- machines -------------------------------------------------------------------------------------
@@ -326,38 +315,37 @@ def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = 
     """Put what a machine gives on its bus, or into the zone that it serves."""
     zone = unit.connections.get("zone")
     if zone is not None:
-        site.on(f"{zone}.{way}", f"{unit.name}.{port}", "thermal")
+        site.put(f"{zone}.{way}", f"{unit.name}.{port}", "thermal")
     else:
-        site.join(unit, port, "heat_bus" if way == "heating" else "cooling_bus", asked=asked)
+        site.join(unit, port, _BUS[way == "cooling"], asked=asked)
 
 
 def _converter(site: Built, unit: Unit) -> None:
-    heats = unit.model == "heater"
     most = unit.largest("electric_power_max")
-    site.add(unit, (thermal.heater if heats else thermal.cooler)(most))
+    make, word, way = (
+        (thermal.heater, "heat", "heating")
+        if unit.model == "heater"
+        else (thermal.cooler, "cooling", "cooling")
+    )
+    site.modules[unit.name] = make(most)
     site.given(unit, "cop")
-    name = f"{unit.name}.electric_power"
-    site.action(name, "kW", name, upper=most)
+    site.action(f"{unit.name}.electric_power", most)
     site.join(unit, "electric_power", "bus")
-    word = "heat" if heats else "cooling"
-    _serve(site, unit, word, "heating" if heats else "cooling")
-    site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
+    _serve(site, unit, word, way)
+    site.shown(unit, word)
 
 
 def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float) -> None:
     """Add a machine that is asked for what its bus leaves, by ``load``, and gives ``word``."""
-    site.add(unit, module)
-    way = "cooling" if word == "cooling" else "heating"
-    on_bus = unit.connections.get("zone") is None
-    rest = None if on_bus else 0.0
-    name = f"{unit.name}.{word}"
-    site.action(name, "kW", f"{unit.name}.load", name, upper=capacity, rest=rest)
-    _serve(site, unit, word, way, asked="load")
-    for port in module.ports:
-        if port.name == "electric_power":
-            site.join(unit, "electric_power", "bus")
-        if port.name in ("electric_power", "fuel", "heat_rejected", "source_heat"):
-            site.seen(f"{unit.name}.{port.name}", "kW", f"{unit.name}.{port.name}")
+    site.modules[unit.name] = module
+    rest = None if unit.connections.get("zone") is None else 0.0
+    site.action(f"{unit.name}.{word}", capacity, writes=f"{unit.name}.load", rest=rest)
+    _serve(site, unit, word, "cooling" if word == "cooling" else "heating", asked="load")
+    ports = [port.name for port in module.ports]
+    if "electric_power" in ports:
+        site.join(unit, "electric_power", "bus")
+    words = ("electric_power", "fuel", "heat_rejected", "source_heat")
+    site.shown(unit, *(port for port in ports if port in words))
 
 
 def _heat_pump(site: Built, unit: Unit) -> None:
@@ -419,15 +407,13 @@ def _chp(site: Built, unit: Unit) -> None:
         rated_power=rated, load=load, electric_efficiency=electric, thermal_efficiency=heat
     )
     carrier = unit.connections.get("fuel_bus")
-    site.add(unit, thermal.engine(model, fuel_bus=carrier is not None))
-    name = f"{unit.name}.power"
-    site.action(name, "kW", f"{unit.name}.load", name, upper=rated)
+    site.modules[unit.name] = thermal.engine(model, fuel_bus=carrier is not None)
+    site.action(f"{unit.name}.power", rated, writes=f"{unit.name}.load")
     site.join(unit, "power", "bus")
     _serve(site, unit, "heat", "heating")
     if carrier is not None:
         site.join(unit, "fuel", "fuel_bus")
-    for word in ("heat", "fuel"):
-        site.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
+    site.shown(unit, "heat", "fuel")
 
 
 def _fan(site: Built, unit: Unit) -> None:
@@ -436,42 +422,40 @@ def _fan(site: Built, unit: Unit) -> None:
         **unit.numbers("rated_flow", "rated_power"),
         power_curve=Polynomial(unit.table("power_curve") or machines.AFFINITY),
     )
-    site.add(unit, thermal.fan(model))
-    name, most = f"{unit.name}.flow", unit.need("rated_flow")
-    site.action(name, "kg/s", f"{unit.name}.load", name, upper=most)
+    site.modules[unit.name] = thermal.fan(model)
+    most = unit.need("rated_flow")
+    site.action(f"{unit.name}.flow", most, writes=f"{unit.name}.load", unit="kg/s")
     site.join(unit, "electric_power", "bus")
-    site.seen(f"{unit.name}.electric_power", "kW", f"{unit.name}.electric_power")
+    site.shown(unit, "electric_power")
 
 
 def _tower(site: Built, unit: Unit) -> None:
     tower = YorkCalcTower(**unit.numbers("rated_water_flow", "rated_fan_power", "fan_exponent"))
-    site.add(unit, thermal.cooling_tower(tower))
+    site.modules[unit.name] = thermal.cooling_tower(tower)
     site.given(unit, "wet_bulb_temperature")
     stated = unit.slot("water_flow")
     flow = unit.series("rated_water_flow") if stated is None else stated
     site.driven(unit, "water_flow", "kg/s", f"{unit.name}.water_flow", flow)
-    site.action(f"{unit.name}.speed", "1", f"{unit.name}.speed", upper=1.0, rest=1.0)
+    site.action(f"{unit.name}.speed", 1.0, unit="1", rest=1.0)
     site.join(unit, "heat_rejected", "heat_bus")
     site.join(unit, "electric_power", "bus")
-    for word, text in (
-        ("heat_rejected", "kW"),
-        ("electric_power", "kW"),
-        ("water_temperature", "degC"),
-    ):
-        site.seen(f"{unit.name}.{word}", text, f"{unit.name}.{word}")
+    site.shown(unit, "heat_rejected", "electric_power")
+    water = f"{unit.name}.water_temperature"
+    site.seen(water, "degC", water)
 
 
 def _emitter(site: Built, unit: Unit) -> None:
     cools = "cooling_bus" in unit.connections
     most = unit.largest("power_max")
-    site.add(unit, thermal.emitter(most, cooling=cools))
+    site.modules[unit.name] = thermal.emitter(most, cooling=cools)
     word, way = ("cooling", "cooling") if cools else ("heat", "heating")
-    site.action(f"{unit.name}.{word}", "kW", f"{unit.name}.power", upper=most)
-    site.join(unit, "power", "cooling_bus" if cools else "heat_bus")
+    port = f"{unit.name}.power"
+    site.action(f"{unit.name}.{word}", most, writes=port, reads=port)
+    site.join(unit, "power", _BUS[cools])
     zone = unit.connections.get("zone")
     if zone is None:
         raise InputError(f"{unit.name} serves no zone", expected="zone: its name")
-    site.on(f"{zone}.{way}", f"{unit.name}.room", "thermal")
+    site.put(f"{zone}.{way}", f"{unit.name}.room", "thermal")
 
 
 # -- buildings ------------------------------------------------------------------------------------
@@ -488,19 +472,11 @@ def _zones(site: Built, unit: Unit) -> None:
         Node(name=z.name, capacity=z.capacitance, initial_temperature=float(first))
         for z, first in zip(model.zones, start, strict=True)
     )
-    walls = model._walls()
-    links = [
-        HeatLink(one=nodes[i].name, other=nodes[j].name, conductance=1.0 / r)
-        for (i, j), r in walls.items()
-    ]
-    outer = [z for z in model.zones if np.isfinite(z.resistance)]
-    links += [
-        HeatLink(one=f"{z.name}_ambient", other=z.name, conductance=1.0 / z.resistance)
-        for z in outer
-    ]
-    network = HeatNetwork(
-        nodes=nodes, links=tuple(links), boundaries=tuple(f"{z.name}_ambient" for z in outer)
-    )
+    walls = {(nodes[i].name, nodes[j].name): r for (i, j), r in model._walls().items()}
+    outer = {f"{z.name}_ambient": z for z in model.zones if np.isfinite(z.resistance)}
+    walls |= {(ambient, z.name): z.resistance for ambient, z in outer.items()}
+    links = (HeatLink(one=a, other=b, conductance=1.0 / r) for (a, b), r in walls.items())
+    network = HeatNetwork(nodes=nodes, links=tuple(links), boundaries=tuple(outer))
     driven = {
         f"{zone.name}.{way}": zone.largest(f"{way}_power_max")
         for zone in group
@@ -517,7 +493,7 @@ def _zones(site: Built, unit: Unit) -> None:
             _power(site, zone, full, zone.names(way)[0], way, most)
         own = zone.names("temperature")[0]
         site.seen(own, "degC", f"{body}.{zone.name}.temperature", "state")
-        if f"{zone.name}_ambient" in network.boundaries:
+        if f"{zone.name}_ambient" in outer:
             ambient = zone.series("ambient_temperature")
             full = f"{body}.{zone.name}_ambient"
             site.driven(zone, "ambient_temperature", "degC", full, ambient)
@@ -528,26 +504,22 @@ def _zones(site: Built, unit: Unit) -> None:
 
 def _serving(site: Built, zone: Unit, way: str) -> bool:
     """Whether some unit heats or cools a zone."""
-    for unit in site.units:
-        if unit.connections.get("zone") == zone.name:
-            cools = unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections
-            if cools == (way == "cooling"):
-                return True
-    return False
+    return any(
+        (unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections)
+        == (way == "cooling")
+        for unit in site.units
+        if unit.connections.get("zone") == zone.name
+    )
 
 
 def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float | None) -> None:
     """Join heating or cooling of a room with what serves it, or name it as an action."""
     if most is None:
-        site.on(f"{unit.name}.{way}", full, "thermal")
+        site.put(f"{unit.name}.{way}", full, "thermal")
         site.seen(name, "kW", full)
         return
-    site.action(name, "kW", full, upper=most)
-    bus = unit.connections.get("heat_bus" if way == "heating" else "cooling_bus")
-    if bus is None:
-        site.alone(full, "thermal")
-    else:
-        site.on(str(bus), full, "thermal")
+    site.action(name, most, writes=full, reads=full)
+    site.put(unit.connections.get(_BUS[way == "cooling"]), full, "thermal")
 
 
 def _zone_5r1c(site: Built, unit: Unit) -> None:

@@ -1,86 +1,76 @@
 """Controllers by rules, as a file states them: an input, and the rule that sets it.
 
-Each rule is a class whose fields are the keys of its entry; the key that tells it from the others
-is its name. Rules of :data:`RULES` go by their name alone and control a whole site, as the baseline
-of a plan does under the rule of the same name.
+Rules of :data:`RULES` go by their name alone and control a whole site, as the baseline of a plan
+does under the rule of the same name.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs, Signal, Values, between
+from engiagent.environment.interface import Runs, Signal, Values, amount, read_yaml
 from engiagent.environment.running import INPUTS, Controller, Moment
 from engiagent.errors import InputError
-from engiagent.io.plainyaml import loads_yaml
 from engiagent.models.systems.signals import two_point
 from engiagent.plant.rules import Control, zone_limits
-from engiagent.plant.source import FormError, nearest
-from engiagent.plant.values import Quantity, pieces
-from engiagent.units.unit import UnitError
-from engiagent.units.words import Conventions
+from engiagent.plant.source import nearest
+from engiagent.verify.levels.buses import buses_of, sides_of
 from engiagent.verify.plants.unit import Unit
 
+T = TypeVar("T")
 Rule = Callable[[Moment], float]
+Band = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Daily:
-    """Values by the time of the day: each holds from its time to the next."""
-
-    times: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def __call__(self, now: Moment) -> float:
-        """Return the value of the moment; before the first time that of the last one."""
-        place = int(np.searchsorted(self.times, now.clock + 1e-6, side="right")) - 1
-        return self.values[place]
-
-
-@dataclass
-class Thermostat:
-    """On from one limit of a temperature to the other; it heats, or cools where it is ``cooling``.
+def _thermostat_rule(
+    reads: str,
+    band: Callable[[Moment], Band],
+    powers: Band,
+    *,
+    cooling: bool = False,
+    shift: Rule = lambda now: 0.0,
+) -> Rule:
+    """Return what is off and on, as ``powers``, from one limit of a temperature to the other.
 
     ``shift`` moves both limits by some kelvin for a part of the day: pre-heating, pre-cooling.
     """
+    runs = False
 
-    reads: str
-    low: Rule
-    high: Rule
-    on: float
-    off: float = 0.0
-    cooling: bool = False
-    shift: Rule = field(default=lambda now: 0.0)
-    _runs: bool = False
+    def rule(now: Moment) -> float:
+        nonlocal runs
+        low, high = (limit + shift(now) for limit in band(now))
+        here = now.seen.get(reads, low)  # means are not known before the first step
+        runs = two_point(runs and now.step > 0, here, low, high, cooling=cooling)
+        return powers[runs]
 
-    def __call__(self, now: Moment) -> float:
-        """Return ``on`` or ``off``."""
-        if now.step == 0:
-            self._runs = False
-        moved = self.shift(now)
-        low, high = self.low(now) + moved, self.high(now) + moved
-        here = now.seen.get(self.reads, low)  # means are not known before the first step
-        self._runs = two_point(self._runs, here, low, high, cooling=self.cooling)
-        return self.on if self._runs else self.off
+    return rule
 
 
-@dataclass(frozen=True)
-class Excitation:
-    """One of some levels by chance, each held for a while, which tells parameters apart."""
+def _excitation(levels: Sequence[float], hold: float, seed: int) -> Rule:
+    """Return one of some levels by chance, each held for a while, which tells parameters apart."""
 
-    levels: tuple[float, ...]
-    hold: float
-    seed: int = 0
+    def rule(now: Moment) -> float:
+        chance = np.random.default_rng([seed, int(now.step * now.seconds // hold)])
+        return levels[int(chance.integers(len(levels)))]
 
-    def __call__(self, now: Moment) -> float:
-        """Return the level of the moment; a function of seed and time alone."""
-        number = int(now.step * now.seconds // self.hold)
-        chosen = np.random.default_rng([self.seed, number]).integers(len(self.levels))
-        return self.levels[int(chosen)]
+    return rule
+
+
+def _over_day(entry: Any, read: Callable[[Any], T]) -> Callable[[Moment], T]:
+    """Return a value, or one of several by the time of the day from which each holds."""
+    if not isinstance(entry, Mapping):
+        always = read(entry)
+        return lambda now: always
+    if not entry:
+        raise ValueError("no values by the time of the day")
+    found = {_clock(str(key)): read(value) for key, value in entry.items()}
+    times = sorted(found)
+    # Before the first time the value is that of the last one.
+    return lambda now: found[times[bisect_right(times, now.clock + 1e-6) - 1]]
 
 
 def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
@@ -91,11 +81,7 @@ def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
     InputError
         For an input or a reading that there is not, and for values that cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the controller: {error}", str(path)) from None
-    tree = loads_yaml(text, path.name)
+    tree = read_yaml(path)
     if not isinstance(tree, Mapping):
         raise InputError("no mapping of inputs to rules", path.name, expected="INPUT: RULE")
     return by_rules(tree, signals, path.name)
@@ -111,9 +97,8 @@ def by_rules(tree: Mapping[str, Any], signals: Mapping[str, Signal], file: str =
             raise InputError(said, file or None, expected=nearest(name, inputs))
         try:
             rules[str(name)] = _rule(entry, signals[name].unit, signals)
-        except (FormError, UnitError, KeyError, ValueError) as error:
-            said = error.message if isinstance(error, FormError) else str(error)
-            raise InputError(f"{name}: {said}", file or None, expected=_FORMS) from None
+        except (InputError, KeyError, ValueError) as error:
+            raise InputError(f"{name}: {error}", file or None, expected=_FORMS) from None
     return lambda now: {name: rule(now) for name, rule in rules.items()}
 
 
@@ -129,49 +114,31 @@ _KEYS: Final = {
 
 
 def _rule(entry: Any, unit: str, signals: Mapping[str, Signal]) -> Rule:
+    def number(value: Any) -> float:
+        return _number(value, unit)
+
     if not isinstance(entry, Mapping):
-        value = _number(entry, unit)
-        return lambda now: value
+        return _over_day(entry, number)
     kind = next((key for key in _KEYS if key in entry), None)
     odd = set(entry) - set(_KEYS.get(kind or "", ()))
     if kind is None or odd:
         raise ValueError(f"no rule: {', '.join(odd or entry)}")
     if kind == "daily":
-        return _daily(entry["daily"], lambda item: _number(item, unit))
+        return _over_day(entry["daily"], number)
     if kind == "levels":
-        levels = tuple(_number(item, unit) for item in entry["levels"])
-        return Excitation(levels, _number(entry["hold"], "s"), int(entry.get("seed", 0)))
+        levels = [number(item) for item in entry["levels"]]
+        return _excitation(levels, _number(entry["hold"], "s"), int(entry.get("seed", 0)))
     reads = str(entry["thermostat"])
     if reads not in signals:
         raise ValueError(f"there is no signal {reads!r}; {nearest(reads, signals)} is one")
-    low, high = (_limit(entry["between"], side, signals[reads].unit) for side in (0, 1))
-    shift: Rule = lambda now: 0.0  # noqa: E731
-    if "shift" in entry:
-        shift = _daily(entry["shift"], lambda item: _number(item, "K"))
-    return Thermostat(
+    shown = signals[reads].unit
+    return _thermostat_rule(
         reads,
-        low,
-        high,
-        _number(entry["on"], unit),
-        _number(entry.get("off", 0.0), unit),
-        entry.get("cooling") in (True, "yes"),
-        shift,
+        _over_day(entry["between"], lambda b: (_number(b[0], shown), _number(b[1], shown))),
+        (number(entry.get("off", 0.0)), number(entry["on"])),
+        cooling=entry.get("cooling") in (True, "yes"),
+        shift=_over_day(entry.get("shift", 0.0), lambda value: _number(value, "K")),
     )
-
-
-def _limit(entry: Any, side: int, unit: str) -> Rule:
-    """Return a limit of a band, which may be one for each part of the day."""
-    if isinstance(entry, Mapping):
-        return _daily(entry, lambda pair: _number(pair[side], unit))
-    value = _number(entry[side], unit)
-    return lambda now: value
-
-
-def _daily(entry: Any, number: Callable[[Any], float]) -> Daily:
-    if not isinstance(entry, Mapping) or not entry:
-        raise ValueError("no values by the time of the day")
-    found = sorted((_clock(str(key)), number(value)) for key, value in entry.items())
-    return Daily(tuple(time for time, _ in found), tuple(value for _, value in found))
 
 
 def _clock(text: str) -> float:
@@ -182,14 +149,7 @@ def _clock(text: str) -> float:
 def _number(value: Any, unit: str) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
-    found = pieces(str(value), Conventions())
-    one = found[0]
-    if len(found) != 1 or not isinstance(one, Quantity):
-        raise ValueError(f"{value!r} is no quantity")
-    if one.unit is None:
-        return one.number
-    factor, shift = between(str(one.unit), unit)
-    return factor * one.number + shift
+    return amount(value, "a value", unit)[0]
 
 
 def joined(*controllers: Controller) -> Controller:
@@ -237,40 +197,30 @@ def ruled(name: str, site: Environment) -> Controller:
 
 def _self_consumption(site: Environment) -> Controller:
     """Charge batteries from what generation gives beyond consumption; discharge to consumption."""
-    batteries = [u for u in site.built.units if u.model == "battery"]
-    if not batteries:
-        raise InputError("the rule self-consumption has nothing to control", expected="a battery")
-    buses = {bus.name: bus.members for bus in site.built.system.all_buses}
-    ports, own = site.built.system.ports, {unit.name for unit in batteries}
-    reads = {str(known.reads): name for name, known in site.built.names.items()}
-    available = {
-        f"{u.name}.power": f"{u.name}.available_power"
-        for u in site.built.units
-        if f"{u.name}.available_power" in site.signals
-    }
-    joined_to = {
-        member.rpartition(".")[0]: [
-            (available.get(name, name), 1.0 if ports[other].way == "gives" else -1.0)
-            for other in members
-            if (name := reads.get(other)) is not None and other.rpartition(".")[0] not in own
+    groups = []
+    for bus, units in buses_of(Control(site.blueprint, site.folder).plant).items():
+        flows = [
+            (f"{unit.name}.{word}", sign)
+            for side, sign in zip(sides_of(bus, units), (1.0, -1.0), strict=True)
+            for unit, word in side
+            if unit.model not in ("grid", "battery")
         ]
-        for members in buses.values()
-        for member in members
-        if member.rpartition(".")[0] in own
-    }
+        # What could be generated is known of the step that begins, what is drawn of the last one.
+        known = [(n.removesuffix("power") + "available_power", n, sign) for n, sign in flows]
+        flows = [(ahead if ahead in site.signals else name, sign) for ahead, name, sign in known]
+        groups.append(([unit.name for unit in units if unit.model == "battery"], flows))
+    if not any(batteries for batteries, _ in groups):
+        raise InputError("the rule self-consumption has nothing to control", expected="a battery")
 
     def command(now: Moment) -> Values:
         found: dict[str, float] = {}
-        spent: dict[int, float] = {}
-        for unit in batteries:
-            flows = joined_to[unit.name]
-            # What controllers and machines draw is known of the step before alone.
+        for batteries, flows in groups:
             surplus = sum(sign * now.seen.get(name, 0.0) for name, sign in flows)
-            surplus -= spent.get(id(flows), 0.0)
-            limit = "charge" if surplus > 0 else "discharge"
-            power = min(abs(surplus), site.signals[f"{unit.name}.{limit}"].upper)
-            found[f"{unit.name}.{limit}"] = power
-            spent[id(flows)] = spent.get(id(flows), 0.0) + (power if surplus > 0 else -power)
+            for battery in batteries:
+                way = "charge" if surplus > 0 else "discharge"
+                power = min(abs(surplus), site.signals[f"{battery}.{way}"].upper)
+                found[f"{battery}.{way}"] = power
+                surplus -= power if surplus > 0 else -power
         return found
 
     return command
@@ -328,11 +278,12 @@ def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Co
         raise InputError(f"the rule thermostat needs the power of {target}", expected="its limit")
     hours = float(site.built.units[0].hours[0]) * 3600.0
 
-    def limit(side: int) -> Rule:
-        values = limits[side]
-        return lambda now: float(values[min(int(now.step * now.seconds // hours), len(values) - 1)])
+    def band(now: Moment) -> Band:
+        place = int(now.step * now.seconds // hours)
+        low, high = (float(side[min(place, len(side) - 1)]) for side in limits)
+        return low, high
 
-    rule = Thermostat(reads, limit(0), limit(1), most)
+    rule = _thermostat_rule(reads, band, (0.0, most))
     return lambda now: {target: rule(now)}
 
 

@@ -43,21 +43,14 @@ class Environment:
         self.blueprint, self.folder = blueprint, folder
         self.built: Built = build(blueprint, folder)
         self.signals: Mapping[str, Signal] = {n: s.signal for n, s in self.built.names.items()}
-        self._prices = [
-            name
-            for name, known in self.built.names.items()
-            if known.signal.role == "disturbance" and known.writes is None
-        ]
-        self._names = self.built.names
-        self._reads = [(n, s.reads) for n, s in self._names.items() if s.reads is not None]
+        self._names = names = self.built.names
+        self._reads = [(n, s.reads) for n, s in names.items() if s.reads is not None]
+        driven = {n: s for n, s in names.items() if s.signal.role == "disturbance"}
+        self._driven = {name: str(s.writes or s.reads) for name, s in driven.items()}
+        self._prices = [name for name, s in driven.items() if s.writes is None]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
-        self._driven = [
-            (name, str(known.writes or known.reads))
-            for name, known in self._names.items()
-            if known.signal.role == "disturbance"
-        ]
         self.imbalance = 0.0
         self.number = 0
         self.initialize(float(self.built.units[0].hours[0]) * 3600.0)
@@ -104,7 +97,7 @@ class Environment:
     def ahead(self, steps: int = 0) -> dict[str, float]:
         """Return what drives the plant in the next step, or some steps later, and prices then."""
         k = min(self.number + steps, self.steps - 1)
-        return {name: self._series[port][k] for name, port in self._driven}
+        return {name: self._series[port][k] for name, port in self._driven.items()}
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step.
@@ -170,16 +163,8 @@ class Environment:
         """
         length = seconds or self.seconds
         count = steps or int(self.duration // length + 1e-9)
-        data = run(
-            self,
-            count,
-            length,
-            controller,
-            begins=self.begins,
-            initial=initial,
-            seed=seed,
-            on_step=on_step,
-        )
+        given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
+        data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
@@ -201,7 +186,7 @@ class Environment:
 
     def series(self, name: str) -> Floats:
         """Return what drives the plant by a name, over all steps."""
-        return np.array(self._series[dict(self._driven)[name]])
+        return np.array(self._series[self._driven[name]])
 
     @property
     def begins(self) -> np.datetime64 | None:
@@ -217,10 +202,5 @@ class Environment:
 
 def _imbalance(done: Step) -> float:
     """Return the largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]."""
-    scale = 1.0
-    for flows in (done.entered, done.left):
-        scale = max(scale, *(abs(float(value)) for value in flows.values()))
+    scale = max(1.0, *(abs(float(v)) for v in (*done.entered.values(), *done.left.values())))
     return max(abs(float(value)) for value in done.imbalances.values()) / scale
-
-
-__all__ = ["BALANCE", "Environment", "Floats"]

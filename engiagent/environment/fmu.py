@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from engiagent.environment.interface import Signal, Values
 from engiagent.errors import EngiagentError, InputError
+from engiagent.plant.source import nearest
 
 Kind = Literal["co-simulation", "model exchange"]
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -113,8 +114,6 @@ class Fmu:
 
     def _known(self, name: str) -> Any:
         if name not in self._variables:
-            from engiagent.plant.source import nearest
-
             said = f"the FMU has no variable {name!r}"
             raise InputError(said, self.path.name, expected=nearest(name, self._variables))
         return self._variables[name]
@@ -160,7 +159,7 @@ class Fmu:
         self._time = begin
         while self.start - self._time > _EPS:
             self._run(min(self.seconds, self.start - self._time), self.held)
-        return self._read(self._outputs())
+        return self._read()
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step under inputs by name and return its outputs."""
@@ -186,20 +185,18 @@ class Fmu:
                 for name in sums:
                     sums[name] += self._get(name) / count
         self._time = begin + seconds
-        return self._read(self._outputs()) | sums
+        return self._read() | sums
 
-    def _outputs(self) -> list[str]:
-        return [name for name, signal in self.signals.items() if signal.role != "action"]
-
-    def _read(self, names: Sequence[str]) -> dict[str, float]:
+    def _read(self) -> dict[str, float]:
         with self._named(self._time):
-            found = {name: self._get(name) for name in names}
-        bad = [name for name, value in found.items() if not math.isfinite(value)]
-        if bad:
-            raise EngiagentError(
-                f"{self.path.name}: {bad[0]} is {found[bad[0]]} at {self._time:g} s; a shorter "
-                "communication_step may be needed, or another start"
-            )
+            shown = (name for name, signal in self.signals.items() if signal.role != "action")
+            found = {name: self._get(name) for name in shown}
+        for name, value in found.items():
+            if not math.isfinite(value):
+                raise EngiagentError(
+                    f"{self.path.name}: {name} is {value} at {self._time:g} s; a shorter "
+                    "communication_step may be needed, or another start"
+                )
         return found
 
     def _get(self, name: str) -> float:

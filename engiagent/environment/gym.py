@@ -66,28 +66,32 @@ class SiteEnv(gymnasium.Env[Floats, Floats]):
         self.render_mode = render_mode
         self.site = plant if isinstance(plant, Environment) else Environment.load(plant)
         self.site.initialize(seconds or self.site.seconds)
-        signals, given = self.site.signals, dict(bounds or {})
+        signals, self._given = self.site.signals, dict(bounds or {})
         decided = [n for n, s in signals.items() if s.role == "action" and s.default is not None]
         self.action_names = tuple(decided if actions is None else actions)
         self.observation_names = tuple(
             name for name, signal in signals.items() if signal.role in ("state", "disturbance")
         )
-        ends = [self._ends(name, signals[name], given) for name in self.action_names]
-        self._low, self._high = (np.array([end[side] for end in ends]) for side in (0, 1))
-        seen = [self._ends(name, signals[name], given) for name in self.observation_names]
-        self._middle = np.array([(low + high) / 2 for low, high in seen])
-        self._half = np.array([max((high - low) / 2, 1e-9) for low, high in seen])
-        one = np.ones(len(ends), dtype=np.float32)
-        self.action_space = gymnasium.spaces.Box(-one, one, dtype=np.float32)
-        wide = np.ones(len(seen), dtype=np.float32)
-        self.observation_space = gymnasium.spaces.Box(-wide, wide, dtype=np.float32)
+        self._low, self._high = self._ends(self.action_names)
+        low, high = self._ends(self.observation_names)
+        self._middle, self._half = (low + high) / 2, np.maximum((high - low) / 2, 1e-9)
+        sizes = (len(self.action_names),), (len(self.observation_names),)
+        self.action_space, self.observation_space = (
+            gymnasium.spaces.Box(-1.0, 1.0, size, np.float32) for size in sizes
+        )
         self._reward = reward or self._saved
 
-    def _ends(
-        self, name: str, signal: Signal, given: Mapping[str, tuple[float, float]]
-    ) -> tuple[float, float]:
-        if name in given:
-            return given[name]
+    def _ends(self, names: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return lower and upper ends of signals, shape (2, names)."""
+        return (
+            np.array([self._bounds(name, self.site.signals[name]) for name in names])
+            .reshape(-1, 2)
+            .T
+        )
+
+    def _bounds(self, name: str, signal: Signal) -> tuple[float, float]:
+        if name in self._given:
+            return self._given[name]
         if np.isfinite(signal.lower) and np.isfinite(signal.upper):
             return signal.lower, signal.upper
         if signal.role == "disturbance":

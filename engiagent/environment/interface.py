@@ -6,9 +6,15 @@ controller, a recorder or a closed loop does not know which of them it drives.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
+from engiagent.errors import InputError
+from engiagent.io.plainyaml import loads_yaml
+from engiagent.plant.source import FormError
+from engiagent.plant.values import Quantity, pieces
 from engiagent.units.unit import UnitError, conversion, parse_unit
+from engiagent.units.words import Conventions
 
 Role = Literal["action", "disturbance", "state", "observation"]
 Values = Mapping[str, float]
@@ -80,11 +86,42 @@ def between(source: str, target: str) -> tuple[float, float]:
 
 def ours(unit: str) -> str:
     """Return the unit in which a signal of a simulator is shown: degC, kW and kWh for SI units."""
-    for own in ("kW", "kWh"):
-        try:
-            if unit in ("W", "J"):
-                between(unit, own)
-                return own
-        except UnitError:
-            continue
-    return "degC" if unit == "K" else unit or "1"
+    return {"W": "kW", "J": "kWh", "K": "degC"}.get(unit, unit or "1")
+
+
+def amount(value: Any, what: str, unit: str | None = None) -> tuple[float, str | None]:
+    """Return a quantity as number and unit; in a unit, where one is wanted.
+
+    Raises
+    ------
+    InputError
+        When it is none, or of another dimension.
+    """
+    try:
+        found = pieces(str(value), Conventions())
+        one = found[0]
+        if len(found) != 1 or not isinstance(one, Quantity):
+            raise FormError("no quantity")
+        if one.unit is None or unit is None:
+            return one.number, unit if one.unit is None else str(one.unit)
+        factor, shift = between(str(one.unit), unit)
+        return factor * one.number + shift, unit
+    except (FormError, UnitError) as error:
+        said = error.message if isinstance(error, FormError) else str(error)
+        expected = f"a quantity in {unit}" if unit else "a quantity as 10 kW"
+        raise InputError(f"{what}: {said}", found=str(value), expected=expected) from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the plain values of a file.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or is no YAML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read it: {error}", str(path)) from None
+    return loads_yaml(text, path.name)

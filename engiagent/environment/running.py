@@ -51,7 +51,7 @@ Controller = Callable[[Moment], Values]
 
 @dataclass(frozen=True)
 class Forcing:
-    """Series that are given: values by input, held from each of their times [s] to the next."""
+    """Series that are given: values by input, held from each of their times [s], from 0 on."""
 
     times: Floats
     values: Mapping[str, Floats] = field(default_factory=dict)
@@ -71,13 +71,11 @@ class Forcing:
             When they end before the steps do.
         """
         edges = np.arange(steps + 1) * seconds
-        last = self.times[-1] + (
-            self.times[-1] - self.times[-2] if len(self.times) > 1 else seconds
-        )
+        last = self.duration or seconds
         if edges[-1] > last + 1e-6:
             raise InputError(
                 f"the series end before {steps} steps of {seconds:g} s do",
-                found=f"{last - self.times[0]:g} s",
+                found=f"{last:g} s",
                 expected=f"at most {int(last // seconds)} steps",
             )
         knots = np.append(self.times, last)
@@ -215,12 +213,9 @@ def as_csv(data: "xarray.Dataset") -> str:
     times = data["time"].values
     dated = np.issubdtype(times.dtype, np.datetime64)
     stamps = np.datetime_as_string(times, unit="s") if dated else [f"{t:g}" for t in times]
-    heads = (_head(str(name), item.attrs["units"]) for name, item in data.data_vars.items())
+    units = {name: item.attrs["units"] for name, item in data.data_vars.items()}
+    heads = (f"{name} [{unit}]" if unit != "1" else name for name, unit in units.items())
     table.writerow(["time" if dated else "seconds", *heads])
     for k, stamp in enumerate(stamps):
         table.writerow([stamp, *(f"{column[k]:.9g}" for column in columns)])
     return text.getvalue()
-
-
-def _head(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit != "1" else name

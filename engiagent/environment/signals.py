@@ -1,59 +1,48 @@
 """Which signal of a plant is which of ours: a file, and the plant as it looks through it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from engiagent.environment.interface import Runs, Signal, Values, between, ours
+from engiagent.environment.interface import Runs, Signal, Values, amount, between, ours, read_yaml
 from engiagent.errors import EngiagentError, InputError
-from engiagent.io.plainyaml import loads_yaml
-from engiagent.plant.source import FormError, nearest
-from engiagent.plant.values import Quantity, pieces
-from engiagent.units.unit import UnitError, convert, parse_unit
-from engiagent.units.words import Conventions
+from engiagent.plant.source import nearest
+from engiagent.units.unit import UnitError, parse_unit
 
-TOP: Final = (
-    *("start_time", "time_zero", "warmup", "communication_step", "kind", "parameters", "held"),
-    *("inputs", "outputs", "estimated"),
-)
-INPUT: Final = ("to", "unit", "full", "activate", "read_back", "at_least", "at_most")
-OUTPUT: Final = ("from", "unit", "full", "mean", "deviation")
 ACTS: Final = 1e-3
 """How far, relative to what was sent, a signal that is read back may be off."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What one of our signals sets: a variable ``to``, its unit, and how it is made to act.
+    """What one of our signals sets: a variable, its unit, and how it is made to act.
 
-    ``full`` is our value at which theirs is 1, in ``shown``; ``activate`` is set to 1 beside it,
-    ``read_back`` is where the plant says what acts, ``least`` and ``most`` limit theirs.
+    ``full`` is our value, with its unit, at which theirs is 1; ``activate`` is set to 1 beside it,
+    ``read_back`` is where the plant says what acts, ``at_least`` and ``at_most`` limit theirs.
     """
 
-    to: str
+    variable: str
     unit: str | None = None
-    full: float = 1.0
-    shown: str | None = None
+    full: tuple[float, str | None] = (1.0, None)
     activate: str | None = None
     read_back: str | None = None
-    least: float = float("-inf")
-    most: float = float("inf")
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where one of our signals is read, with the standard ``deviation`` of its noise in ``shown``.
+    """Where one of our signals is read, with the standard ``deviation`` of its noise in our unit.
 
     ``mean`` is that over the period; else it is the value at its end.
     """
 
-    source: str
+    variable: str
     unit: str | None = None
-    full: float = 1.0
-    shown: str | None = None
+    full: tuple[float, str | None] = (1.0, None)
     mean: bool = False
     deviation: float = 0.0
 
@@ -122,122 +111,84 @@ class Signals:
             With the entry, what stands there and what was expected.
         """
         place = Path(path)
+        tree = read_yaml(place)
         try:
-            text = place.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the signals: {error}", str(place)) from None
-        tree = loads_yaml(text, place.name)
-        try:
-            return cls(**dict(_read(_mapping(tree, "the file", TOP))))
-        except _EntryError as wrong:
-            raise InputError(
-                wrong.message, place.name, found=wrong.found, expected=wrong.expected
-            ) from None
+            return cls(**_read(tree, _FILE, ""))
+        except InputError as wrong:
+            wrong.file = place.name
+            raise
 
 
-@dataclass
-class _EntryError(Exception):
-    message: str
-    expected: str
-    found: str | None = None
+_Reader = Callable[[Any, str], Any]
+"""From what stands there, and what it is, to the value."""
 
 
-def _mapping(tree: Any, where: str, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    if tree is None:
-        return {}
-    if not isinstance(tree, Mapping):
-        raise _EntryError(f"{where} is no mapping", "lines of 'name: value'", repr(tree)[:80])
-    for key in tree if known else ():
-        if key not in known:
-            raise _EntryError(f"unknown key in {where}", nearest(key, known), key)
-    return tree
+def _read(tree: Any, readers: Mapping[str, _Reader], where: str) -> dict[str, Any]:
+    """Return the values of a mapping whose keys are known."""
+    for key in _mapping(tree, where or "the file"):
+        if key not in readers:
+            said = f"unknown key in {where or 'the file'}"
+            raise InputError(said, found=key, expected=nearest(key, readers))
+    of = f" of {where}" if where else ""
+    return {key: readers[key](value, f"{key}{of}") for key, value in (tree or {}).items()}
 
 
-def _read(tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key in ("start_time", "warmup", "communication_step"):
-        if key in tree:
-            yield key, _amount(tree[key], key, "s")[0]
-    if "time_zero" in tree:
-        try:
-            yield "time_zero", np.datetime64(str(tree["time_zero"]), "s")
-        except ValueError:
-            found = str(tree["time_zero"])
-            raise _EntryError("time_zero is no date", "a date as 2026-01-01", found) from None
-    if "kind" in tree:
-        if tree["kind"] not in ("co-simulation", "model exchange"):
-            raise _EntryError("unknown kind", "co-simulation or model exchange", str(tree["kind"]))
-        yield "kind", tree["kind"]
-    yield "parameters", _mapping(tree.get("parameters"), "parameters")
-    held = _mapping(tree.get("held"), "held")
-    yield "held", {name: _plain(value, name) for name, value in held.items()}
-    inputs = _mapping(tree.get("inputs"), "inputs")
-    yield "inputs", {name: _input(name, entry) for name, entry in inputs.items()}
-    outputs = _mapping(tree.get("outputs"), "outputs")
-    yield "outputs", {name: _output(name, entry) for name, entry in outputs.items()}
-    estimated = _mapping(tree.get("estimated"), "estimated")
-    yield "estimated", {n: _amount(v, f"estimated {n}", None)[0] for n, v in estimated.items()}
+def _mapping(tree: Any, what: str) -> Mapping[str, Any]:
+    if tree is not None and not isinstance(tree, Mapping):
+        expected = "lines of 'name: value'"
+        raise InputError(f"{what} is no mapping", found=repr(tree)[:80], expected=expected)
+    return tree or {}
 
 
-def _input(name: str, entry: Any) -> Input:
-    tree = _mapping({"to": entry} if isinstance(entry, str) else entry, name, INPUT)
-    full, shown = _amount(tree["full"], f"full of {name}", None) if "full" in tree else (1.0, None)
-    least, most = (
-        _plain(tree.get(key, usual), f"{key} of {name}")
-        for key, usual in (("at_least", float("-inf")), ("at_most", float("inf")))
-    )
-    activate, back = (tree.get(key) for key in ("activate", "read_back"))
-    to = _word(tree, "to", name)
-    return Input(to, _unit(tree, name), full, shown, activate, back, least, most)
+def _each(reader: _Reader) -> _Reader:
+    """Return a reader of a mapping of any names to values of one kind."""
+    return lambda tree, what: {n: reader(v, n) for n, v in _mapping(tree, what).items()}
 
 
-def _output(name: str, entry: Any) -> Output:
-    tree = _mapping({"from": entry} if isinstance(entry, str) else entry, name, OUTPUT)
-    full, shown = _amount(tree["full"], f"full of {name}", None) if "full" in tree else (1.0, None)
-    deviation = _amount(tree.get("deviation", 0.0), f"deviation of {name}", None)[0]
-    source, mean = _word(tree, "from", name), tree.get("mean") in (True, "yes")
-    return Output(source, _unit(tree, name), full, shown, mean, deviation)
+def _entry(kind: type[Input] | type[Output], key: str) -> _Reader:
+    """Return a reader of inputs or outputs, which name their variable by a key, or alone."""
+    readers = {f.name: _FIELDS[f.name] for f in fields(kind) if f.name != "variable"}
+
+    def read(tree: Any, name: str) -> Input | Output:
+        short = isinstance(tree, str)
+        given = _read({key: tree} if short else tree, {key: _text, **readers}, name)
+        if key not in given:
+            said = f"{name} does not say {key} which variable"
+            raise InputError(said, found=repr(tree)[:80], expected=f"{key}: NAME")
+        return kind(given.pop(key), **given)
+
+    return read
 
 
-def _word(tree: Mapping[str, Any], key: str, name: str) -> str:
-    if not isinstance(tree.get(key), str):
-        raise _EntryError(
-            f"{name} does not say {key} which variable", f"{key}: NAME", repr(tree)[:80]
-        )
-    return str(tree[key])
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{what} is no name", found=repr(value)[:80], expected="a name")
+    return value
 
 
-def _unit(tree: Mapping[str, Any], name: str) -> str | None:
-    if "unit" not in tree:
-        return None
+def _unit(value: Any, what: str) -> str:
     try:
-        return str(parse_unit(str(tree["unit"])))
+        return str(parse_unit(str(value)))
     except UnitError as error:
-        raise _EntryError(f"{name}: {error}", "a unit as W", str(tree["unit"])) from None
+        raise InputError(f"{what}: {error}", found=str(value), expected="a unit as W") from None
 
 
 def _plain(value: Any, what: str) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
-    raise _EntryError(f"{what} is no number", "a number as the plant has it", repr(value)[:80])
+    expected = "a number as the plant has it"
+    raise InputError(f"{what} is no number", found=repr(value)[:80], expected=expected)
 
 
-def _amount(value: Any, what: str, unit: str | None) -> tuple[float, str | None]:
-    """Return a quantity as number and unit; in a unit, where one is wanted."""
-    expected = f"a quantity in {unit}" if unit else "a quantity as 10 kW"
+def _date(value: Any, what: str) -> np.datetime64:
     try:
-        found = pieces(str(value), Conventions())
-        one = found[0]
-        if len(found) != 1 or not isinstance(one, Quantity):
-            raise _EntryError(f"{what} is no quantity", expected, str(value))
-        if unit is None or one.unit is None:
-            return one.number, None if one.unit is None else str(one.unit)
-        return convert(one.number, one.unit, parse_unit(unit)), unit
-    except (FormError, UnitError) as error:
-        said = error.message if isinstance(error, FormError) else str(error)
-        raise _EntryError(f"{what}: {said}", expected, str(value)) from None
+        return np.datetime64(str(value), "s")
+    except ValueError:
+        expected = "a date as 2026-01-01"
+        raise InputError(f"{what} is no date", found=str(value), expected=expected) from None
 
 
-def duration(text: str, what: str) -> float:
+def duration(value: Any, what: str) -> float:
     """Return a time as people write it, in seconds.
 
     Raises
@@ -245,10 +196,23 @@ def duration(text: str, what: str) -> float:
     InputError
         When it is none.
     """
-    try:
-        return _amount(text, what, "s")[0]
-    except _EntryError as wrong:
-        raise InputError(wrong.message, found=wrong.found, expected=wrong.expected) from None
+    return amount(value, what, "s")[0]
+
+
+def _size(value: Any, what: str) -> float:
+    return amount(value, what)[0]
+
+
+_FIELDS: Final[Mapping[str, _Reader]] = {
+    **{"unit": _unit, "full": amount, "deviation": _size, "activate": _text, "read_back": _text},
+    **{"at_least": _plain, "at_most": _plain, "mean": lambda value, what: value in (True, "yes")},
+}
+_FILE: Final[Mapping[str, _Reader]] = {
+    **dict.fromkeys(("start_time", "warmup", "communication_step"), duration),
+    **{"time_zero": _date, "kind": _text, "parameters": _mapping, "held": _each(_plain)},
+    **{"inputs": _each(_entry(Input, "to")), "outputs": _each(_entry(Output, "from"))},
+    "estimated": _each(_size),
+}
 
 
 @dataclass
@@ -269,8 +233,8 @@ class Connected:
 
     def __init__(self, plant: Runs, signals: Signals) -> None:
         self.plant, self.file = plant, signals
-        self._in = {n: self._wire(n, e.to, e) for n, e in signals.inputs.items()}
-        self._out = {n: self._wire(n, e.source, e) for n, e in signals.outputs.items()}
+        self._in = {n: self._wire(n, e) for n, e in signals.inputs.items()}
+        self._out = {n: self._wire(n, e) for n, e in signals.outputs.items()}
         for entry in signals.inputs.values():
             for other in (entry.activate, entry.read_back):
                 if other is not None:
@@ -289,11 +253,12 @@ class Connected:
             raise InputError(said, expected=nearest(other, known))
         return known[other]
 
-    def _wire(self, name: str, other: str, entry: Input | Output) -> _Wire:
+    def _wire(self, name: str, entry: Input | Output) -> _Wire:
+        other, (full, shown) = entry.variable, entry.full
         unit = entry.unit or self._known(other).unit
-        shown = entry.shown or ours(unit)
-        if entry.shown is not None:
-            return _Wire(other, shown, 1.0 / entry.full, 0.0)
+        if shown is not None:
+            return _Wire(other, shown, 1.0 / full, 0.0)
+        shown = ours(unit)
         try:
             return _Wire(other, shown, *between(shown, unit))
         except UnitError as error:
@@ -318,7 +283,7 @@ class Connected:
         for name, value in inputs.items():
             wire, entry = self._in[name], self.file.inputs[name]
             theirs = wire.factor * float(value) + wire.shift
-            sent[wire.other] = min(max(theirs, entry.least), entry.most)
+            sent[wire.other] = min(max(theirs, entry.at_least), entry.at_most)
             if entry.activate is not None:
                 sent[entry.activate] = 1.0
         found = self.plant.step(sent)
@@ -328,8 +293,8 @@ class Connected:
             if entry.read_back is not None:
                 acts = found[entry.read_back]
                 if abs(acts - wanted) > ACTS * max(abs(acts), abs(wanted), ACTS):
-                    count = self.faults.get(entry.to, (0, 0.0, 0.0))[0]
-                    self.faults[entry.to] = (count + 1, wanted, acts)
+                    count = self.faults.get(entry.variable, (0, 0.0, 0.0))[0]
+                    self.faults[entry.variable] = (count + 1, wanted, acts)
         return self._seen(found)
 
     def _seen(self, found: Values) -> dict[str, float]:
@@ -342,7 +307,7 @@ class Connected:
     def notes(self) -> Iterator[str]:
         """Yield which signals did not act."""
         for name, (count, wanted, acts) in self.faults.items():
-            back = next(e.read_back for e in self.file.inputs.values() if e.to == name)
+            back = next(e.read_back for e in self.file.inputs.values() if e.variable == name)
             yield (
                 f"{name} does not act in {count} of {self.steps} steps: "
                 f"sent {wanted:g}, {back} reads {acts:g}"
@@ -350,9 +315,7 @@ class Connected:
 
     def close(self) -> None:
         """Close what runs behind it."""
-        close: Callable[[], None] | None = getattr(self.plant, "close", None)
-        if close is not None:
-            close()
+        getattr(self.plant, "close", lambda: None)()
 
 
 def open_fmu(path: Path, signals: Signals) -> Connected:
@@ -360,7 +323,7 @@ def open_fmu(path: Path, signals: Signals) -> Connected:
     from engiagent.environment.fmu import Fmu
 
     entries = signals.inputs.values()
-    read = [e.source for e in signals.outputs.values()]
+    read = [e.variable for e in signals.outputs.values()]
     read += [e.read_back for e in entries if e.read_back is not None]
     unit = Fmu(
         path,
@@ -371,10 +334,10 @@ def open_fmu(path: Path, signals: Signals) -> Connected:
         parameters=signals.parameters,
         held=signals.held,
         watched=read,
-        averaged=[e.source for e in signals.outputs.values() if e.mean],
+        averaged=[e.variable for e in signals.outputs.values() if e.mean],
     )
-    odd = [e.to for e in entries if unit.signals.get(e.to, Signal("1", "state")).role != "action"]
+    known = [name for name, signal in unit.signals.items() if signal.role == "action"]
+    odd = [e.variable for e in entries if e.variable not in known]
     if odd:
-        known = [name for name, signal in unit.signals.items() if signal.role == "action"]
         raise EngiagentError(f"{path.name}: {odd[0]} is no input; {nearest(odd[0], known)} is one")
     return Connected(unit, signals)

@@ -144,9 +144,7 @@ def fit(
     """
     outliers = spikes(record)
     clean = record.without(outliers)
-    found: list[tuple[float, Floats]] = []
-    for begin in _starts(model, clean, starts, seed, near):
-        found.append(_climb(model, clean, begin))
+    found = [_climb(model, clean, begin) for begin in _starts(model, clean, starts, seed, near)]
     found = sorted((f for f in found if np.isfinite(f[0])), key=lambda f: -f[0])
     if not found:
         raise NoFitError(f"no start of {model.structure.name} led to a finite likelihood")
@@ -308,13 +306,11 @@ def estimates(found: Fit) -> tuple[Estimate, ...]:
         low, high = centre - _QUANTILE * sigma, centre + _QUANTILE * sigma
         if p.kind == "noise":
             method = "information" if found.free[k] else "bound"
-        elif p.is_log and sigma > _OPEN:
+        elif (p.is_log and sigma > _OPEN) or not np.isfinite(sigma):
             low, high = -np.inf, np.inf
         elif p.is_log and not (found.free[k] and sigma < _WIDE):
             low, high = (_profile(found, k, side) for side in (-1, 1))
             method = "profile"
-        elif not np.isfinite(sigma):
-            low, high = -np.inf, np.inf
         ends = [float(np.exp(x)) if p.is_log else float(x) for x in (centre, low, high)]
         result.append(Estimate(p.name, ends[0], p.unit, ends[1], ends[2], sigma, method))
     return tuple(result)
@@ -325,8 +321,7 @@ def _profile(found: Fit, place: int, side: int) -> float:
     low, high = found.model.parameters[place].bounds
     limit = high if side > 0 else low
     centre, best = float(found.theta[place]), found.likelihood
-    inner, outer, step = centre, centre, 0.25
-    theta = found.theta
+    inner, step, theta = centre, 0.25, found.theta
     while True:
         outer = inner + side * step
         if (outer - limit) * side >= 0:

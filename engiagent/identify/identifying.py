@@ -175,17 +175,14 @@ def identify(
         near = max(smaller, key=lambda f: f.likelihood).values if smaller else None
         fits[name] = fit(wanted, record, starts=starts, seed=seed, near=near)
     tried = _compared(fits)
-    chosen = None
-    for candidate in sorted(tried, key=lambda c: c.aic):
-        if candidate.is_borne_out:
-            sure = estimates(candidate.fit)
-            unknown = _unknown(candidate.fit, sure, measurements)
-            if chosen is None or not unknown:
-                chosen = candidate, sure, unknown
-            if not unknown:
-                break
-    assert chosen is not None  # the smallest structure extends none
-    best, sure, unknown = chosen
+    useful = []
+    for candidate in sorted(filter(lambda c: c.is_borne_out, tried), key=lambda c: c.aic):
+        sure = estimates(candidate.fit)
+        useful.append((candidate, sure, _unknown(candidate.fit, sure, measurements)))
+        if not useful[-1][2]:
+            break
+    # The first that is known, else the first of all; the smallest structure extends none.
+    best, sure, unknown = min(useful, key=lambda found: bool(found[2]))
     notes = (*measurements.notes, *_notes(best, measurements, sure))
     return Identified(
         measurements,
@@ -278,13 +275,6 @@ def _plain(value: Any) -> Any:
     return finite_or_none(value) if isinstance(value, float) else value
 
 
-def step_noise(found: Identified) -> float:
-    r"""Return the noise of the process as heat, :math:`\sigma C / \sqrt{\Delta t}`. [kW]."""
-    values = found.fit.values
-    sigma = values.get("room.noise", 0.0)
-    return float(sigma * values["room.capacitance"] / np.sqrt(found.fit.record.hours))
-
-
 def uncertainty(found: Identified) -> dict[str, Any]:
     """Return what is not known, as ``--disturb`` and robust plans take it.
 
@@ -296,7 +286,9 @@ def uncertainty(found: Identified) -> dict[str, Any]:
         for e, p in zip(found.estimates, found.fit.model.parameters, strict=True)
         if p.kind in ("capacitance", "resistance") and e.name.count(".") == 1
     ]
-    noise = step_noise(found)
+    # The noise of a step as heat: sigma C / sqrt(dt). [kW]
+    values, hours = found.fit.values, found.fit.record.hours
+    noise = float(values.get("room.noise", 0.0) * values["room.capacitance"] / np.sqrt(hours))
     result: dict[str, Any] = {"disturb": ", ".join(texts)}
     if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
         result["disturb"] += f", room.gains={noise:.3g} kW"

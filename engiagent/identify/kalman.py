@@ -85,17 +85,23 @@ class Filtered:
         return np.asarray(-0.5 * (np.log(2 * np.pi * s) + v * v / s).sum(axis=0))
 
 
-def inputs_of(model: Model, record: Record) -> Floats:
+def _inputs(model: Model, record: Record) -> Floats:
     """Return the inputs of a model, with the constant one where it has a gain."""
     ones = np.ones((len(record.inputs), int(model.has_gain)))
     return np.hstack((record.inputs, ones))
+
+
+def _single(model: Model, theta: Floats, record: Record) -> tuple[Floats, Floats]:
+    """Return the transition of one vector (p,), and what its inputs add in each period (N, n)."""
+    transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))
+    return transition, _inputs(model, record) @ response.T
 
 
 def filtered(model: Model, theta: Array, record: Record) -> Filtered:
     """Run the filter for vectors of shape (m, p)."""
     transition, response, noise, sensor = model.discrete(theta, record.hours)
     whole = record.whole
-    given = inputs_of(model, record)
+    given = _inputs(model, record)
     driven = np.einsum("kj,mij->kmi", np.where(whole[:, None], given, 0.0), response)
     length, count = len(given), transition.shape[1]
     size, kind = len(theta), np.result_type(theta.dtype, np.float64)
@@ -118,7 +124,8 @@ def filtered(model: Model, theta: Array, record: Record) -> Filtered:
             state = np.full((size, count), record.measured[k], dtype=kind)
             spread = np.broadcast_to(np.eye(count) * UNKNOWN**2, transition.shape).astype(kind)
         if settled and seen[k]:
-            end = _run(seen, k)
+            missing = np.flatnonzero(~seen[k:])
+            end = k + int(missing[0]) if missing.size else length
             y = record.measured[k:end, None]
             gain = spread[:, :, 0] / (spread[:, 0, 0] + sensor)[:, None]
             closed = transition - (transition @ gain[:, :, None]) * np.eye(count)[0]
@@ -148,18 +155,10 @@ def filtered(model: Model, theta: Array, record: Record) -> Filtered:
     return Filtered(innovation, variance, states)
 
 
-def _run(seen: Bools, begin: int) -> int:
-    """Return the end of the run of measurements that begins somewhere."""
-    missing = np.flatnonzero(~seen[begin:])
-    return begin + int(missing[0]) if missing.size else len(seen)
-
-
 def _same(one: Array, other: Array) -> bool:
     """Whether a covariance, and its derivatives, change no more."""
-    for a, b in ((one.real, other.real), (one.imag, other.imag)):
-        if np.abs(a - b).max() > _SETTLED * np.abs(b).max():
-            return False
-    return True
+    pairs = ((one.real, other.real), (one.imag, other.imag))
+    return all(np.abs(a - b).max() <= _SETTLED * np.abs(b).max() for a, b in pairs)
 
 
 def likelihood(model: Model, theta: Floats, record: Record) -> Floats:
@@ -190,20 +189,17 @@ def scored(model: Model, theta: Floats, record: Record) -> tuple[float, Floats, 
 
 def simulated(model: Model, theta: Floats, record: Record, first: Floats, begin: int = 0) -> Floats:
     """Return the room's temperature from a state on, without correction, shape (N - begin,)."""
-    transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))
-    given = inputs_of(model, record)
-    state, found = first, np.full(len(given) - begin, np.nan)
-    for k in range(begin, len(given)):
-        found[k - begin] = state[0]
-        state = transition @ state + response @ given[k]
-    return found
+    transition, driven = _single(model, theta, record)
+    state, found = first, []
+    for added in driven[begin:]:
+        found.append(state[0])
+        state = transition @ state + added
+    return np.array(found)
 
 
 def ahead(model: Model, theta: Floats, record: Record, steps: int) -> Floats:
     """Return errors of predictions some periods ahead with inputs known, NaN where none, (N,)."""
-    transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))
-    given = inputs_of(model, record)
-    driven = given @ response.T
+    transition, driven = _single(model, theta, record)
     state = filtered(model, theta[None], record).state[:, 0]
     length = len(state) - steps
     errors = np.full(len(state), np.nan)

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any, Final
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from engiagent.errors import InputError
 from engiagent.identify.structures import Floats
@@ -50,7 +51,7 @@ class MachineMap:
     error: float
     used: int
     left_out: int
-    ranges: tuple[tuple[float, float], tuple[float, float]]
+    ranges: tuple[tuple[float, float], ...]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,8 +102,7 @@ def machine_map(
         raise InputError(f"the {machine} hardly ran", found=f"{runs.sum()}", expected=expected)
     p, q, x, y, r = (a[runs] for a in (electric, output, first, second, output / rated))
     value = q / p if machine == "heat-pump" else p / q
-    notes, bases = [], [np.ones_like(x)]
-    columns = [bases[0], x, x**2, y, y**2, x * y]
+    notes, columns = [], [np.ones_like(x), x, x**2, y, y**2, x * y]
     shapes = [[0], [0, 1, 3], [0, 1, 2, 3, 4, 5]]
     for name, temperature, gone in ((names[1], x, {1, 2, 5}), (names[2], y, {3, 4, 5})):
         if np.ptp(temperature) < _LEAST_SPREAD:
@@ -117,20 +117,11 @@ def machine_map(
         if (far == ~good).all():
             break
         good = ~far
-    spans = tuple((float(t[good].min()), float(t[good].max())) for t in (x, y))
-    rms = float(np.sqrt(np.mean(error[good] ** 2)))
-    left = int((~good).sum())
+    ranges = tuple((float(t[good].min()), float(t[good].max())) for t in (x, y))
+    rms, used = float(np.sqrt(np.mean(error[good] ** 2))), int(good.sum())
+    left_out = len(good) - used
     return MachineMap(
-        machine,
-        rated,
-        surface,
-        sigma,
-        load,
-        rms,
-        int(good.sum()),
-        left,
-        (spans[0], spans[1]),
-        tuple(notes),
+        machine, rated, surface, sigma, load, rms, used, left_out, ranges, tuple(notes)
     )
 
 
@@ -142,17 +133,15 @@ def _fitted(
     A product of two curves is linear in each: they are fitted in turn.
     """
     basis = np.column_stack([columns[k] for k in shape])
-    load = np.ones_like(r)
-    inner = np.column_stack([(r - 1) ** k for k in range(1, degree + 1)] or [0 * r])
-    slope = np.zeros(inner.shape[1])
+    load, slope = np.ones_like(r), np.zeros(degree)
+    inner = np.vander(r - 1, degree + 1, increasing=True)[:, 1:]
     for _ in range(1 if not degree else 30):
         weighted = basis * (load / value)[:, None]  # relative errors count
         found = np.linalg.lstsq(weighted[good], np.ones(good.sum()), rcond=None)[0]
         if degree:
             level = basis @ found / value
-            slope = np.linalg.lstsq(inner[good] * level[good, None], (1 - level)[good], rcond=None)[
-                0
-            ]
+            scaled = (inner * level[:, None])[good]
+            slope = np.linalg.lstsq(scaled, (1 - level)[good], rcond=None)[0]
             load = 1 + inner @ slope
     residual = 1 - (basis * (load / value)[:, None]) @ found
     count, total = int(good.sum()), float(residual[good] @ residual[good])
@@ -161,9 +150,6 @@ def _fitted(
     surface, sigma = np.zeros(6), np.zeros(6)
     surface[shape], sigma[shape] = found, np.sqrt(np.diag(spread))
     criterion = count * np.log(max(total / count, 1e-18)) + 2 * (len(shape) + degree)
-    factor = {0: [1.0], 1: [1 - slope[0], slope[0]]}.get(degree) or [
-        1 - slope[0] + slope[1],
-        slope[0] - 2 * slope[1],
-        slope[1],
-    ]
-    return criterion, surface, sigma, np.array(factor), residual
+    factor = Polynomial([1.0, *slope])(Polynomial([-1.0, 1.0]))  # from r - 1 to r
+    coefficients = np.asarray(factor.coef[: degree + 1], dtype=np.float64)
+    return criterion, surface, sigma, coefficients, residual

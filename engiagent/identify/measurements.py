@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.environment.interface import between
 from engiagent.errors import InputError
 from engiagent.identify.kalman import Record
 from engiagent.identify.structures import Driver, Floats
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.text.timestamps import looks_like_time, read_instants
-from engiagent.units.unit import Unit, conversion, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.units.words import resolve_unit
 
 EMPTY: Final = ("", "-", "nan", "na", "n/a", "null", "none")
@@ -30,7 +31,6 @@ ROLES: Final = {
 """What a column may be, with the unit that it is brought to."""
 REQUIRED: Final = ("temperature", "ambient", "heat")
 _LEAST: Final = 50
-_FREEZING: Final = 273.15
 
 
 @dataclass(frozen=True)
@@ -165,26 +165,17 @@ def _column(table: TableFile, role: str, written: str) -> tuple[Floats, str]:
         raise InputError(
             f"the {role} {column.header!r} is {what}", table.name, 1, None, None, expected
         )
-    return _converted(_numbers(column), unit, wanted), _as_named(column.name, unit)
-
-
-def _as_named(name: str, unit: Unit) -> str:
-    plain = name.replace("_", "").replace(".", "").isalnum()
-    return f"{name if plain else chr(34) + name + chr(34)} [{unit}]"
-
-
-def _converted(values: Floats, unit: Unit, wanted: Unit) -> Floats:
-    if wanted.is_point and not unit.is_point:  # kelvin, which elsewhere are differences
-        return np.asarray(values * unit.scale - _FREEZING)
-    factor, zero = conversion(unit, wanted)
-    return np.asarray(values * factor + zero)
+    factor, zero = between(str(unit), ROLES[role])
+    plain = column.name.replace("_", "").replace(".", "").isalnum()
+    named = column.name if plain else f'"{column.name}"'
+    return _numbers(column) * factor + zero, f"{named} [{unit}]"
 
 
 def _numbers(column: TableColumn) -> Floats:
     """Return numbers, NaN where a cell is empty; anything else is an error with its place."""
     if not column.is_text:
         cells = np.asarray(column.cells, dtype=np.float64)
-        return np.where(np.isfinite(cells), cells, np.nan)
+        return np.where(np.isinf(cells), np.nan, cells)
     texts = column.texts()
     filled = [k for k, text in enumerate(texts) if text.strip().lower() not in EMPTY]
     values = np.full(len(texts), np.nan)

@@ -71,19 +71,13 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
     InputError
         When a parameter cannot be known, or the template is no plant file.
     """
-    from ruamel.yaml import YAML  # here and below, as plant files are written
-    from ruamel.yaml.comments import CommentedMap
+    from ruamel.yaml.comments import CommentedMap  # here and below, as plant files are written
 
     if found.unknown:
         raise InputError(
             "there is no model to write", found.measurements.file, found=", ".join(found.unknown)
         )
-    yaml = YAML()
-    yaml.width = 100
-    document = load_tree(template if template is not None else _skeleton(found), file)
-    parts = document.get("components") if isinstance(document, Mapping) else None
-    if not isinstance(parts, dict):
-        raise InputError("there are no components", file, expected="components: {name: {…}}")
+    document, parts = _template(_skeleton(found) if template is None else template, file)
     for node, slots in _zones(found):
         zone = parts.setdefault(node, CommentedMap())
         if zone.setdefault("model", "thermal_zone") != "thermal_zone":
@@ -99,10 +93,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
         if heat and not served and template is not None and "heating_power_max" not in zone:
             expected = f"zone: {node} in a heater, an emitter or another unit"
             raise InputError(f"nothing heats the zone {node}", file, expected=expected)
-    document.yaml_set_start_comment(source_line(found))
-    out = StringIO()
-    yaml.dump(document, out)
-    return out.getvalue()
+    return _written(document, source_line(found))
 
 
 def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
@@ -113,22 +104,34 @@ def machine_text(found: MachineMap, data: str, template: str | None = None, file
     InputError
         When the template has none of its model, or several.
     """
-    from ruamel.yaml import YAML
-
     component = found.component()
     model = component["model"]
-    document = load_tree(template or f"components: {{{model}: {{model: {model}}}}}\n", file)
-    parts = document.get("components") if isinstance(document, Mapping) else None
-    alike = [p for p in parts.values() if p.get("model") == model] if parts else []
+    document, parts = _template(template or f"components: {{{model}: {{model: {model}}}}}\n", file)
+    alike = [part for part in parts.values() if part.get("model") == model]
     if len(alike) != 1:
         expected = f"one component of the model {model}"
         raise InputError("no place for the machine", file, found=f"{len(alike)}", expected=expected)
     alike[0].update(component)
-    document.yaml_set_start_comment(
-        f"{model} identified from {data}: {found.used} periods, error {100 * found.error:.2g} %"
-    )
-    out = StringIO()
-    YAML().dump(document, out)
+    error = f"{found.used} periods, error {100 * found.error:.2g} %"
+    return _written(document, f"{model} identified from {data}: {error}")
+
+
+def _template(text: str, file: str) -> tuple[Any, dict[str, Any]]:
+    """Return a plant file and its components."""
+    document = load_tree(text, file)
+    parts = document.get("components") if isinstance(document, Mapping) else None
+    if not isinstance(parts, dict):
+        raise InputError("there are no components", file, expected="components: {name: {…}}")
+    return document, parts
+
+
+def _written(document: Any, comment: str) -> str:
+    from ruamel.yaml import YAML
+
+    document.yaml_set_start_comment(comment)
+    yaml, out = YAML(), StringIO()
+    yaml.width = 100
+    yaml.dump(document, out)
     return out.getvalue()
 
 
@@ -185,10 +188,6 @@ def _gains(found: Identified) -> str:
     return " + ".join(terms).replace("+ -", "- ")
 
 
-def _sum(terms: list[str]) -> str:
-    return terms[0] if len(terms) == 1 else f"({' + '.join(terms)})"
-
-
 def _skeleton(found: Identified) -> str:
     """Return a plant file in which only what was measured stands."""
     data, heated = found.measurements, found.fit.model.structure.heated
@@ -213,5 +212,5 @@ def _skeleton(found: Identified) -> str:
         "requirements:  # the range of what was measured; put the comfort that is wanted\n"
         f"  low: room.temperature[t] >= {low:g} degC\n"
         f"  high: room.temperature[t] <= {high:g} degC\n"
-        f'goal: {{minimize: "sum({_sum(goals)}*dt(t) for t in T)", unit: kWh}}\n'
+        f'goal: {{minimize: "sum(({" + ".join(goals)})*dt(t) for t in T)", unit: kWh}}\n'
     )

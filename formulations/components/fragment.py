@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from engiagent.blueprint.document import (
     ComponentDef,
@@ -108,12 +108,15 @@ class Surroundings:
         The terminals of the components built so far, for those that bound themselves by them.
     over
         By component the names and sets over which it is repeated.
+    shared
+        What the first of several components found that the others need as well.
     """
 
     core: Core
     instants: Mapping[str, str] = field(default_factory=dict)
     terminals: tuple[Terminal, ...] = ()
     over: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def currency(self) -> str:

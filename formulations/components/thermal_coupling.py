@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,40 @@ class Room:
     heat: str
 
 
-def exact_step(rooms: Mapping[str, Room], name: str) -> tuple[tuple[ParameterDef, ...], str]:
+class Rooms(dict[str, Room]):
+    """Zones that walls join, by name in the order of the blueprint."""
+
+    @cached_property
+    def step(self) -> tuple[Floats, Floats] | None:
+        """Transition [-] and response to heat [K/kW] per period, shape (N, n, n).
+
+        None when a number that they need is declared as missing.
+        """
+        readers = [room.reader for room in self.values()]
+        missing = {p.name for p in readers[0].around.core.parameters if p.status == "missing"}
+        for room in self.values():
+            slots = [room.reader.component.parameters.get(s) for s in ("capacitance", "resistance")]
+            if any(value in missing for value in [*slots, *room.walls.values()]):
+                return None
+        zones = tuple(
+            ThermalZone(
+                name=name,
+                capacitance=room.reader.number("capacitance"),
+                resistance=room.reader.number("resistance")
+                if room.reader.given("resistance")
+                else float("inf"),
+                neighbours={o: room.reader.evaluated(r, "K/kW") for o, r in room.walls.items()},
+            )
+            for name, room in self.items()
+        )
+        network = ThermalNetwork(zones)
+        different, which = np.unique(readers[0].hours(), return_inverse=True)
+        pairs = [network.discretise(float(step), "exact") for step in different]
+        transition = np.stack([a for a, _ in pairs])[which]
+        return transition, np.stack([b[:, 1:] for _, b in pairs])[which]
+
+
+def exact_step(rooms: Rooms, name: str) -> tuple[tuple[ParameterDef, ...], str]:
     """Return the derived parameters and the equation of one room of a network.
 
     Raises
@@ -41,10 +75,7 @@ def exact_step(rooms: Mapping[str, Room], name: str) -> tuple[tuple[ParameterDef
         When the capacitances and resistances cannot be evaluated without data files.
     """
     room = rooms[name]
-    if any(_is_missing(r) for r in rooms.values()):
-        transition, response = None, None
-    else:
-        transition, response = _matrices(rooms)
+    transition, response = rooms.step or (None, None)
     own = f"{name}_temperature"
     row, parameters, terms = list(rooms).index(name), [], []
     for column, (other, part) in enumerate(rooms.items()):
@@ -91,31 +122,3 @@ def _derived(
     if np.all(values == values[0]):
         return replace(parameter, value=float(values[0]))
     return replace(parameter, index=(room.reader.time,), value=tuple(map(float, values)))
-
-
-def _is_missing(room: Room) -> bool:
-    """Whether a number that the matrices need is declared as missing."""
-    missing = {p.name for p in room.reader.around.core.parameters if p.status == "missing"}
-    slots = [room.reader.component.parameters.get(s) for s in ("capacitance", "resistance")]
-    return any(value in missing for value in [*slots, *room.walls.values()])
-
-
-def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
-    """Return transition [-] and response to heat [K/kW] per period, shape (N, n, n)."""
-    zones = tuple(
-        ThermalZone(
-            name=name,
-            capacitance=room.reader.number("capacitance"),
-            resistance=room.reader.number("resistance")
-            if room.reader.given("resistance")
-            else float("inf"),
-            neighbours={o: room.reader.evaluated(r, "K/kW") for o, r in room.walls.items()},
-        )
-        for name, room in rooms.items()
-    )
-    network = ThermalNetwork(zones)
-    steps = next(iter(rooms.values())).reader.hours()
-    different, which = np.unique(steps, return_inverse=True)
-    pairs = [network.discretise(float(step), "exact") for step in different]
-    transition = np.stack([a for a, _ in pairs])[which]
-    return transition, np.stack([b[:, 1:] for _, b in pairs])[which]

@@ -27,7 +27,7 @@ from engiagent.formulations.components import thermal_store
 from engiagent.formulations.components.fragment import balance, connection_of
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.thermal_bounds import bounds
-from engiagent.formulations.components.thermal_coupling import Room, exact_step
+from engiagent.formulations.components.thermal_coupling import Room, Rooms, exact_step
 from engiagent.slots import Slot
 
 AIR = ("air_handler", "vav_box")
@@ -48,28 +48,6 @@ def declare(reader: Reader) -> None:
     _dynamics(reader, rooms)
 
 
-def neighbours(reader: Reader) -> dict[str, str]:
-    """Return the zones behind this zone's walls with the resistances [K/kW] as expressions.
-
-    A wall may be given on either side, or on both with the same resistance.
-
-    Raises
-    ------
-    InputError
-        When a neighbour is no other zone of the same time set, or a wall has two resistances.
-    """
-    walls = _own_walls(reader)
-    for part in reader.around.core.components:
-        if part.model == "thermal_zone" and part.name != reader.name:
-            theirs = _own_walls(Reader(part, reader.around)).get(reader.name)
-            if theirs is not None and walls.setdefault(part.name, theirs) != theirs:
-                raise reader.wrong(
-                    f"the wall to {part.name} has two resistances",
-                    found=f"{walls[part.name]} and {theirs}",
-                )
-    return walls
-
-
 def _own_walls(reader: Reader) -> dict[str, str]:
     given = FrozenMap(reader.connection("neighbours") or {})
     slot = reader.part(given, {name: Slot("K/kW") for name in given})
@@ -82,7 +60,7 @@ def _own_walls(reader: Reader) -> dict[str, str]:
     return {name: slot.text(name) for name in given}
 
 
-def _temperature(reader: Reader, rooms: dict[str, Room]) -> None:
+def _temperature(reader: Reader, rooms: Rooms) -> None:
     """Add the temperature with its bounds; as parameters they are evaluated only once."""
     found = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
     words = (("coldest", "never falls to"), ("warmest", "never reaches"))
@@ -196,7 +174,7 @@ def _heat_limits(reader: Reader) -> tuple[str | None, str | None]:
     return lower, upper
 
 
-def _dynamics(reader: Reader, rooms: dict[str, Room]) -> None:
+def _dynamics(reader: Reader, rooms: Rooms) -> None:
     scheme = reader.scheme()
     walls = dict(rooms[reader.name].walls)
     if scheme == "exact" and walls:
@@ -209,19 +187,53 @@ def _dynamics(reader: Reader, rooms: dict[str, Room]) -> None:
     reader.row("dynamics", text, "heat balance", of="capacitance resistance")
 
 
-def _network(reader: Reader) -> dict[str, Room]:
-    """Return all zones that are joined to this one by walls, in the order of the blueprint."""
-    rooms: dict[str, Room] = {}
-    waiting = [reader.component]
-    while waiting:
-        part = Reader(waiting.pop(), reader.around)
-        walls = neighbours(part)
-        rooms[part.name] = Room(part, walls, heat(part))
-        found = [reader.around.component(name) for name in walls if name not in rooms]
-        waiting += [c for c in found if c is not None]
-        if part.scheme() != reader.scheme():
-            raise reader.wrong(f"its scheme differs from that of {part.name}")
-    return {c.name: rooms[c.name] for c in reader.around.core.components if c.name in rooms}
+def _network(reader: Reader) -> Rooms:
+    """Return all zones that are joined to this one by walls.
+
+    A wall may be given on either side, or on both with the same resistance. Networks are found
+    once, for all zones.
+
+    Raises
+    ------
+    InputError
+        When a neighbour is no other zone of the same time set, or a wall has two resistances.
+    """
+    around = reader.around
+    if "networks" not in around.shared:
+        around.shared["networks"] = _networks(
+            {c.name: Reader(c, around) for c in around.core.components if c.model == "thermal_zone"}
+        )
+    rooms: Rooms = around.shared["networks"][reader.name]
+    for name, room in rooms.items():
+        if room.reader.scheme() != reader.scheme():
+            raise reader.wrong(f"its scheme differs from that of {name}")
+    return rooms
+
+
+def _networks(zones: dict[str, Reader]) -> dict[str, Rooms]:
+    """Return the network that each zone belongs to."""
+    own = {name: _own_walls(zone) for name, zone in zones.items()}
+    walls = {name: dict(given) for name, given in own.items()}
+    for name, zone in zones.items():
+        for other, given in own.items():
+            found = given.get(name)
+            if found is not None and walls[name].setdefault(other, found) != found:
+                raise zone.wrong(
+                    f"the wall to {other} has two resistances",
+                    found=f"{walls[name][other]} and {found}",
+                )
+    networks: dict[str, Rooms] = {}
+    for first in zones:
+        if first in networks:
+            continue
+        joined, waiting = set(), [first]
+        while waiting:
+            name = waiting.pop()
+            joined.add(name)
+            waiting += walls[name].keys() - joined
+        rooms = Rooms((n, Room(zones[n], walls[n], heat(zones[n]))) for n in zones if n in joined)
+        networks |= dict.fromkeys(rooms, rooms)
+    return networks
 
 
 def _exact(reader: Reader) -> str:
