@@ -71,3 +71,8 @@ def finite_or_none(value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return float(value) + 0.0
+
+
+def whole_name(name: str) -> str:
+    """Return the name of a parameter, without the element that a finding is about."""
+    return name.partition("[")[0]

@@ -10,6 +10,7 @@ from engiagent.agents.protocol import AGENTS, AgentName, Fault
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
 from engiagent.errors import EngiagentError
 from engiagent.io.files import packaged_yaml
+from engiagent.verify.findings import whole_name
 
 REPLIES: Final = (
     "reply-malformed",
@@ -136,18 +137,8 @@ _DATA: Final = {
 
 
 def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
-    entries = certificate.get("violations") or ()
-    series = Counter(_series(entry) for entry in entries if entry["level"] == "data")
-    shown: Counter[str] = Counter()
-    for entry in entries:
+    for entry, more in _few_of_a_series(certificate.get("violations") or ()):
         level, check = entry["level"], str(entry["check"])
-        more = ""
-        if level == "data" and series[_series(entry)] > MOST_OF_A_SERIES:
-            shown[_series(entry)] += 1
-            if shown[_series(entry)] > MOST_OF_A_SERIES:
-                continue
-            if shown[_series(entry)] == MOST_OF_A_SERIES:
-                more = f"; so are {series[_series(entry)] - MOST_OF_A_SERIES} more of its values"
         kind = {
             "data": next((k for word, k in _DATA.items() if word in check), "data-altered"),
             "algebra": "requirement-violated",
@@ -157,13 +148,29 @@ def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
         quote = _quote(certificate, check)
         where = ", ".join(f"{k} {v}" for k, v in (entry.get("where") or {}).items())
         place = f"{entry.get('name') or check}" + (f" at {where}" if where else "")
-        message = f"{entry['message']}{more}"
-        yield Fault(kind, message, place, quote and f"the text says: {quote}")
+        said = str(entry["message"]) + (f"; so are {more} more of its values" if more else "")
+        yield Fault(kind, said, place, quote and f"the text says: {quote}")
 
 
-def _series(entry: Mapping[str, Any]) -> str:
-    """Return the name of what a finding is about, without the element."""
-    return str(entry["check"]).partition("[")[0]
+def _few_of_a_series(
+    entries: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield violations but those beyond the first few values of a series, and how many these are.
+
+    The number stands beside the last one that is shown.
+    """
+    total = Counter(whole_name(str(e["check"])) for e in entries if e["level"] == "data")
+    shown: Counter[str] = Counter()
+    for entry in entries:
+        name = whole_name(str(entry["check"]))
+        if entry["level"] != "data":
+            yield entry, 0
+            continue
+        shown[name] += 1
+        if shown[name] < MOST_OF_A_SERIES:
+            yield entry, 0
+        elif shown[name] == MOST_OF_A_SERIES:
+            yield entry, total[name] - MOST_OF_A_SERIES
 
 
 def _quote(certificate: Mapping[str, Any], check: str) -> str:

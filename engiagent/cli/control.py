@@ -10,7 +10,7 @@ import click
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
-from engiagent.cli.output import moving_line, number, print_json, say, say_items
+from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
@@ -18,7 +18,6 @@ from engiagent.control.assessment import assess, broken_limits, prediction_error
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
 from engiagent.environment.running import as_csv
-from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report.looped import lead, page, steps_csv
@@ -102,8 +101,7 @@ def control(
     """
     blueprint, data, name = read_source(source, settings)
     folder = out or Path("runs") / f"control-{name}"
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
     with moving_line() as show:

@@ -8,7 +8,7 @@ import click
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import moving_line, print_json, say, say_items
+from engiagent.cli.output import moving_line, print_json, refuse_used, say, say_items
 from engiagent.errors import InputError
 from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
 from engiagent.identify.identifying import identify as find
@@ -102,8 +102,7 @@ def identify(
     Columns may have their unit in the header or behind the name, as --heat "q [W]".
     """
     folder = out or Path("runs") / f"identify-{data.stem}"
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    refuse_used(folder, force)
     columns = {role: name for role, name in roles.items() if name is not None}
     if model in MACHINES:
         return _machine(data, model, columns, template, folder, as_json)

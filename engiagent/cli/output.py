@@ -7,9 +7,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from engiagent.errors import InputError
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult
@@ -165,3 +168,9 @@ def item_text(item: Any) -> str:
     labels = [str(value) for value in where.values()] if isinstance(where, Mapping) else []
     absent = [label for label in labels if label not in text]
     return f"{text} ({', '.join(absent)})" if absent else text
+
+
+def refuse_used(folder: Path, force: bool) -> None:
+    """Raise an error where a folder to write into holds something and must not be replaced."""
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise InputError("the folder is not empty", str(folder), expected="--force, or another")

@@ -8,7 +8,7 @@ import click
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import file_option
-from engiagent.cli.output import moving_line, number, print_json, say, say_items
+from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
@@ -76,8 +76,7 @@ def simulate(
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise InputError("the folder is not empty", str(folder), expected="--force, or another")
+    refuse_used(folder, force)
     forcing = None if inputs is None else read_forcing(inputs, unit.signals)
     length = duration(step, "--step") if step is not None else seconds or 3600.0
     if forcing is not None:

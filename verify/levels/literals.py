@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from engiagent.blueprint.grammar import (
@@ -20,7 +20,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
-from engiagent.verify.findings import Violation
+from engiagent.verify.findings import Violation, whole_name
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_sources, words_of
 from engiagent.verify.tolerances import TOLERANCES
 
@@ -44,6 +44,12 @@ class Tracing:
     violations: list[Violation] = field(default_factory=list)
     steps: frozenset[float] = frozenset()
 
+    @cached_property
+    def hours(self) -> tuple[float, ...]:
+        """The times of day, and the durations in hours, of the text."""
+        found = figures(self.problem.text)
+        return tuple(f.value for f in found if str(f.unit or "") == "h")
+
     def accuse(self, name: str, message: str) -> None:
         """Record that something contradicts the problem."""
         self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
@@ -51,16 +57,11 @@ class Tracing:
     def settle(self, names: Collection[str]) -> None:
         """Make remarks of what was found about numbers on which two readings agree."""
         known = {name.removeprefix("bounds:") for name in names}
-        same = [v.message for v in self.violations if _whole(v.check) in known]
-        same += [text for text in self.open if _whole(text.partition(":")[0]) in known]
-        self.violations = [v for v in self.violations if _whole(v.check) not in known]
+        same = [v.message for v in self.violations if whole_name(v.check) in known]
+        same += [text for text in self.open if whole_name(text.partition(":")[0]) in known]
+        self.violations = [v for v in self.violations if whole_name(v.check) not in known]
         self.open = [text for text in self.open if text not in same]
         self.listed += [f"{text} (a second reading has the same number)" for text in same]
-
-
-def _whole(name: str) -> str:
-    """Return the name of a parameter, without the element that a finding is about."""
-    return name.partition("[")[0]
 
 
 def check_literals(
@@ -103,10 +104,9 @@ def _hours(known: Iterable[Figure], tracing: Tracing) -> Iterator[float]:
     before the end of a period or after its beginning. ``known``: the figures of the source; of
     the steps k = 8, …, 17 of a day in steps of an hour step 17 begins at 17:00.
     """
-    hours = [f.value for f in figures(tracing.problem.text) if str(f.unit or "") == "h"]
-    yield from hours
+    yield from tracing.hours
     for step in (seconds / 3600 for seconds in tracing.steps):
-        yield from (hour + shift for hour in hours for shift in (step, -step))
+        yield from (hour + shift for hour in tracing.hours for shift in (step, -step))
         counts = [f.value * step for f in known if f.unit is None and f.value == int(f.value)]
         yield from (count + shift for count in counts for shift in (0.0, step, -step))
 
