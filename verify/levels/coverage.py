@@ -29,6 +29,9 @@ _ONLY: Final = re.compile(
     re.IGNORECASE,
 )
 """What restricts: "only at night", not "for context only"."""
+_WHY_SAID: Final = r"(?:context|information|orientation|reference|comparison)"
+_ASIDE: Final = rf"never\s+mind|only\s+for\s+{_WHY_SAID}|for\s+{_WHY_SAID}\s+only"
+"""What is said and does not count."""
 _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     r"(?:\b(?:not|no|nor|without|never)|n['\u2019]t)\s+(?:an?\s+|any\s+|the\s+)?"
     r"(?:(?:lower|upper|hard|real|further|other|such)\s+)?(?:limit|minimum|maximum)s?\b"
@@ -39,9 +42,7 @@ _NO_DEMAND: Final = re.compile(  # "so that's not a limit", "no lower limit"
     r"advantageous|beneficial|economic\w*|useful|optimal|interesting)\b"
     r"|\bno\s+(?:need|reason)\s+(?:to|for)\b|\b(?:do|does|did)(?:\s+not|n['\u2019]t)\s+(?:need|have)\s+to\b"
     r"|\bnot\s+(?:need(?:ed)?|necessary|required)\s+to\b"
-    r"|\bonly\s+for\s+(?:context|information|orientation|reference|comparison)\b"
-    r"|\bfor\s+(?:context|information|orientation|reference|comparison)\s+only\b"
-    r"|\bnever\s+mind\b",
+    rf"|\b(?:{_ASIDE})\b",
     re.IGNORECASE,
 )
 """What says that something limits nothing, or how an answer is to be written."""
@@ -59,8 +60,7 @@ _NUMBERED: Final = re.compile(
 _DISMISSED: Final = re.compile(
     r"\b(?:ignored?|neglect\w*|disregard\w*|irrelevant|"
     r"not (?:relevant|considered|modelled|our (?:business|concern))|"
-    r"never mind|for (?:context|information|orientation|reference|comparison) only|"
-    r"only for (?:context|information|orientation|reference|comparison)|"
+    rf"{_ASIDE}|"
     r"(?:does not|doesn['\u2019]t) (?:matter|enter|bind|bite)|(?:leave|left) (?:it )?(?:out|aside)|"
     r"never (?:bite|bind)s?|(?:will|would) never (?:bite|bind)|no (?:part|concern|matter) of)\b",
     re.IGNORECASE,

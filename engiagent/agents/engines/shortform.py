@@ -298,10 +298,6 @@ class Placing:
         place = self.quoting.place(quote)
         if place is None:
             return {"kind": "text", "quote": quote}
-        # "[1 BTU]/(lb·°F)" marks a number, which goes on with its unit.
-        ends = [q.span[1] for q in self.problem.quantities if place[0] <= q.span[0] < place[1]]
-        if ends and text[place[1] :].startswith(("/", "*", "·", "^")):
-            place = (place[0], max(place[1], ends[-1]))
         return {"kind": "text", "span": list(place), "quote": text[slice(*place)]}
 
 
