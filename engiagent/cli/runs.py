@@ -201,8 +201,9 @@ def compared_lines(found: report.SideBySide) -> list[str]:
     figures = [figure for figure in found.scenarios.changes if figure.differs]
     lines += [_figure_line(figure) for figure in figures[: 2 * WORST]]
     for moved in found.scenarios.flexibility:
-        said = (f"{title.lower()} {show(moved)}" for title, show in FLEXIBILITY.items())
-        lines.append(f"flexibility: {moved.scenario}, {moved.bus}: {'; '.join(said)}")
+        said = "; ".join(f"{title.lower()} {show(moved)}" for title, show in FLEXIBILITY.items())
+        said = said.replace("\u00a0", " ")
+        lines.append(f"flexibility: {moved.scenario}, {moved.bus}: {said}")
     for item in found.quantities:
         if item.largest is None or not item.is_shared:
             lines.append(f"series: {item.label}: not in all, or on another grid")
