@@ -1,7 +1,9 @@
 """``engiagent control``: a closed loop of a plant."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.assessment import assess, broken_limits, prediction_errors
+from engiagent.control.assessment import broken_limits, prediction_errors
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
+from engiagent.environment.controllers import RULES
+from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -53,8 +57,8 @@ STEPS, PAGE, PLANT = "steps.csv", "loop.html", "plant.csv"
     "--against",
     multiple=True,
     metavar="RULE|FILE",
-    help="Run the same plant under a rule or a file of rules as well, and compare key figures; "
-    "repeatable.",
+    help="Run the same plant under a rule, a file of rules or another plan as well, and compare "
+    "key figures; repeatable.",
 )
 @click.option(
     "--relax",
@@ -105,26 +109,30 @@ def control(
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
     with moving_line() as show:
-        loop = close(
-            blueprint,
-            steps,
+        closed = partial(
+            close,
             horizon=horizon,
-            plant=plant,
             signals=signals,
             actual=actual,
-            limits=[[limit] for limit in relax] or None,
             end=end,
-            folder=data,
             options=solve_options(**given),
-            on_step=show and (lambda done, total: show(f"step {done} of {total}")),
+            on_step=None if show is None else _progress(show),
         )
-    rivals: dict[str, tuple[Figure, ...]] = {}
+        relaxing = [[limit] for limit in relax] or None
+        loop = closed(blueprint, steps=steps, plant=plant, limits=relaxing, folder=data)
+        found = {
+            text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
+            for text in against
+        }
+    rivals = {text: other.figures for text, other in found.items()}
     folder.mkdir(parents=True, exist_ok=True)
-    for controller in against:
-        record = rival(loop, controller, plant, signals, blueprint, data)
-        rivals[controller] = assess(loop, record)
-        write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
-    compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}
+    for text, other in found.items():
+        if other.record is not None:
+            write_atomic(folder / f"against-{Path(text).stem}.csv", as_csv(other.record))
+        if other.loop is not None:
+            notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
+            loop = replace(loop, notes=(*loop.notes, notes))
+    compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
     about = {**loop.to_dict(), "against": compared}
     write_atomic(folder / LOOP, dumps_canonical({"problem": name, **about}))
     write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}", rivals))
@@ -133,6 +141,20 @@ def control(
     if as_json:
         print_json({"problem": name, "run": str(folder), **about})
     return int(_code(loop))
+
+
+def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(f"step {done} of {total}")
+
+
+def _controller(text: str, closed: Callable[..., ClosedLoop]) -> str | Callable[..., ClosedLoop]:
+    """Return what a rule or a file of rules is called, or what closes the loop of another plan."""
+    path = Path(text)
+    rules = text in RULES or not path.exists()
+    if rules or (path.suffix in (".yaml", ".yml") and "components" not in read_yaml(path)):
+        return text
+    blueprint, folder, _ = read_source(path, ())
+    return partial(closed, blueprint, folder=folder)
 
 
 def _write(loop: ClosedLoop, folder: Path) -> None:

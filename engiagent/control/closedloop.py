@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.control.applied import Applied, applied_schedule
-from engiagent.control.assessment import assess, broken_limits, prediction_errors, shown
+from engiagent.control.assessment import (
+    assess,
+    broken_limits,
+    computing_time,
+    prediction_errors,
+    shown,
+)
 from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
@@ -87,7 +93,7 @@ class ClosedLoop:
     @cached_property
     def assessment(self) -> tuple[Figure, ...]:
         """The figures by which any controller of this plant is judged, from what it showed."""
-        return assess(self, self.plant)
+        return (*assess(self, self.plant), computing_time(self))
 
     def scenario(self, name: str) -> Scenario:
         """Return what the plant showed, or else what was applied, as one of several scenarios."""
