@@ -69,6 +69,7 @@ def control(
     end: End = "refuse",
     folder: Path | None = None,
     options: SolveOptions | None = None,
+    certify: bool = False,
     on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
     """Close the loop of a plant: plan, apply the first period, measure, plan again.
@@ -100,6 +101,8 @@ def control(
         As :class:`RecedingHorizon` takes them.
     folder
         Where the data files of the blueprint lie.
+    certify
+        Whether to keep the plan of each step, for :mod:`engiagent.control.certificate`.
     on_step
         Is told the number of steps done, and of all.
 
@@ -165,7 +168,7 @@ def control(
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
-    loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
+    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
     if linked is not None and isinstance(linked.plant, Connected):
