@@ -32,6 +32,7 @@ from engiagent.run.folder import (
     SCRIPT,
     RunFolder,
     State,
+    remove_run,
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
 from engiagent.run.keyfigures import KeyFigures
@@ -104,7 +105,15 @@ class Run:
             self.state, self.reason = "failed", str(self.error)
         outcome = self._outcome()
         self.folder.finish(outcome.state, outcome.verdict, outcome.reason)
+        if self._worthless():
+            remove_run(self.folder.path)
         return outcome
+
+    def _worthless(self) -> bool:
+        """Whether wrong input ended it before a model was asked, in a folder that nobody named."""
+        own = not self.folder.named and self.folder.record["asked"].get("engine", "offline")
+        wrong = self.error is not None and not isinstance(self.error, InternalError)
+        return own == "offline" and wrong and self.certificate is None
 
     def from_problem(self, overrides: dict[str, str], engine: Engine) -> None:
         """Let the agents take the problem from its text to a certificate."""

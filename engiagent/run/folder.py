@@ -107,6 +107,8 @@ class RunFolder:
     record: dict[str, Any]
     on_event: OnEvent | None = None
     notes: list[str] = field(default_factory=list)
+    named: bool = True
+    """Whether the caller said which folder."""
     _told_progress: float = 0.0
 
     @classmethod
@@ -158,7 +160,7 @@ class RunFolder:
             "notes": [],
             "artefacts": [],
         }
-        folder = cls(path, record, on_event)
+        folder = cls(path, record, on_event, named=out is not None)
         folder.save()
         return folder
 
