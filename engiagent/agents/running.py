@@ -16,6 +16,7 @@ from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
 from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
 from engiagent.report.artefacts import load_run
@@ -259,10 +260,11 @@ class Run:
     def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""
         board, result, blueprint = ended.board, ended.board.result, self.blueprint
+        program = board.program
         is_open = (board.certificate or {}).get("verdict") == "undecided"
         if ended.stopped or ended.faults or is_open:
             self.reason = ended.reason
-        if result is None or board.program is None or blueprint is None:
+        if result is None or program is None or blueprint is None:
             return
         self.status = result.status
         if result.status != "optimal":
@@ -272,7 +274,7 @@ class Run:
         with self.folder.stage("explain"):
             self._aside(lambda: self._explain(blueprint, board))
         with self.folder.stage("emit"):
-            self._aside(lambda: self._emit(blueprint))
+            self._aside(lambda: self._emit(blueprint, program))
         report = None if board.blueprint is None else board.blueprint.core.report
         if report is not None and report.cases and self.status == "optimal":
             with self.folder.stage("cases"):
@@ -304,10 +306,10 @@ class Run:
             self.certificate = found.to_dict()
             self.folder.write(CERTIFICATE, found.to_json())
 
-    def _emit(self, blueprint: Blueprint) -> None:
+    def _emit(self, blueprint: Blueprint, program: Program) -> None:
         from engiagent.formulations.pyomo_script import emit_pyomo
 
-        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data))
+        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data, program))
 
     def _report(self) -> None:
         """Write the report, which shows how the run ended, so the record goes first."""
@@ -319,7 +321,7 @@ class Run:
             self._aside(self._write_report)
 
     def _write_report(self) -> None:
-        run = load_run(self.folder.path)
+        run = load_run(self.folder.path, blueprint=self.blueprint, solution=self._saved)
         write_report(run)
         self.figures = run.figures
 
