@@ -29,9 +29,10 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.indexing import Named, Table
+from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS, SET_BUILDERS, parents_of, single_parent
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.symbols import SetInfo, Symbol
+from engiagent.blueprint.symbols import SetInfo, Symbol, Typed
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.values import element_positions, inline_values, unit_of
@@ -39,6 +40,8 @@ from engiagent.units.unit import Unit, parse_unit
 
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
+Notes = tuple[tuple[int, str], ...]
+"""Announcements of the type checker: a column and a text each."""
 PATH = "core_model_elements"
 
 
@@ -58,6 +61,7 @@ class Elaboration:
         self.folder = folder
         self._sets: dict[str, IndexSet] = {}
         self._tables: dict[str, Table] = {}
+        self._relations: dict[tuple[str, tuple[Binder, ...]], tuple[Typed, Notes]] = {}
         self._open: list[str] = []
         self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
         self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
@@ -211,6 +215,21 @@ class Elaboration:
     def checker(self) -> TypeChecker:
         """Return a new type checker over all symbols."""
         return TypeChecker(self.set_infos, self.symbols)
+
+    def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
+        """Return a constraint checked, with its announcements; asked again, the same.
+
+        Raises
+        ------
+        ExpressionError
+            When a part of it is wrong.
+        """
+        known = self._relations.get((text, binders))
+        if known is None:
+            checker = self.checker()
+            typed = checked_relation(checker, parse(text), checker.scope_of(binders))
+            known = self._relations[text, binders] = typed, tuple(checker.notes)
+        return known
 
     @cached_property
     def evaluator(self) -> Evaluator:
