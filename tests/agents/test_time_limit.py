@@ -33,7 +33,7 @@ def scalars(size: int) -> Blueprint:
 
 def packing(size: int) -> Blueprint:
     """Return a programme of binaries whose best plan no bound proves at once."""
-    left, half = weighted(4, size)
+    left, half = weighted(10, size)
     worth, _ = weighted(1, size, seed=2)
     return blueprint(
         decision_variables=binaries(size),
@@ -86,13 +86,13 @@ def test_a_row_costs_the_same_among_many_as_among_few(tmp_path: Path) -> None:
         return (process_time() - began) / size
 
     solved(scalars(25), tmp_path / "first", 60.0)  # what is imported and read once
-    assert seconds_per_row(600) < 2.0 * seconds_per_row(75)
+    assert seconds_per_row(500) < 2.0 * seconds_per_row(50)
 
 
 def test_after_the_limit_nothing_is_begun_that_the_verdict_does_not_hang_on(tmp_path: Path) -> None:
-    slow = count(0.0, 100.0).__next__  # every look at the clock is 100 s after the one before
+    slow = count(0.0, 1000.0).__next__  # every look at the clock is 1000 s after the one before
     in_time, late = (
-        solved(packing(48), tmp_path / name, 30.0, clock)
+        solved(packing(36), tmp_path / name, 600.0, clock)
         for name, clock in {"in time": monotonic, "late": slow}.items()
     )
     # Two solvers that agree prove more than one: what is left out makes no verdict better.
