@@ -250,7 +250,7 @@ class Run:
             return found.to_dict()
         left = self.left
         if left <= 0.0:
-            self._left_out(OPINION)
+            self.folder.leave_out(OPINION)
             return found.to_dict()
         seconds = 0.0 if board.result is None else board.result.seconds
         most, least = SECOND_SECONDS
@@ -344,13 +344,10 @@ class Run:
     def _further(self, stage: str, artefact: str, work: Callable[[], object]) -> None:
         """Do a stage that the verdict does not hang on, while there is time for it."""
         if self.left <= 0.0:
-            self._left_out(artefact)
+            self.folder.leave_out(artefact)
             return
         with self.folder.stage(stage):
             self._aside(work)
-
-    def _left_out(self, artefact: str) -> None:
-        self.folder.note(f"the time limit has passed, so there is no {artefact}")
 
     def _aside(self, work: Callable[[], object]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""

@@ -64,6 +64,7 @@ class Elaboration:
         self._relations: dict[tuple[str, tuple[Binder, ...]], tuple[Typed, Notes]] = {}
         self._open: list[str] = []
         self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
+        self._parameter_numbers = {p.name: k for k, p in enumerate(core.parameters)}
         self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
         groups = ("sets", "parameters", "decision_variables", "expressions")
         refuse_double_names([(group, getattr(core, group)) for group in groups])
@@ -334,7 +335,7 @@ class Elaboration:
         """Return the values of a parameter, in its own unit."""
         if name not in self._tables:
             definition = self._parameter_defs[name]
-            path = f"{PATH}.parameters[{self.core.parameters.index(definition)}]"
+            path = f"{PATH}.parameters[{self._parameter_numbers[name]}]"
             with self._once(f"parameter {name}", path), located(path, name):
                 self._tables[name] = self._build_table(definition)
         return self._tables[name]

@@ -11,7 +11,7 @@ import pytest
 from engiagent.agents.running import Run
 from engiagent.blueprint import Blueprint
 from engiagent.cli.exit_codes import ExitCode, of_outcome
-from engiagent.run.folder import EXPLANATION, OPINION, SCRIPT, RunFolder
+from engiagent.run.folder import EXPLANATION, OPINION, REPORT, SCRIPT, RunFolder, read_record
 from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.result import SolveOptions
 from tests.blueprints import Json, blueprint, constraint, goal, parameter, variable
@@ -102,6 +102,9 @@ def test_after_the_limit_nothing_is_begun_that_the_verdict_does_not_hang_on(tmp_
         assert (in_time.folder / name).exists()
         assert not (late.folder / name).exists()
         assert f"the time limit has passed, so there is no {name}" in late.notes
+    assert read_record(late.folder)["left_out"] == [OPINION, EXPLANATION, SCRIPT]
+    reports = [(outcome.folder / REPORT).read_text("utf-8") for outcome in (in_time, late)]
+    assert ["Limits in force" in report for report in reports] == [True, False]
 
 
 @pytest.mark.parametrize("slack", [True, False])
