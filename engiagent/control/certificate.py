@@ -42,7 +42,7 @@ class _Step:
     solution: SolutionArrays
 
     @property
-    def relaxed(self) -> set[str]:
+    def violated(self) -> set[str]:
         """The checks that the plan does not pass."""
         return {str(v["check"]) for v in self.certificate.violations}
 
@@ -58,7 +58,7 @@ class _Step:
             "optimum": found.plan["optimum"],
             "objective": (found.objective or {}).get("value"),
             "gap": bound.get("gap"),
-            "relaxed": sorted(self.relaxed),
+            "violated": sorted(self.violated),
             "inputs": dict(found.inputs),
         }
 
@@ -79,7 +79,7 @@ def certify_loop(folder: Path) -> Certificate:
     applied = certify(None, solution, blueprint, folder=folder, name=name)
     steps = list(_steps(folder, name))
     broken = list(_broken(applied, blueprint, steps))
-    relaxed = {str(v["check"]): v for v in _relaxed(steps)}
+    worst = {str(v["check"]): v for v in _violations(steps)}
     plant = {key: value for key, value in (record.get("plant") or {}).items() if value}
     weakest = max((s.certificate.plan["optimum"] for s in steps), key=_WEAKEST.index)
     levels = {
@@ -104,7 +104,7 @@ def certify_loop(folder: Path) -> Certificate:
     return applied.judged(
         inputs={**applied.inputs, **own, **hashed},
         levels=levels,
-        violations=(*relaxed.values(), *(b["violation"] for b in broken)),
+        violations=(*worst.values(), *(b["violation"] for b in broken)),
         bound=None,
     )
 
@@ -132,7 +132,7 @@ def _steps(folder: Path, name: str) -> Iterator[_Step]:
         yield _Step(row["time"], row["outcome"], last[0], number - last[0], *last[1:])
 
 
-def _relaxed(steps: Sequence[_Step]) -> Iterator[Mapping[str, Any]]:
+def _violations(steps: Sequence[_Step]) -> Iterator[Mapping[str, Any]]:
     """Yield what plans do not keep, the worst of each check last."""
     found = (
         {**violation, "where": {"step": step.time, **violation["where"]}}
@@ -158,7 +158,7 @@ def _broken(
         place = next((str(v) for v in violation["where"].values() if str(v) in times), "")
         # What is measured at the start of a step was planned by the one before.
         step = steps[times.index(place) - 1] if place else steps[-1]
-        kept = place != times[0] and violation["check"] not in step.relaxed
+        kept = place != times[0] and violation["check"] not in step.violated
         yield {"check": violation["check"], "kept_by_plan": kept, "violation": violation}
 
 

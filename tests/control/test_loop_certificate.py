@@ -101,7 +101,7 @@ def test_what_the_plant_breaks_and_what_plans_relax_are_told_apart(tmp_path: Pat
         assert error[key] == pytest.approx(stated[key])
     assert (error["state"], error["at"]) == (stated["state"], stated["at"])
     assert "relaxed" in {s["outcome"] for s in steps}
-    assert [s["relaxed"] for s in steps] == [
+    assert [s["violated"] for s in steps] == [
         ["warm"] if s["outcome"] == "relaxed" else [] for s in steps
     ]
     (broken,) = physics["broken"]

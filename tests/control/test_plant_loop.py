@@ -74,6 +74,18 @@ def test_with_a_horizon_to_the_end_the_first_step_is_the_plan_and_energy_is_cons
     assert loop.solution.certificate.verdict in ("feasible", "solved")
 
 
+def test_no_plan_charges_and_discharges_at_once() -> None:
+    """Without losses the best plans do so or not at one cost; an operator cannot."""
+    loop = depot().control(24, progress=False)
+    for control in loop.controls:
+        assert control.result.x is not None
+        flows = []
+        for way in ("charge", "discharge"):
+            block = loop.runner.program.column_block(f"battery_{way}")
+            flows.append(control.result.x[block.start : block.stop])
+        assert np.minimum(*flows).max() < 1e-6
+
+
 def test_a_peak_is_paid_for_once_over_all_that_was_applied() -> None:
     folder = corpus_root() / "battery/foundry_ratchet"
     loop = Blueprint.load(folder / "expert/blueprint.json").control(
