@@ -127,3 +127,28 @@ def test_a_loop_without_plans_has_no_certificate(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "certificate.json").exists()
     with pytest.raises(InputError, match="no plans"):
         certify_loop(tmp_path / "out")
+
+
+def test_a_step_without_a_plan_names_the_one_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A meter that jumps beyond the battery, where the limits of states are not to be relaxed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.json").write_text(depot().to_json())
+    (tmp_path / "jumping_meter.py").write_text(
+        "shown = [50.0, 130.0, 40.0, 40.0]\n\n"
+        "def answer(state, controls, disturbances):\n"
+        "    return {'battery.state_of_charge': shown.pop(0)}\n"
+    )
+    given = ["--plant", "jumping_meter:answer", "--steps", "4", "--relax", "balance_electricity"]
+    found = closed(tmp_path / "plan.json", tmp_path / "loop", *given, code=1)
+    steps = found["levels"]["algebra"]["steps"]
+    assert [(s["outcome"], s["plan"]) for s in steps] == [
+        ("optimal", 0),
+        ("optimal", 1),
+        ("previous plan", 1),
+        ("optimal", 3),
+    ]
+    (broken,) = found["levels"]["physics"]["broken"]
+    assert (broken["check"], broken["kept_by_plan"]) == ("bounds:battery_state_of_charge", True)
+    assert "the stored certificate holds" in checked(tmp_path / "loop")[1]
