@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
@@ -14,16 +16,21 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.assessment import assess, broken_limits, prediction_errors
+from engiagent.control.assessment import CLUSTER, assess, broken_limits, prediction_errors
+from engiagent.control.buildings import per_building as of_each_building
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
 from engiagent.environment.running import as_csv
+from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.plant.cluster import SHARES
+from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, SOLUTION
+from engiagent.run.folder import BLUEPRINT, SOLUTION, is_run_folder
 from engiagent.run.keyfigures import Figure
 from engiagent.solvers.solution import save_solution
+from engiagent.text import Problem
 
 STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
 
@@ -57,6 +64,13 @@ STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
     "repeatable.",
 )
 @click.option(
+    "--per-building",
+    multiple=True,
+    type=click.Choice(SHARES),
+    help="Of a cluster: let each building plan alone as well, with a share of the limits by this "
+    "rule, and compare key figures; repeatable.",
+)
+@click.option(
     "--relax",
     multiple=True,
     metavar="NAME",
@@ -87,6 +101,7 @@ def control(
     signals: Path | None,
     actual: Path | None,
     against: tuple[str, ...],
+    per_building: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
     force: bool,
@@ -100,6 +115,11 @@ def control(
     States are measured from the plant's own initial values on; forecasts are its own series.
     """
     blueprint, data, name = read_source(source, settings)
+    cluster = None
+    if not (Blueprint.is_in(source) or is_run_folder(source)):
+        cluster = cluster_of(Problem.load(source))
+    if per_building and cluster is None:
+        raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
     folder = out or Path("runs") / f"control-{name}"
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
@@ -118,12 +138,17 @@ def control(
             options=solve_options(**given),
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
+    loop = replace(loop, cluster=cluster)
     rivals: dict[str, tuple[Figure, ...]] = {}
     folder.mkdir(parents=True, exist_ok=True)
     for controller in against:
         record = rival(loop, controller, plant, signals, blueprint, data)
         rivals[controller] = assess(loop, record)
         write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
+    for rule in per_building:
+        record = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        rivals[f"per building, {rule}"] = assess(loop, record)
+        write_atomic(folder / f"per-building-{rule}.csv", as_csv(record))
     compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}
     about = {**loop.to_dict(), "against": compared}
     write_atomic(folder / RECORD, dumps_canonical({"problem": name, **about}))
@@ -180,6 +205,8 @@ def _say(
 
 
 def _figures(found: Sequence[Figure]) -> str:
+    """Return figures in a line, of a cluster those of all buildings alone."""
+    found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
     return ", ".join(
         f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"

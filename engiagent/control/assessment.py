@@ -9,6 +9,7 @@ import numpy as np
 from engiagent.control.elastic import Relaxation, find_limits, relaxations
 from engiagent.control.linked import element_labels, element_name
 from engiagent.environment.interface import between
+from engiagent.plant.cluster import WAYS, Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
@@ -24,8 +25,11 @@ COMPARED: Final = (
     *("emissions", "computing_time_ratio"),
 )
 """The key figures of BOPTEST, which any controller of any plant has."""
-
-
+CLUSTER: Final = "cluster"
+"""The component of a figure of all buildings, which meet at the connection that they share."""
+SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
+EXCEEDED: Final = "limit_exceeded"
+"""Energy above what a cluster limits at the shared connection."""
 NOTHING: Final = 1e-6
 """By how much a limit may be exceeded, in its unit, before it counts as broken."""
 
@@ -65,7 +69,37 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     if record is None or record is loop.plant:
         length = loop.runner.horizon.hours * loop.runner.applied * 3600.0
         found.append(Figure("computing_time_ratio", float(loop.seconds.mean()) / length, "1"))
-    return KeyFigures(physical=tuple(f for f in found if f.name in COMPARED)).all
+    figures = KeyFigures(physical=tuple(f for f in found if f.name in COMPARED)).all
+    if loop.cluster is None:
+        return figures
+    return (*_of_cluster(loop.cluster, loop, record, figures),)
+
+
+def _of_cluster(
+    cluster: Cluster,
+    loop: "ClosedLoop",
+    record: "xarray.Dataset | None",
+    figures: tuple[Figure, ...],
+) -> Iterator[Figure]:
+    """Yield key figures, those of all buildings together before those of each."""
+    shown = loop.solution if record is None else record
+    for name in SUMMED:
+        own = [figure for figure in figures if figure.name == name]
+        if own:
+            yield Figure(name, sum(f.value or 0.0 for f in own), own[0].unit, CLUSTER)
+    flows = {
+        way: sum(np.asarray(shown[f"{grid}.{way}"]) for grid in cluster.connections.values())
+        for way in WAYS
+    }
+    net = np.asarray(flows["import"] - flows["export"])
+    over, hours = 0.0, loop.runner.horizon.hours * loop.runner.applied
+    for way, flow in zip(WAYS, (net, -net), strict=True):
+        yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
+        above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
+        over += hours * float(np.sum(above, where=above > NOTHING))
+    if cluster.limits:
+        yield Figure(EXCEEDED, over, "kWh", CLUSTER)
+    yield from figures
 
 
 def _as_plan(plan: "xarray.Dataset", record: "xarray.Dataset") -> "xarray.Dataset":

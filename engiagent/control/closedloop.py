@@ -16,6 +16,7 @@ from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
+from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class ClosedLoop:
         What each plan takes anew although the loop has gone on.
     plant
         What a plant that is not a function was told and showed, as a run of it is recorded.
+    cluster
+        Of which buildings it is the loop; None where it is of none.
     """
 
     controls: tuple[Control, ...]
@@ -65,6 +68,7 @@ class ClosedLoop:
     stopped: str = ""
     notes: tuple[str, ...] = ()
     plant: "xarray.Dataset | None" = None
+    cluster: Cluster | None = None
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
