@@ -146,7 +146,8 @@ def control(
         rivals[controller] = assess(loop, record)
         write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
     for rule in per_building:
-        record = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        record, notes = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        loop = replace(loop, notes=(*loop.notes, *notes))
         rivals[f"per building, {rule}"] = assess(loop, record)
         write_atomic(folder / f"per-building-{rule}.csv", as_csv(record))
     compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}

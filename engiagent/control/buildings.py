@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     import xarray
 
 
-def per_building(loop: ClosedLoop, rule: str, **options: Any) -> "xarray.Dataset":
-    """Control each building of a loop's cluster alone and return what all of them did.
+def per_building(
+    loop: ClosedLoop, rule: str, **options: Any
+) -> tuple["xarray.Dataset", tuple[str, ...]]:
+    """Control each building of a loop's cluster alone; return what all did, and relaxed limits.
 
     The physics of each answers its plans; nothing but the limits joins the buildings.
 
@@ -37,7 +39,7 @@ def per_building(loop: ClosedLoop, rule: str, **options: Any) -> "xarray.Dataset
         raise InputError("the loop is of no cluster", expected="buildings: {…}")
     steps, given = len(loop.controls), {"horizon": loop.runner.horizon.size, **options}
     given |= {"plant": ENVIRONMENT, "folder": loop.cluster.source.problem.folder}
-    records = []
+    records, notes = [], []
     for name, share in loop.cluster.shares(rule).items():
         try:
             alone = control(read_building(loop.cluster, name, share), steps, **given)
@@ -46,4 +48,7 @@ def per_building(loop: ClosedLoop, rule: str, **options: Any) -> "xarray.Dataset
         if alone.stopped or alone.plant is None:
             raise InputError(f"{name} alone, {rule}: {alone.stopped}")
         records.append(alone.plant)
-    return xarray.merge(records, combine_attrs="override")
+        if alone.relaxed:
+            said = f"{len(alone.relaxed)} of {steps} steps relax a limit"
+            notes.append(f"{name} alone, {rule}: {said}")
+    return xarray.merge(records, combine_attrs="override"), tuple(notes)

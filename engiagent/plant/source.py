@@ -38,7 +38,8 @@ class PlantError(InputError):
     """All that is wrong in a plant block, one line each; file and line are those of the first."""
 
     def __init__(self, errors: Iterable[InputError]) -> None:
-        self.errors = tuple(sorted(errors, key=lambda e: (e.line or 0, e.column or 0)))
+        different = {str(error): error for error in errors}.values()  # of buildings alike
+        self.errors = tuple(sorted(different, key=lambda e: (e.line or 0, e.column or 0)))
         first = self.errors[0]
         super().__init__(
             first.message, first.file, first.line, first.column, first.found, first.expected
