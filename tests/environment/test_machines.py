@@ -27,7 +27,7 @@ def heated(**slots: Any) -> Site:
     if machine.pop("table", True):
         of_ratios = site.table("ratios", RATIOS, over="points")
         table = {"part_load": of_ratios, "part_load_power": site.table("x", SHARES, over="points")}
-    bus = {"bus": "power", f"{'cooling' if word == 'cooling' else 'heat'}_bus": "h"}
+    bus: Any = {"bus": "power", f"{'cooling' if word == 'cooling' else 'heat'}_bus": "h"}
     site.add("unit", machine.pop("model"), **bus, **table, **machine)
     site.minimise_cost()
     return site
