@@ -22,7 +22,6 @@ from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.models.ranges import Floats, ParameterError, units
 from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import StratifiedTank
 from engiagent.models.systems.module import (
     Module,
     Outcome,
@@ -543,69 +542,4 @@ def boiler(parameters: Boiler, *, fuel_bus: bool = False) -> Module:
         ),
         step=step,
         possible=_asked,
-    )
-
-
-def stratified_tank(
-    tank: StratifiedTank,
-    *,
-    pipes: tuple[str, ...] = (),
-    heated_layer: int = 0,
-    initial: npt.ArrayLike | None = None,
-) -> Module:
-    """Return one tank in layers, the top first; one layer is a mixed tank.
-
-    ``heating`` balances a thermal bus and goes into one layer. ``pipes`` name the tank's ports in
-    their order: each has ``<name>.flow`` and ``<name>.inlet``, disturbances that links may feed,
-    and gives ``<name>.outlet`` and ``<name>.heat``: the heat that the tank takes from a thermal
-    bus, below 0 where water carries it out.
-    """
-    if len(pipes) != len(tank.ports):
-        raise ParameterError(
-            f"the tank has {len(tank.ports)} ports and {len(pipes)} names for them; give one for "
-            "each"
-        )
-    if not 0 <= heated_layer < tank.layers:
-        raise ParameterError(
-            f"the heated layer is {heated_layer}; give 0 (top) to {tank.layers - 1}"
-        )
-    if units(tank):
-        raise ParameterError("the tank stands for several units; give each a module of its own")
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        heat = np.zeros(tank.layers)
-        heat[heated_layer] = float(inputs["heating"])
-        done = tank.step(
-            state["temperature"],
-            step_hours=step_hours,
-            flows=[inputs[f"{name}.flow"] for name in pipes],
-            inlets=[inputs[f"{name}.inlet"] for name in pipes],
-            heat=heat,
-            ambient=inputs["ambient"],
-        )
-        outputs: dict[str, Floats] = {}
-        for name, outlet, power in zip(pipes, done.outlets, done.port_heat, strict=True):
-            outputs |= {f"{name}.outlet": outlet, f"{name}.heat": power}
-        state = {"temperature": done.temperature}
-        return Outcome(state=state, outputs=outputs, left=float(done.loss))
-
-    return Module(
-        ports=(
-            balance("heating", "kW", "thermal", way="takes"),
-            disturbance("ambient", "degC", "thermal", default=20.0),
-            observation("temperature", "degC", "thermal", instant=True, shape=(tank.layers,)),
-            *(
-                port
-                for name in pipes
-                for port in (
-                    disturbance(f"{name}.flow", "kg/s", "thermal", default=0.0),
-                    disturbance(f"{name}.inlet", "degC", "thermal"),
-                    observation(f"{name}.outlet", "degC", "thermal"),
-                    observation(f"{name}.heat", "kW", "thermal", way="takes"),
-                )
-            ),
-        ),
-        states=(State("temperature", "degC", initial, (tank.layers,)),),
-        step=step,
-        stored=lambda state: float(tank.energy(state["temperature"])),
     )
