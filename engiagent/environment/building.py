@@ -348,8 +348,8 @@ def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float
 def _several(site: Built, unit: Unit, module: Module, capacity: float) -> int:
     """Add a machine, or as many alike as there are, and return how many that is."""
     count = round(unit.single("count") or 1.0) if "count" in unit.slots else 1
-    several = thermal.several(module, count, capacity) if count > 1 else module
-    site.modules[unit.name] = several
+    alike = thermal.several(module, count, capacity) if count > 1 else module
+    site.modules[unit.name] = alike
     return count
 
 

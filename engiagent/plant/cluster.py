@@ -129,7 +129,11 @@ class Cluster:
             entries = dict(top[part].value) if part in top and _is_map(top[part]) else {}
             for name, building in self.buildings.items():
                 if only in (None, name):
-                    entries |= dict(prefixed(building, self.shared_buses))
+                    for key, node in prefixed(building, self.shared_buses):
+                        if key in entries:
+                            file = self.source.file_of(key.node)
+                            raise PlantError([key.node.error(f"a second {key!s}", file)])
+                        entries[key] = node
             if part == "requirements" and share is not None:
                 names = [c for n, c in self.connections.items() if only in (None, n)]
                 entries |= dict(self._limited(names, share))
@@ -193,6 +197,9 @@ def read_cluster(source: Source, root: Node) -> Cluster:
             for name in _copies(key, stated.get("count")):
                 named = Key(name, key.node)
                 buildings[name] = replace(one, name=named, given={**slots, **given})
+    for key in shared:
+        if buildings and all(_owner(key) not in b.components for b in buildings.values()):
+            source.fault(key.node, f"no building has a component {_owner(key)!r}")
     limits = source.entries(root.value.get("limit"), "limit", (*WAYS, "at"))
     at = source.text(limits.get("at"), "at") or "grid"
     powers = {w: limits[w] for w in WAYS if source.text(limits.get(w), f"limit.{w}") is not None}

@@ -163,6 +163,8 @@ def test_each_building_alone_keeps_its_share_or_breaks_the_limit(folder: Path) -
         ("import: LIMIT", "import: 9", "street.yaml:6:17: limit.import: no power"),
         ("import: LIMIT", "import: 9 kW, at: mains", "street.yaml:6:27: no building .*'mains'"),
         ("north: house", "no-rth: house", "no name of a component"),
+        ("limit:", "shared: {roof.power: 1 kW}\nlimit:", "street.yaml:6:10: no building .*'roof'"),
+        ("limit:", "components: {north_grid: {model: grid}}\nlimit:", "a second north_grid"),
     ],
 )
 def test_what_is_wrong_is_said_of_the_file_in_which_it_stands(
