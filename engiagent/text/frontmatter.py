@@ -184,15 +184,16 @@ def _unique(pairs: list[tuple[Node, Node]], file: str) -> Any:
         if key.value in seen:
             raise key.error("a key stands twice", file, repr(key.value))
         seen.add(key.value)
-        yield _Key(key.value, key), value
+        yield Key(key.value, key), value
 
 
-class _Key(str):
+class Key(str):
     """A key that remembers its place."""
 
     node: Node
 
-    def __new__(cls, text: str, node: Node) -> "_Key":
+    def __new__(cls, text: str, node: Node) -> "Key":
+        """Return a key at the place of a node."""
         made = super().__new__(cls, text)
         made.node = node
         return made

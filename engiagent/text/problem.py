@@ -43,9 +43,12 @@ TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
 PLANT_MARK: Final = re.compile(
-    r"(?ms)^components:.*^(?:horizon|goal):|^(?:horizon|goal):.*^components:"
+    r"(?ms)^(?:components|buildings):.*^(?:horizon|goal):"
+    r"|^(?:horizon|goal):.*^(?:components|buildings):"
 )
 """The keys by which a YAML file of any name is a plant file."""
+_CLUSTER_MARK: Final = re.compile(r"(?m)^buildings:")
+_PLANT_NAME: Final = re.compile(r"[\w.-]+\.ya?ml\b")
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
 _PLANT_TITLE: Final = re.compile(r"(?m)^title:[ \t]*(\S.*)$")
 _ZONE: Final = re.compile(
@@ -150,6 +153,8 @@ class Problem(Body, Shows):
         else:
             body = Body.read(text, body_start, name)
         beside = _plant_beside(file) if own_folder and not formal else ""
+        plants = _buildings_of(file, text) if formal else {}
+        beside += "".join(raw.decode("utf-8", "replace") for raw in plants.values())
         data = _load_data(folder, name, text[body_start:] + beside, front, body.conventions)
         heading = next((s.text for s in body.sentences if s.kind == "heading"), None)
         if formal and (title := _PLANT_TITLE.search(text)):
@@ -167,7 +172,11 @@ class Problem(Body, Shows):
             data=MappingProxyType(data),
             expert=expert if own_folder and not formal and expert.is_dir() else None,
             sha256=MappingProxyType(
-                {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
+                {
+                    **{own: sha256_bytes(content) for own, content in plants.items()},
+                    name: sha256_bytes(raw),
+                    **{k: d.sha256 for k, d in data.items()},
+                }
             ),
         )
 
@@ -340,6 +349,9 @@ def _find(path: Path) -> tuple[Path, bool]:
             return path / "problem.md", True
         found = sorted(p for p in path.iterdir() if p.suffix.lower() in TEXT_SUFFIXES)
         plants = [p for p in path.iterdir() if p.suffix.lower() in PLANT_SUFFIXES]
+        if len(plants) > 1:  # a cluster goes before the buildings that it is made of
+            clusters = [p for p in plants if _CLUSTER_MARK.search(p.read_text("utf-8", "replace"))]
+            plants = clusters or plants
         if not found and (len(plants) == 1 or (path / PLANT_FILE) in plants):
             return plants[0] if len(plants) == 1 else path / PLANT_FILE, True
         if len(found) != 1:
@@ -362,6 +374,13 @@ def _find(path: Path) -> tuple[Path, bool]:
             expected="a .md, .txt or plant .yaml file, or a folder; solve takes a blueprint",
         )
     return path, path.name == "problem.md"
+
+
+def _buildings_of(file: Path, text: str) -> dict[str, bytes]:
+    """Return the plant files beside a cluster that it names; nothing for what is no cluster."""
+    named = _PLANT_NAME.findall(text) if _CLUSTER_MARK.search(text) else ()
+    there = [name for name in dict.fromkeys(named) if (file.parent / name).is_file()]
+    return {name: open_inside(file.parent, name) for name in there if name != file.name}
 
 
 def _plant_beside(file: Path) -> str:

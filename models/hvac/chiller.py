@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Polynomial, Surface
+from engiagent.models.hvac.curves import Curve, Polynomial, Surface
 from engiagent.models.ranges import Floats, ParameterError, within
 
 
@@ -93,7 +93,7 @@ class Chiller:
     rated_cop: npt.ArrayLike
     capacity_curve: Surface
     eir_curve: Surface
-    part_load_curve: Polynomial = field(default=Polynomial((0.0, 1.0)))
+    part_load_curve: Curve = field(default=Polynomial((0.0, 1.0)))
     minimum_part_load: npt.ArrayLike = 0.0
     minimum_unloading: npt.ArrayLike | None = None
     maximum_part_load: npt.ArrayLike = 1.0
