@@ -34,30 +34,20 @@ WITH_INTEGERS: Final[dict[ProblemClass, ProblemClass]] = {
 
 @dataclass(frozen=True)
 class Classification:
-    """The kind of a program.
+    """The kind of a program."""
 
-    Attributes
-    ----------
-    problem_class
-        LP; QP: products in the objective; SOCP: products also in rows, all of which are convex
-        or second-order cones; NLP: other functions, or products in other rows. MILP, MIQP,
-        MISOCP and MINLP have whole numbers besides, rows that hold conditionally, or groups of
-        which one column may differ from zero.
-    convexity
-        ``convex``: with whole numbers and conditions left out, a convex function is minimised (or
-        a concave one maximised) over a convex set; then a local optimum is the global one.
-        ``nonconvex``: a quadratic form, or a function of proven shape, stands on the wrong side.
-        ``unknown``: the rules prove nothing.
-    reasons
-        Why, in the words of the blueprint.
-    quadratic
-        What is known of the quadratic forms; None without any.
-    """
-
+    # LP; QP: products in the objective; SOCP: products also in rows, all of which are convex or
+    # second-order cones; NLP: other functions, or products in other rows. MILP, MIQP, MISOCP and
+    # MINLP have whole numbers besides, rows that hold conditionally, or groups of which one column
+    # may differ from zero.
     problem_class: ProblemClass
+    # ``convex``: with whole numbers and conditions left out, a convex function is minimised (or a
+    # concave one maximised) over a convex set; then a local optimum is the global one.
+    # ``nonconvex``: a quadratic form, or a function of proven shape, stands on the wrong side.
+    # ``unknown``: the rules prove nothing.
     convexity: Convexity
-    reasons: tuple[str, ...] = ()
-    quadratic: QuadraticRows | None = None
+    reasons: tuple[str, ...] = ()  # why, in the words of the blueprint
+    quadratic: QuadraticRows | None = None  # what is known of the quadratic forms; None without any
 
 
 @dataclass(frozen=True)

@@ -42,12 +42,8 @@ def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     Linear programs go to HiGHS, convex ones without whole numbers to IPOPT where it is there,
     and everything else to SCIP.
 
-    Raises
-    ------
-    BlueprintError
-        When the blueprint is wrong.
-    MissingDataError
-        When parameters are declared as missing.
+    Raises BlueprintError when the blueprint is wrong; MissingDataError when parameters are declared
+    as missing.
     """
     full = expand(blueprint)
     program = compile_blueprint(full, folder)

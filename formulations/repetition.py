@@ -47,10 +47,7 @@ def at_its_time(component: ComponentDef, over: Mapping[str, Indices], core: Core
 def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[str, Fragment]:
     """Return the fragments of components with the indices that they have beside time.
 
-    Raises
-    ------
-    InputError
-        When a component uses series of one that has other indices.
+    Raises InputError when a component uses series of one that has other indices.
     """
     if not around.over:
         return dict(fragments)

@@ -88,15 +88,6 @@ class QuadraticLoss:
 class PiecewiseLoss:
     """Loss as straight lines between measured points; the last line goes on above them.
 
-    Attributes
-    ----------
-    power
-        Rising powers from 0 on, at least two. [kW]
-    losses
-        Losses at these powers, not falling, rising by less than the power. At least 0. [kW]
-    standby
-        Loss at exactly no power; the first point when None. At least 0. [kW]
-
     Examples
     --------
     >>> loss = PiecewiseLoss(power=(0.0, 10.0, 20.0), losses=(0.1, 0.5, 1.5))
@@ -104,8 +95,10 @@ class PiecewiseLoss:
     [0.3, 1.0, 2.5]
     """
 
-    power: tuple[float, ...]
+    power: tuple[float, ...]  # rising powers from 0 on, at least two. [kW]
+    # losses at these powers, not falling, rising by less than the power. At least 0. [kW]
     losses: tuple[float, ...]
+    # loss at exactly no power; the first point when None. At least 0. [kW]
     standby: float | None = None
 
     def __post_init__(self) -> None:

@@ -11,15 +11,10 @@ NEGLIGIBLE = 1e-9
 def oriented(program: Program, ray: Floats) -> Floats | None:
     """Return a solver's ray turned and scaled as a proof of infeasibility, or None if it is none.
 
-    Parameters
-    ----------
-    ray
-        Multipliers of the rows, shape (m,), of either sign convention.
+    ``ray``: multipliers of the rows, shape (m,), of either sign convention.
 
-    Returns
-    -------
-    Multipliers y with largest size 1, so that the rows' bounds weighted by y (lower where y > 0,
-    upper where y < 0) exceed everything that yᵀA x reaches within the column bounds.
+    Returns multipliers y with largest size 1, so that the rows' bounds weighted by y (lower where y
+    > 0, upper where y < 0) exceed everything that yᵀA x reaches within the column bounds.
     """
     size = float(np.max(np.abs(ray), initial=0.0))
     if not (np.isfinite(size) and size > 0):

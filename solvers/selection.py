@@ -58,24 +58,12 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Choice:
-    """The backend for a program.
+    """The backend for a program."""
 
-    Attributes
-    ----------
-    backend
-        Its name.
-    reasons
-        Why this one, in the words of the blueprint.
-    alternatives
-        The others, in order of preference.
-    classification
-        What kind of program it is.
-    """
-
-    backend: str
-    reasons: tuple[str, ...]
-    alternatives: tuple[Alternative, ...]
-    classification: Classification
+    backend: str  # its name
+    reasons: tuple[str, ...]  # why this one, in the words of the blueprint
+    alternatives: tuple[Alternative, ...]  # the others, in order of preference
+    classification: Classification  # what kind of program it is
 
 
 def select(
@@ -83,19 +71,10 @@ def select(
 ) -> Choice:
     """Return the backend for a program.
 
-    Parameters
-    ----------
-    program
-        As :func:`engiagent.solvers.validate.check_program` accepts it.
-    options
-        ``backend`` is taken when it is given; otherwise a backend must honour all that is asked.
-    isolated
-        Whether it is solved in a process of its own, which obeys a time limit for every solver.
-
-    Raises
-    ------
-    EngiagentError
-        When the backend asked for cannot take the program, or none can.
+    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``:
+    ``backend`` is taken when it is given; otherwise a backend must honour all that is asked.
+    ``isolated``: whether it is solved in a process of its own, which obeys a time limit for every
+    solver. Raises EngiagentError when the backend asked for cannot take the program, or none can.
     """
     options = options or SolveOptions()
     found = classify(program)

@@ -46,22 +46,14 @@ Bend = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Function:
-    """What the checker knows of a function of one number.
+    """What the checker knows of a function of one number."""
 
-    Attributes
-    ----------
-    value, slope
-        The function and its derivative, in SI.
-    bend
-        Its curvature over intervals; None for one that turns again and again.
-    least
-        The lowest number at which it has a value.
-    """
-
+    # value, slope: the function and its derivative, in SI
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
+    # its curvature over intervals; None for one that turns again and again
     bend: Bend | None = None
-    least: float = -np.inf
+    least: float = -np.inf  # the lowest number at which it has a value
 
 
 def _upwards(low: Floats, high: Floats) -> Floats:
@@ -163,10 +155,7 @@ def _note(
 def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
     """Interpolate in a table; what lies outside by more than rounding is a fault.
 
-    Raises
-    ------
-    EvaluationError
-        When the table is no table.
+    Raises EvaluationError when the table is no table.
     """
     at = evaluator.number(node.args[0], frame)
     if values.is_exact(at.data):

@@ -473,10 +473,7 @@ class Blueprint(Shows):
     def load(cls, path: str | Path) -> Self:
         """Read a blueprint file, JSON or YAML of the same form.
 
-        Raises
-        ------
-        InputError
-            When the file is unreadable, no JSON, or does not fit the schema.
+        Raises InputError when the file is unreadable, no JSON, or does not fit the schema.
         """
         place = Path(path)
         try:
@@ -587,21 +584,11 @@ class Blueprint(Shows):
     def set(self, name: str, value: Any, unit: str | None = None) -> "Blueprint":
         """Return the blueprint with another value at a place.
 
-        Parameters
-        ----------
-        name
-            A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
-            variable as ``charge.upper``.
-        value
-            A number; for what has an index also numbers in order, or a mapping from labels.
-        unit
-            Of the value; None for the unit of the place.
-
-        Raises
-        ------
-        EngiagentError
-            When the name leads nowhere, or the blueprint would not hold with the value: with the
-            findings that ``engiagent lint`` would print.
+        ``name``: a parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
+        variable as ``charge.upper``. ``value``: a number; for what has an index also numbers in
+        order, or a mapping from labels. ``unit``: of the value; None for the unit of the place.
+        Raises EngiagentError when the name leads nowhere, or the blueprint would not hold with the
+        value: with the findings that ``engiagent lint`` would print.
         """
         from engiagent.notebook import blueprints
 
@@ -673,18 +660,10 @@ class Blueprint(Shows):
     def sweep(self, *variations: str, **given: Any) -> "Study":
         """Solve over a grid of values.
 
-        Parameters
-        ----------
-        variations
-            As ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
-        given
-            ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder that a
-            sweep goes on from), ``progress``, and settings of the solver.
-
-        Raises
-        ------
-        EngiagentError
-            When a name leads nowhere, or the blueprint is wrong.
+        ``variations``: as ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
+        ``given``: ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder
+        that a sweep goes on from), ``progress``, and settings of the solver. Raises EngiagentError
+        when a name leads nowhere, or the blueprint is wrong.
         """
         from engiagent.notebook.studies import study
 
@@ -693,12 +672,8 @@ class Blueprint(Shows):
     def pareto(self, *goals: str, **given: Any) -> "Study":
         """Return the front between the objective and further goals.
 
-        Parameters
-        ----------
-        goals
-            As ``"peak=min:max(grid[t] for t in T)"``.
-        given
-            ``method``, ``points``, and what :meth:`sweep` takes.
+        ``goals``: as ``"peak=min:max(grid[t] for t in T)"``. ``given``: ``method``, ``points``, and
+        what :meth:`sweep` takes.
         """
         from engiagent.notebook.studies import study
 
@@ -707,13 +682,9 @@ class Blueprint(Shows):
     def sensitivity(self, *factors: str, **given: Any) -> "Study":
         """Solve with each factor at both ends of its range, all others as they stand.
 
-        Parameters
-        ----------
-        factors
-            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those that the
-            blueprint declares, or else every parameter with a number of its own.
-        given
-            ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
+        ``factors``: as ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those
+        that the blueprint declares, or else every parameter with a number of its own. ``given``:
+        ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
         from engiagent.notebook.studies import study
 

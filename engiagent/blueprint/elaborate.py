@@ -45,12 +45,7 @@ PATH = "core_model_elements"
 class Elaboration:
     """The sets, parameters and symbols of a blueprint, built on demand.
 
-    Parameters
-    ----------
-    core
-        The declarations.
-    folder
-        Where data files lie; None when there are none.
+    ``core``: the declarations. ``folder``: where data files lie; None when there are none.
     """
 
     def __init__(self, core: Core, folder: Path | None = None) -> None:
@@ -193,10 +188,7 @@ class Elaboration:
     def build(self) -> None:
         """Build every set and every parameter, so that what nothing uses is no less right.
 
-        Raises
-        ------
-        BlueprintError
-            With every set and parameter that cannot be built.
+        Raises BlueprintError with every set and parameter that cannot be built.
         """
         found: list[Diagnostic] = []
         for index_set in self.core.sets:
@@ -233,10 +225,7 @@ class Elaboration:
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
         """Return the binders of an index list; a set's name alone stands for ``_i in S``.
 
-        Raises
-        ------
-        ExpressionError
-            When a binder cannot be read or names no set.
+        Raises ExpressionError when a binder cannot be read or names no set.
         """
         binders = []
         for position, text in enumerate(texts):
@@ -391,10 +380,7 @@ class _DataEvaluator(Evaluator):
 def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
     """Refuse names that two things have, and words of the expression syntax.
 
-    Raises
-    ------
-    BlueprintError
-        With every such name.
+    Raises BlueprintError with every such name.
     """
     seen: dict[str, str] = {}
     found = []
@@ -426,10 +412,8 @@ def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
 def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
     """Return how many nodes an expression has once the named ones in it are written out.
 
-    Raises
-    ------
-    ExpressionError
-        When they are too many: each of forty lines that doubles the one before is a trillion.
+    Raises ExpressionError when they are too many: each of forty lines that doubles the one before
+    is a trillion.
     """
     size = 0
     for node in walk(tree):

@@ -19,10 +19,7 @@ Json = Any
 def patched(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
     """Return a patched copy of plain lists and dictionaries.
 
-    Raises
-    ------
-    PatchError
-        With the number of the operation that cannot be done. Nothing is changed then.
+    Raises PatchError with the number of the operation that cannot be done. Nothing is changed then.
     """
     result = deepcopy(document)
     copied = 0

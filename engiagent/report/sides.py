@@ -123,10 +123,8 @@ class SideBySide:
 def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
     """Put the runs of some folders side by side.
 
-    Raises
-    ------
-    InputError
-        For fewer than two or more than six, and for a folder that holds nothing of a run.
+    Raises InputError for fewer than two or more than six, and for a folder that holds nothing of a
+    run.
     """
     paths = [Path(folder) for folder in folders]
     if not 2 <= len(paths) <= MOST:

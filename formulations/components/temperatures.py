@@ -18,10 +18,7 @@ KELVIN = "273.15"
 def surface(reader: Reader, slot: str, x: str, y: str) -> str:
     """Return a biquadratic or bicubic curve of two numbers, given as expressions.
 
-    Raises
-    ------
-    InputError
-        When it has neither six nor ten coefficients.
+    Raises InputError when it has neither six nor ten coefficients.
     """
     c = coefficients(reader, slot, 6, 10)
     if len(c) not in (6, 10):

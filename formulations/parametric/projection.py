@@ -62,32 +62,20 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A program without columns for parameters, and how its arrays follow them.
-
-    Attributes
-    ----------
-    definitions
-        Columns of parameters that are computed from others, in their order.
-    width
-        How many columns there are with those of the parameters.
-    offsets
-        Stand for the program's constant and those of its goals, in this order.
-    """
+    """A program without columns for parameters, and how its arrays follow them."""
 
     program: Program
     targets: tuple[Target, ...]
+    # columns of parameters that are computed from others, in their order
     definitions: tuple[Definition, ...]
-    width: int
-    offsets: Floats
+    width: int  # how many columns there are with those of the parameters
+    offsets: Floats  # stand for the program's constant and those of its goals, in this order
 
 
 def project(compiler: ParametricCompiler, wide: Program) -> Projection:
     """Return a program without its parameter columns.
 
-    Raises
-    ------
-    StructureError
-        When a parameter stands inside a function of variables.
+    Raises StructureError when a parameter stands inside a function of variables.
     """
     return _Projector(compiler, wide).run()
 

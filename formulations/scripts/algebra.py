@@ -30,47 +30,27 @@ RESERVED: Final = frozenset((*dir(builtins), *_USED.split()))
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """How a library writes what every script needs, as patterns to be filled in.
+    """How a library writes what every script needs, as patterns to be filled in."""
 
-    Attributes
-    ----------
-    array
-        The name of what makes an array of a list.
-    nothing
-        ``count`` rows in which no variable stands.
-    matrix
-        A sparse matrix of ``data``, ``indices``, ``starts`` and ``shape``.
-    functions
-        The library's names of elementary functions.
-    times, total
-        The product of an array and a vector, element by element, and the sum of a vector.
-    extreme
-        The greatest (``max``) and least (``min``) of two vectors, element by element.
-    quadratic
-        A quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves.
-    """
-
-    array: str
-    nothing: str
-    matrix: str
-    functions: Mapping[str, str]
+    array: str  # the name of what makes an array of a list
+    nothing: str  # ``count`` rows in which no variable stands
+    matrix: str  # a sparse matrix of ``data``, ``indices``, ``starts`` and ``shape``
+    functions: Mapping[str, str]  # the library's names of elementary functions
+    # times, total: the product of an array and a vector, element by element, and the sum of a
+    # vector
     times: str
     total: str
+    # the greatest (``max``) and least (``min``) of two vectors, element by element
     extreme: Mapping[str, str]
+    # a quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves
     quadratic: str = ""
 
 
 @dataclass
 class Names:
-    """Python names for what a script speaks of.
+    """Python names for what a script speaks of."""
 
-    Attributes
-    ----------
-    taken
-        Names in use, those of the script's own imports and functions from the start.
-    """
-
-    taken: set[str]
+    taken: set[str]  # names in use, those of the script's own imports and functions from the start
 
     def fresh(self, name: str) -> str:
         """Return an identifier like ``name`` that nothing else uses."""

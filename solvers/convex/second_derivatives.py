@@ -20,12 +20,7 @@ from engiagent.solvers.convex.derivatives import SLOPES, Sparse, form_jacobian
 def lagrangian_hessian(program: Program, x: Floats, y: Floats, weight: float = 1.0) -> Sparse:
     """Return ``weight * objective'' - sum of y_i row_i''`` at ``x``; symmetric, (n, n).
 
-    Parameters
-    ----------
-    y
-        Multipliers of the rows, shape (m,).
-    weight
-        What the objective counts.
+    ``y``: multipliers of the rows, shape (m,). ``weight``: what the objective counts.
     """
     n = program.column_count
     factors = np.append(-y, weight)  # the objective is row -1

@@ -97,10 +97,7 @@ class Objective:
 def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
     """Return the value of a plain objective, in the unit that it declares.
 
-    Raises
-    ------
-    EvaluationError
-        When it cannot be evaluated or has another dimension.
+    Raises EvaluationError when it cannot be evaluated or has another dimension.
     """
     value = bench.evaluator.evaluate(goal.expression)
     value, unit = _in_declared(value, goal.unit)
@@ -110,10 +107,7 @@ def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
 def evaluate_declared(bench: Bench, core: Core) -> Objective:
     """Return the value of a blueprint's objective.
 
-    Raises
-    ------
-    EvaluationError
-        When something in it cannot be evaluated or has another dimension.
+    Raises EvaluationError when something in it cannot be evaluated or has another dimension.
     """
     definition = core.objective_function
     if definition is None:
@@ -247,10 +241,7 @@ def soft_costs(
 ) -> Iterator[tuple[Value, SoftCost]]:
     """Yield what each soft constraint costs, in SI and for the certificate.
 
-    Raises
-    ------
-    EvaluationError
-        When a soft constraint is no comparison or its weight does not fit.
+    Raises EvaluationError when a soft constraint is no comparison or its weight does not fit.
     """
     for constraint in core.constraints:
         if constraint.hard is False and constraint.penalty is not None:
@@ -271,10 +262,7 @@ def soft_cost(
 
     With ``growth`` every row costs what it does in its worst case.
 
-    Raises
-    ------
-    EvaluationError
-        When the constraint is no comparison or the weight does not fit.
+    Raises EvaluationError when the constraint is no comparison or the weight does not fit.
     """
     name = constraint.constraint_id
     frame = bench.evaluator.frame(constraint.forall, constraint.where)

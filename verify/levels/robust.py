@@ -45,10 +45,7 @@ class Swung:
     def growth(self, value: Value) -> Floats:
         """Return by how much each row can grow at most.
 
-        Raises
-        ------
-        EvaluationError
-            When it is not affine in the uncertain parameters.
+        Raises EvaluationError when it is not affine in the uncertain parameters.
         """
         if value.degree > 1:
             raise EvaluationError("this is not affine in the uncertain parameters")
@@ -114,10 +111,7 @@ def _constant(symbol: Symbol) -> Symbol:
 def swung(bench: Bench, core: Core) -> Swung | None:
     """Return what is uncertain, None where nothing is.
 
-    Raises
-    ------
-    EngiagentError
-        When an uncertain parameter is declared wrongly.
+    Raises EngiagentError when an uncertain parameter is declared wrongly.
     """
     if not any(parameter.uncertain is not None for parameter in core.parameters):
         return None
@@ -156,10 +150,7 @@ def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterat
 def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
     """Return the objective at its worst over what is uncertain.
 
-    Raises
-    ------
-    EvaluationError
-        When it is not affine in the uncertain parameters.
+    Raises EvaluationError when it is not affine in the uncertain parameters.
     """
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))

@@ -102,14 +102,8 @@ def place_of(grid: Grid, row: int) -> str:
 class Engine:
     """One evaluation of a model.
 
-    Parameters
-    ----------
-    model
-        The checked blueprint.
-    refine
-        By how much every step of the differential equations is divided.
-    fixed
-        Tables that are known: choices, and what no choice changes.
+    ``model``: the checked blueprint. ``refine``: by how much every step of the differential
+    equations is divided. ``fixed``: tables that are known: choices, and what no choice changes.
     """
 
     def __init__(self, model: Model, refine: int = 1, fixed: Mapping[str, Table] | None = None):

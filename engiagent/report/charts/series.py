@@ -40,45 +40,26 @@ _NOTHING = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """One dimension of an array.
+    """One dimension of an array."""
 
-    Attributes
-    ----------
-    axis
-        The whole axis, for a subset that of the set it was taken from.
-    instants
-        Whether its elements are instants and not periods.
-    positions
-        For a subset: where its elements stand on the axis.
-    """
-
-    axis: Axis
-    instants: bool = False
-    positions: Ints | None = None
+    axis: Axis  # the whole axis, for a subset that of the set it was taken from
+    instants: bool = False  # whether its elements are instants and not periods
+    positions: Ints | None = None  # for a subset: where its elements stand on the axis
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Values along one axis.
+    """Values along one axis."""
 
-    Attributes
-    ----------
-    source
-        The variable or parameter; ``label`` adds the elements of its other sets, and prefers the
-        physical quantity to the symbol.
-    owner
-        The component that the quantity belongs to, or empty.
-    values
-        One for every place of the axis, NaN where there is none.
-    """
-
+    # the variable or parameter; ``label`` adds the elements of its other sets, and prefers the
+    # physical quantity to the symbol
     source: str
     label: str
-    owner: str
+    owner: str  # the component that the quantity belongs to, or empty
     unit: str
     axis: Axis
     instants: bool
-    values: Floats
+    values: Floats  # one for every place of the axis, NaN where there is none
 
 
 @dataclass(frozen=True)
