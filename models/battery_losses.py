@@ -71,17 +71,13 @@ class QuadraticLoss:
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
         at = _powers(power)
-        none, p1, p2, rated = self._coefficients()
-        compatible(power=at, units=none + p1 + p2 + rated)
-        idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
-        return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
-
-    def _coefficients(self) -> tuple[Floats, Floats, Floats, Floats]:
         none, p1, p2, rated = (
             np.asarray(value, dtype=np.float64)
             for value in (self.no_load, self.proportional, self.quadratic, self.rated_power)
         )
-        return none, p1, p2, rated
+        compatible(power=at, units=none + p1 + p2 + rated)
+        idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
+        return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,15 +138,11 @@ class Genset:
         """
         at = within(power, "the power", "kW", low=0.0)
         units(self, power=at, running=running)
-        none, slope, square = self._curve()
-        return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
-
-    def _curve(self) -> tuple[Floats, Floats, Floats]:
         none, slope, square = (
             np.asarray(value, dtype=np.float64)
             for value in (self.fuel_no_load, self.fuel_slope, self.fuel_quadratic)
         )
-        return none, slope, square
+        return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
 
     def simulate(
         self,

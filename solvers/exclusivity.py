@@ -327,13 +327,8 @@ class _Task:
     def first_runs(self, x: Floats) -> Bools:
         """Return which pairs run their first column more than their second, shape (k,)."""
         one, two = self.pairs.columns
-        runs: Bools = x[one] > self.exchange_back() * x[two]
+        runs: Bools = x[one] > 1.0 / self.exchange() * x[two]
         return runs
-
-    def exchange_back(self) -> Floats:
-        """Return how much of the first column makes up for one of the second, shape (k,)."""
-        back: Floats = 1.0 / self.exchange()
-        return back
 
     def fast(self, needed: Bools) -> SolverResult | None:
         """Return a plan from the relaxation with cuts, or None when its gap is too large."""

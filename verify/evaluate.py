@@ -244,13 +244,10 @@ class Evaluator:
 
     def _choice(self, node: Choice, frame: Frame) -> Value:
         holds = self.condition(node.condition, frame)
-        return self._branches(holds, node.then, node.otherwise, frame)
-
-    def _branches(self, holds: Bools, then: Node, otherwise: Node, frame: Frame) -> Value:
-        """Evaluate each branch on its own rows only: the other may name what is not there."""
+        # Evaluate each branch on its own rows only: the other may name what is not there.
         yes, no = np.flatnonzero(holds), np.flatnonzero(~holds)
-        parts = [(self.number(then, frame.take(yes)), yes)]
-        parts.append((self.number(otherwise, frame.take(no)), no))
+        parts = [(self.number(node.then, frame.take(yes)), yes)]
+        parts.append((self.number(node.otherwise, frame.take(no)), no))
         return arithmetic.combine(parts, frame.size)
 
     def _call(self, node: Call, frame: Frame) -> Value:

@@ -442,15 +442,11 @@ def positions_in(texts: Sequence[str], index_set: IndexSet) -> Ints:
     if root.kind in ("time", "instants") and root.axis is not None and root.axis.dated:
         found = _stamp_positions(texts, root, root.axis)
     else:
-        found = _label_positions(texts, root)
+        lookup = {str(label): position for label, position in root.position_of.items()}
+        clock = root.kind in ("time", "instants")
+        keys = [_clock(text) if clock else text for text in texts]
+        found = np.array([lookup.get(key, -1) for key in keys], dtype=np.int64)
     return index_set.from_root(found)
-
-
-def _label_positions(texts: Sequence[str], root: IndexSet) -> Ints:
-    lookup = {str(label): position for label, position in root.position_of.items()}
-    clock = root.kind in ("time", "instants")
-    keys = [_clock(text) if clock else text for text in texts]
-    return np.array([lookup.get(key, -1) for key in keys], dtype=np.int64)
 
 
 def _clock(text: str) -> str:

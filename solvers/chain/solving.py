@@ -76,7 +76,7 @@ def solve_chain(
     if found is None:
         return None
     result = _proven(model, *found)
-    return None if result is None else _timed(result, time.perf_counter() - started)
+    return None if result is None else replace(result, seconds=time.perf_counter() - started)
 
 
 def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
@@ -104,7 +104,3 @@ def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult
         bound=bound,
         gap=relative_gap(objective, bound),
     )
-
-
-def _timed(result: SolverResult, seconds: float) -> SolverResult:
-    return replace(result, seconds=seconds)

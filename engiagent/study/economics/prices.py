@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.io.tabular import TableFile, read_table
 from engiagent.study.economics.cashflow import Floats
 from engiagent.units.unit import CURRENCIES, conversion, parse_unit
 
@@ -85,17 +85,13 @@ def _currency(unit: str) -> str:
 
 def _stamps(table: TableFile) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.str_]]] | None:
     for column in table.columns.values():
-        if _is_stamps(column):
+        if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
             texts = column.texts()
             seconds, _ = stamp_seconds(texts)
             if not np.isfinite(seconds).all():
                 raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
             return seconds, np.array([text.strip()[:4] for text in texts])
     return None
-
-
-def _is_stamps(column: TableColumn) -> bool:
-    return column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None
 
 
 def _in_order(values: Floats, step_hours: float, file: str) -> dict[str, Floats]:
