@@ -10,7 +10,7 @@ from engiagent.formulations.cones import QuadraticRows, quadratic_rows
 from engiagent.formulations.curvature import Judge
 from engiagent.formulations.definite import Bools, positive_semidefinite
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import KINKED, Ints, atoms
+from engiagent.formulations.values import Ints, atoms
 
 ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
 Convexity = Literal["convex", "nonconvex", "unknown"]
@@ -99,20 +99,11 @@ def has_convex_products(program: Program) -> bool:
     return bool(positive_semidefinite(group, *pair, sign * products.values, 1)[0])
 
 
-def has_kinks(program: Program) -> bool:
-    """Whether abs, max, min or piecewise functions stand in the program as they are."""
-    return _has_any(program, KINKED)
-
-
 def has_roots(program: Program) -> bool:
     """Whether square roots stand in the program, which have no slope at zero."""
-    return _has_any(program, ("sqrt",))
-
-
-def _has_any(program: Program, functions: Sequence[str]) -> bool:
     return any(
-        part.atom.function in functions
-        or any(inner.function in functions for form in part.atom.args for inner in atoms(form))
+        part.atom.function == "sqrt"
+        or any(inner.function == "sqrt" for form in part.atom.args for inner in atoms(form))
         for part in program.nonlinear
     )
 

@@ -425,21 +425,11 @@ def _only_generated(blocks: Sequence[Block], lower: Floats, upper: Floats) -> tu
 
 def supporting(program: Program, ray: Floats, family: Family, places: tuple[Ints, Ints]) -> Ints:
     """Return the rows or columns of a family whose limit a ray uses."""
-    weights = ray if family.kind == "constraint" else -_column_weights(program, ray)
+    weights = ray if family.kind == "constraint" else -farkas.column_weights(program, ray)
     enough = CARRIES * float(np.max(np.abs(ray), initial=0.0))
     lower, upper = places
     used = [lower[weights[lower] > enough], upper[weights[upper] < -enough]]
     return np.unique(np.concatenate(used))
-
-
-def _column_weights(program: Program, ray: Floats) -> Floats:
-    """Return Aᵀy, with what is left of terms that cancel set to zero."""
-    terms = np.repeat(ray, np.diff(program.row_starts)) * program.row_values
-    count = program.column_count
-    weights: Floats = np.bincount(program.row_columns, terms, count).astype(np.float64)
-    scale = np.bincount(program.row_columns, np.abs(terms), count)
-    weights[np.abs(weights) <= farkas.NEGLIGIBLE * scale] = 0.0
-    return weights
 
 
 def _member(

@@ -171,14 +171,6 @@ class Surroundings:
         """Return the component of a name, if there is one."""
         return next((c for c in self.core.components if c.name == name), None)
 
-    def connected(self, model: str, connection: str, name: str) -> tuple[ComponentDef, ...]:
-        """Return the components of a model whose ``connection`` is ``name``."""
-        return tuple(
-            c
-            for c in self.core.components
-            if c.model == model and connection_of(c, connection) == name
-        )
-
 
 def connection_of(component: ComponentDef, name: str) -> Json:
     """Return a connection of a component, None when it has none of this name."""

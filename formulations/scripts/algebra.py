@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.lowering.products import entries
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
 from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
@@ -306,12 +307,9 @@ class Algebra:
 
 
 def _entries(form: Form) -> tuple[Ints, Ints, Floats]:
-    if not form.terms:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    rows = np.concatenate([t.row_numbers() for t in form.terms])
-    columns = np.concatenate([t.columns for t in form.terms])
-    values = np.concatenate([np.broadcast_to(t.coefficients, t.columns.shape) for t in form.terms])
-    matrix = csr_array((values, (rows, columns)), shape=(form.size, int(columns.max()) + 1))
+    rows, columns, values = entries(form)
+    shape = form.size, int(columns.max(initial=0)) + 1
+    matrix = csr_array((values, (rows, columns)), shape=shape)
     matrix.sum_duplicates()
     counts = np.diff(matrix.indptr)
     return np.repeat(np.arange(form.size), counts), matrix.indices, matrix.data

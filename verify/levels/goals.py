@@ -307,13 +307,11 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
 # --- what is claimed ---------------------------------------------------------------------------
 
 
-def check_objective(
-    objective: Objective, faults: Sequence[Any], level: str = "algebra"
-) -> Iterator[Violation]:
+def check_objective(objective: Objective, faults: Sequence[Any]) -> Iterator[Violation]:
     """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
     for fault in faults:
         yield Violation(
-            level,
+            "algebra",
             "objective",
             "objective",
             f"the objective: {fault.text}",
@@ -324,7 +322,7 @@ def check_objective(
         )
     if not np.isfinite(objective.value) and not faults:
         text = "the objective is no finite number"
-        yield Violation(level, "objective", "objective", text, {}, None, objective.unit)
+        yield Violation("algebra", "objective", "objective", text, {}, None, objective.unit)
     for term in objective.terms:
         if term.limit is None:
             continue
@@ -338,13 +336,11 @@ def check_objective(
         if not excess <= tolerance:  # true for NaN
             text = f"the goal {term.name} is {term.value!r} {term.unit}, its limit {term.limit!r}"
             yield Violation(
-                level, f"goal:{term.name}", term.name, text, {}, excess, term.unit, tolerance
+                "algebra", f"goal:{term.name}", term.name, text, {}, excess, term.unit, tolerance
             )
 
 
-def compare_objectives(
-    what: str, claimed: float, objective: Objective, level: str = "algebra"
-) -> Iterator[Violation]:
+def compare_objectives(what: str, claimed: float, objective: Objective) -> Iterator[Violation]:
     """Yield a violation when a claimed objective is not the evaluated one."""
     scale = max(abs(objective.value), abs(claimed))
     unit = parse_unit(objective.unit)
@@ -355,6 +351,7 @@ def compare_objectives(
             f"{what} is {claimed!r} {objective.unit}, evaluated again it is {objective.value!r} "
             f"{objective.unit}"
         )
+        off = abs(difference)
         yield Violation(
-            level, "objective", "objective", text, {}, abs(difference), objective.unit, tolerance
+            "algebra", "objective", "objective", text, {}, off, objective.unit, tolerance
         )

@@ -126,7 +126,7 @@ def swung(bench: Bench, core: Core) -> Swung | None:
     return Swung(found, other, orders)
 
 
-def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
     """Yield, for each constraint in which something uncertain stands, how its worst case is."""
     reached = reached_names(core)
     names = ", ".join(item.name for item in uncertain.parameters)
@@ -144,7 +144,7 @@ def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterat
             yield Outcome(record(rule, "unchecked", note=str(error)))
             continue
         found = [one for one in map(worst_of, parts) if one is not None]
-        yield outcome(rule, level, frame, most_telling(found))
+        yield outcome(rule, "algebra", frame, most_telling(found))
 
 
 def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
