@@ -321,10 +321,6 @@ def _piecewise_at(atom: Atom, inner: list[Floats]) -> Floats:
     return np.where(inside, values, np.nan)
 
 
-def _elementary(function: Function) -> Callable[[Atom, list[Floats]], Floats]:
-    return lambda atom, inner: function.value(inner[0])
-
-
 _VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
     "abs": lambda atom, inner: np.abs(inner[0]),
     "max": _extreme_at,
@@ -333,5 +329,5 @@ _VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
     "power": lambda atom, inner: np.power(inner[0], atom.numbers[0]),
     "product": lambda atom, inner: inner[0] * inner[1],
     "quotient": lambda atom, inner: inner[0] / inner[1],
-    **{name: _elementary(function) for name, function in ELEMENTARY.items()},
+    **dict.fromkeys(ELEMENTARY, lambda atom, inner: ELEMENTARY[atom.function].value(inner[0])),
 }

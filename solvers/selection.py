@@ -166,7 +166,7 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
     """Yield backends and reasons, the preferred ones first."""
     kind = found.problem_class
     if kind == "MILP":
-        if _has_pairs(program):
+        if program.is_linear and find_exclusivity(program) is not None:
             yield "exclusive", "pairs that exclude each other need few of their binaries"
         yield "highs", "its branch and bound, from the matrices as they are"
         yield "scip", "its branch and bound, which takes conditions and groups as well"
@@ -181,12 +181,6 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
         backend, reason = LOCAL
         yield backend, f"{reason}; too many columns, or columns without bounds, for a global one"
         yield GLOBAL
-
-
-def _has_pairs(program: Program) -> bool:
-    if not program.is_linear:
-        return False
-    return find_exclusivity(program) is not None
 
 
 def _few_bounded(program: Program) -> bool:

@@ -56,10 +56,6 @@ class Function:
     least: float = -np.inf  # the lowest number at which it has a value
 
 
-def _upwards(low: Floats, high: Floats) -> Floats:
-    return np.ones_like(low)
-
-
 def _downwards(low: Floats, high: Floats) -> Floats:
     return -np.ones_like(low)
 
@@ -70,7 +66,7 @@ def _towards_zero(low: Floats, high: Floats) -> Floats:
 
 ELEMENTARY: dict[str, Function] = {
     "cos": Function(np.cos, lambda x: -np.sin(x)),
-    "exp": Function(np.exp, np.exp, _upwards),
+    "exp": Function(np.exp, np.exp, lambda low, high: np.ones_like(low)),
     "log": Function(np.log, lambda x: 1.0 / x, _downwards, 0.0),
     "sin": Function(np.sin, np.cos),
     "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), _downwards, 0.0),

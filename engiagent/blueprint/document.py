@@ -723,9 +723,7 @@ def read_as(cls: Any, data: Mapping[str, Any]) -> Any:
     return cls(**values)
 
 
-@lru_cache(maxsize=64)
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
+_hints = lru_cache(maxsize=64)(get_type_hints)
 
 
 def _convert(hint: Any, value: Any) -> Any:

@@ -278,7 +278,7 @@ class Elaboration:
     def _set_def(self, name: str) -> SetDef:
         if name not in self._set_defs:
             hint = f"declared are {', '.join(self._set_defs) or 'none'}"
-            users = [position for position, d in enumerate(self.core.sets) if name in _mentions(d)]
+            users = [k for k, d in enumerate(self.core.sets) if d.of and name in parents_of(d)]
             path = f"{PATH}.sets[{users[0]}].of" if users else f"{PATH}.sets"
             raise refused("EB002", path, f"unknown set {name!r}", hint)
         return self._set_defs[name]
@@ -423,7 +423,3 @@ def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
             hint = "make a variable of a part that is used often"
             raise ExpressionError(text, node.span[0] + 1, hint, "EB012")
     return size
-
-
-def _mentions(d: SetDef) -> tuple[str, ...]:
-    return () if d.of is None else parents_of(d)

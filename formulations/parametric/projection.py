@@ -130,7 +130,7 @@ class _Projector:
             indicators=replace(wide.indicators, columns=self.number[wide.indicators.columns]),
             sos1=tuple(self.number[group] for group in wide.sos1),
             goals=tuple(replace(goal, cost=goal.cost[keep]) for goal in wide.goals),
-            columns=tuple(map(self._block, self._plain_blocks())),
+            columns=tuple(self._block(b) for b in wide.columns if b.name not in self.data_blocks),
             expressions=tuple(map(self._expression, wide.expressions)),
         )
         self._aim(cost, live_cost)
@@ -143,9 +143,6 @@ class _Projector:
         at, columns, values = entries.joined()
         if len(at):
             self.targets.append(Target(array, array.copy(), at, columns, values))
-
-    def _plain_blocks(self) -> list[ColumnBlock]:
-        return [block for block in self.wide.columns if block.name not in self.data_blocks]
 
     def _block(self, block: ColumnBlock) -> ColumnBlock:
         start = int(self.kept[: block.start].sum())

@@ -261,7 +261,7 @@ class Simulation:
         return Step(
             state=self.state(),
             outputs=values,
-            residuals={bus.name: self._residual(bus, values) for bus in self.system.all_buses},
+            residuals={b.name: self._residuals[b.name].of(values) for b in self.system.all_buses},
             imbalances=imbalances,
             entered=entered,
             left=left,
@@ -329,9 +329,6 @@ class Simulation:
     def _observed(self) -> dict[str, Floats]:
         state = self._current()
         return _flat({name: m.instant(state[name]) for name, m in self._modules.items()})
-
-    def _residual(self, bus: Bus, values: Values) -> Floats:
-        return self._residuals[bus.name].of(values)
 
 
 @dataclass(frozen=True)
