@@ -642,10 +642,7 @@ class Blueprint(Shows):
     ) -> "Run":
         """Take the blueprint through every stage and keep all of it in a folder.
 
-        Raises
-        ------
-        EngiagentError
-            When the folder cannot be used.
+        Raises EngiagentError when the folder cannot be used.
         """
         from engiagent.notebook import blueprints
 
@@ -693,21 +690,13 @@ class Blueprint(Shows):
     def control(self, steps: int | None = None, **given: Any) -> "ClosedLoop":
         """Close the loop: plan, apply the first period, measure, plan again.
 
-        Parameters
-        ----------
-        steps
-            How many periods are applied; by default as many as the data allow.
-        given
-            ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what
-            answers), ``actual`` (a file or series of what really comes), ``measured`` (states at
-            the start), ``limits`` (what may be relaxed, the first to be given up first), ``end``
-            (``refuse``, ``hold`` or ``repeat`` after the data), ``progress``, and settings of the
-            solver; see :func:`engiagent.control.control`.
-
-        Raises
-        ------
-        EngiagentError
-            When there is no state to measure, data do not suffice, or the first step has no plan.
+        ``steps``: how many periods are applied; by default as many as the data allow. ``given``:
+        ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what answers),
+        ``actual`` (a file or series of what really comes), ``measured`` (states at the start),
+        ``limits`` (what may be relaxed, the first to be given up first), ``end`` (``refuse``,
+        ``hold`` or ``repeat`` after the data), ``progress``, and settings of the solver; see
+        :func:`engiagent.control.control`. Raises EngiagentError when there is no state to measure,
+        data do not suffice, or the first step has no plan.
         """
         from engiagent.notebook.loops import control
 

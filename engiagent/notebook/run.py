@@ -59,10 +59,7 @@ class Run:
     def of(cls, outcome: RunOutcome) -> "Run":
         """Return the run that just ended; an error that stopped it is raised.
 
-        Raises
-        ------
-        EngiagentError
-            The error that stopped the run; its folder keeps what there was.
+        Raises EngiagentError, the error that stopped the run; its folder keeps what there was.
         """
         if outcome.error is not None:
             raise outcome.error

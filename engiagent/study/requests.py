@@ -54,10 +54,7 @@ class Requests:
     def of(cls, blueprint: Blueprint, folder: Path | None) -> Self:
         """Return the requests of a blueprint's report; without one, none.
 
-        Raises
-        ------
-        BlueprintError
-            When the blueprint is wrong.
+        Raises BlueprintError when the blueprint is wrong.
         """
         report = blueprint.core.report or ReportDef()
         checker = Elaboration(expand(blueprint).core, folder).checker()

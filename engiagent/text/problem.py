@@ -258,23 +258,11 @@ class Problem(Body, Shows):
         A folder that holds a run of the same text is not begun again: a run that ended is opened,
         and one that was cut goes on where it was, so that a notebook can be run again.
 
-        Parameters
-        ----------
-        out
-            The folder; None for a new one below ``runs/``.
-        engine, values, asking
-            As for :meth:`analyse`; not ``expert``.
-        force
-            Begin again, and replace what the folder holds.
-        progress
-            Show how far it has come.
-        options
-            Limits and settings of the solver, as ``time_limit=60``.
-
-        Raises
-        ------
-        EngiagentError
-            When the folder holds something else, or nobody is there to ask.
+        ``out``: the folder; None for a new one below ``runs/``. ``engine``, ``values``, ``asking``:
+        as for :meth:`analyse`; not ``expert``. ``force``: begin again, and replace what the folder
+        holds. ``progress``: show how far it has come. ``options``: limits and settings of the
+        solver, as ``time_limit=60``. Raises EngiagentError when the folder holds something else, or
+        nobody is there to ask.
         """
         from engiagent.notebook import problems
 

@@ -59,12 +59,8 @@ def keep_memory() -> None:
 def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, steps: Any) -> int:
     """Run a function of this module, which fills the array ``made``, over arrays.
 
-    Parameters
-    ----------
-    places
-        Arrays that the function takes numbers from by their place.
-    steps
-        Arrays that it runs over.
+    ``places``: arrays that the function takes numbers from by their place. ``steps``: arrays that
+    it runs over.
     """
     if kernel == "numba":
         return int(_compiled(function)(made, *places, *steps))

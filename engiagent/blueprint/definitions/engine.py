@@ -119,13 +119,7 @@ class Engine:
         return schedule(self.model.items)
 
     def run(self, names: frozenset[str] | None = None) -> None:
-        """Compute all names, or some of them.
-
-        Raises
-        ------
-        BlueprintError
-            When a value cannot be computed.
-        """
+        """Compute all names, or some of them; BlueprintError when a value cannot be computed."""
         for group in self.groups:
             if names is not None and not names & set(group.names):
                 continue
