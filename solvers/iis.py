@@ -106,9 +106,7 @@ def linear_part(program: Program) -> Program:
     )
 
 
-def irreducible_set(
-    program: Program, *, seconds: float = MOST_SECONDS, threads: int | None = None
-) -> Conflict | None:
+def irreducible_set(program: Program, *, seconds: float = MOST_SECONDS) -> Conflict | None:
     """Return a smallest infeasible set of families.
 
     ``program``: any program; what is not linear in it is left out, which only makes it easier to
@@ -116,7 +114,7 @@ def irreducible_set(
 
     Returns None when the program has a point, or when nothing shows that it has none.
     """
-    search = _Search(_feasibility(linear_part(program)), time.monotonic() + seconds, threads)
+    search = _Search(_feasibility(linear_part(program)), time.monotonic() + seconds)
     return search.run()
 
 
@@ -126,7 +124,6 @@ class _Search:
 
     program: Program
     deadline: float
-    threads: int | None
     whole_numbers: bool = False
 
     def run(self) -> Conflict | None:
@@ -167,8 +164,7 @@ class _Search:
         left = (self.deadline - time.monotonic()) * share
         if left <= 0:
             return None
-        options = SolveOptions(time_limit=left, threads=self.threads)
-        return linear.solve_here(program, options)
+        return linear.solve_here(program, SolveOptions(time_limit=left))
 
     def _only(self, families: dict[Family, tuple[Ints, Ints]]) -> Program:
         return placed(self.program, families, whole=self.whole_numbers)
