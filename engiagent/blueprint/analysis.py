@@ -41,6 +41,8 @@ class Analysis:
     variables: int
     constraints: int
     missing: tuple[str, ...]  # parameters that are declared as missing
+    # sets, parameters and symbols with what was checked over them; None where these are wrong
+    elaboration: Elaboration | None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -95,6 +97,7 @@ class _Analyser:
     def run(self) -> Analysis:
         variables: dict[str, Variable] = {}
         missing: tuple[str, ...] = ()
+        checked: Elaboration | None = None
         try:
             elaboration = Elaboration(self.core, self.folder)
             missing = elaboration.missing
@@ -102,6 +105,7 @@ class _Analyser:
         except BlueprintError as error:
             self.found += error.diagnostics
         else:
+            checked = elaboration
             self._data(elaboration)
             variables = self._variables(elaboration)
             self.found += stage_findings(elaboration)
@@ -118,9 +122,8 @@ class _Analyser:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}
         self.found = sorted(dict.fromkeys(self.found), key=lambda d: order[d.severity])
-        return Analysis(
-            tuple(self.found), sum(v.size for v in variables.values()), self.rows, missing
-        )
+        size = sum(v.size for v in variables.values())
+        return Analysis(tuple(self.found), size, self.rows, missing, checked)
 
     def _note(
         self,

@@ -12,6 +12,7 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.definitions import check_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
+from engiagent.cli.targets import says_blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -24,7 +25,6 @@ from engiagent.text import Problem
 from engiagent.text.corpus import TEXT_SUFFIXES
 from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
 
-_MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 _BLOCK: Final = re.compile(r"^ {0,3}(?:`{3,}|~{3,}) *yaml engiagent", re.MULTILINE)
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
 _DATA_PLACE: Final = re.compile(
@@ -133,17 +133,12 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def _is_stated(path: Path) -> bool:
     """Whether a file says of itself that it is a blueprint or a plant."""
-    if path.name in ("blueprint.json", PLANT_FILE) or path.name.endswith(".blueprint.json"):
-        return True
-    if path.suffix.lower() in PLANT_SUFFIXES and Blueprint.is_in(path):
+    if path.name == PLANT_FILE or says_blueprint(path):
         return True
     marks = dict.fromkeys(PLANT_SUFFIXES, PLANT_MARK) | dict.fromkeys(TEXT_SUFFIXES, _BLOCK)
-    mark = ({".json": _MARK} | marks).get(path.suffix.lower())
-    if mark is None:
-        return False
+    mark = marks.get(path.suffix.lower())
     try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            return mark.search(stream.read(4096 if mark is _MARK else -1)) is not None
+        return mark is not None and bool(mark.search(path.read_text("utf-8", errors="replace")))
     except OSError:
         return False
 

@@ -190,17 +190,16 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
         for line in saving_lines(case):
             say(f"  {line}")
     say_items("note", outcome.notes)
-    report = outcome.folder / "report.html"
-    say(
-        f"  {'report' if report.exists() else 'run   '}     "
-        f"{report if report.exists() else outcome.folder}"
-    )
+    report, stays = outcome.folder / "report.html", outcome.folder.is_dir()
+    if stays:
+        shown = ("report", report) if report.exists() else ("run   ", outcome.folder)
+        say(f"  {shown[0]}     {shown[1]}")
     if as_json:
         error = outcome.reason or str(outcome.error) if failed else None
         print_json(
             summary(
                 outcome,
-                run=str(outcome.folder),
+                run=str(outcome.folder) if stays else None,
                 error=error,
                 cases=outcome.cases,
                 further={

@@ -1,10 +1,12 @@
 """What there is to check below a folder: runs, problems, plants, blueprints and schedules."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
@@ -14,6 +16,7 @@ SCHEDULES: Final = (".csv", ".tsv", ".json", ".nc", ".parquet", ".xlsx")
 _PROBLEMS: Final = ("problem.md", "problem.txt", PLANT_FILE)
 _STARTS: Final = ("---\n", "---\r\n", "\ufeff---")
 _BLOCK: Final = "yaml engiagent"
+_MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 
 Kind = Literal["run", "problem", "blueprint", "schedule", "page"]
 
@@ -68,17 +71,28 @@ def _loose(folder: Path, plants: Sequence[Path]) -> Iterator[Target]:
     texts = texts_in(folder)
     posed = [text for text in texts if _poses(text)]
     yield from (Target(text, "problem" if text in posed else "page") for text in texts)
+    blueprints = [path for path in sorted(folder.iterdir()) if says_blueprint(path)]
+    named = [path for path in blueprints if path.stem == Path(BLUEPRINT).stem]
+    stated = named[:1] or [*blueprints, *posed, *plants]
+    owner = stated[0] if len(stated) == 1 else None
     schedules = _schedules(folder)
-    named = (folder / f"{Path(BLUEPRINT).stem}{suffix}" for suffix in (".json", *PLANT_SUFFIXES))
-    blueprint = next((path for path in named if path.is_file()), None)
-    if blueprint is not None:
-        yield from (Target(blueprint, "blueprint", schedule) for schedule in schedules)
-        if not schedules:
-            yield Target(blueprint, "blueprint")
-    elif len([*posed, *plants]) == 1:
-        yield from (Target([*posed, *plants][0], "problem", s) for s in schedules)
-    else:
-        yield from (Target(schedule, "schedule") for schedule in schedules)
+    for schedule in schedules:
+        if owner is None:
+            yield Target(schedule, "schedule")
+        else:
+            yield Target(owner, "blueprint" if owner in blueprints else "problem", schedule)
+    alone = (path for path in blueprints if path != owner or not schedules)
+    yield from (Target(path, "blueprint") for path in alone)
+
+
+def says_blueprint(path: Path) -> bool:
+    """Whether a file says of itself, by its name or its schema, that it is a blueprint."""
+    if not (path.is_file() and Blueprint.is_in(path)):
+        return False
+    if path.suffix.lower() != ".json" or f".{path.name}".endswith(".blueprint.json"):
+        return True
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return _MARK.search(stream.read(4096)) is not None
 
 
 def _schedules(folder: Path) -> list[Path]:

@@ -118,6 +118,18 @@ def test_a_wrong_blueprint_exits_with_2_and_its_folder_names_the_place(tmp_path:
     assert "zz" in record["reason"]
 
 
+def test_wrong_input_leaves_no_folder_that_nobody_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = blueprints.products(
+        tmp_path / "b.json", constraints=[{"constraint_id": "hours", "expression": "3*a <= zz"}]
+    )
+    result = invoke("solve", path, "--json")
+    assert (result.exit_code, answer(result)["run"]) == (2, None)
+    assert not list(tmp_path.glob("runs/*"))
+
+
 def test_an_unbounded_blueprint_is_undecided_and_names_the_variable(tmp_path: Path) -> None:
     free = {"name": "a", "lower": 0, "unit": "1"}
     held = {"name": "b", "lower": 0, "upper": 6, "unit": "1"}

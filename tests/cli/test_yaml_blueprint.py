@@ -1,5 +1,6 @@
 """A blueprint in YAML is one for every command that takes a blueprint."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,18 @@ def test_it_is_no_problem_to_be_read(place: Path) -> None:
     assert found.exit_code == 2
     assert "found a blueprint" in found.stderr
     assert "solve takes a blueprint" in found.stderr
+
+
+def test_a_folder_is_checked_under_any_name_of_its_files(place: Path) -> None:
+    """Two models with names of their own; one that cannot be kept must not pass unseen."""
+    first, second = place.with_name("winter.yaml"), place.with_name("summer.json")
+    place.rename(first)
+    clash = [{"constraint_id": "much", "expression": "x >= 7"}]
+    about = {"decision_variables": [variable("x", upper=5)], "constraints": clash}
+    second.write_text(json.dumps(document(**about, objective_function=goal("x", "kW"))), "utf-8")
+    found = invoke("check", place.parent, "--json")
+    assert found.exit_code != 0
+    results = json.loads(found.stdout)["results"]
+    rows = {Path(row["path"]).name: row["verdict"] for row in results}
+    assert rows["winter.yaml"] == "certified"
+    assert rows["summer.json"] == "proven infeasible"
