@@ -1,63 +1,30 @@
 """What a loop applied, as one schedule: the plan of all its periods, under the data that came."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ParameterDef, freeze
+from engiagent.blueprint.document import Blueprint, FrozenMap
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.values import as_written, unit_of
-from engiagent.control.horizon import Floats, start_after
+from engiagent.blueprint.periods import has_start, with_periods
+from engiagent.control.horizon import Floats
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solution import to_arrays, to_dataset
 from engiagent.solvers.solving import solve
 
 if TYPE_CHECKING:
     import xarray
 
     from engiagent.control.closedloop import ClosedLoop
-    from engiagent.control.runner import RecedingHorizon
+    from engiagent.control.runner import Control, RecedingHorizon
 
-
-def with_periods(
-    blueprint: Blueprint,
-    folder: Path | None,
-    periods: str,
-    count: int,
-    values: Mapping[str, Floats],
-    ahead: int = 0,
-) -> Blueprint:
-    """Return a blueprint over another number of periods.
-
-    Parameters
-    ----------
-    folder
-        Where its data files lie.
-    count, ahead
-        How many periods it is to have, and how many later it begins.
-    values
-        Of the parameters along the periods, as long as the new horizon, and of any other that is
-        to have another value.
-    """
-    core = blueprint.core
-    start: dict[str, Any] = {"start": start_after(core, periods, ahead)} if ahead else {}
-    sets = tuple(replace(s, periods=count, **start) if s.name == periods else s for s in core.sets)
-
-    elaboration = Elaboration(replace(core, sets=sets), folder)
-
-    def changed(given: ParameterDef) -> ParameterDef:
-        over = tuple(elaboration.index_set(b.set) for b in elaboration.binders(given.index))
-        value = freeze(as_written(np.asarray(values[given.name]), over))
-        unit = str(unit_of(given))
-        return replace(given, value=value, data=None, keys=(), unit=unit, unit_override=None)
-
-    parameters = tuple(changed(p) if p.name in values else p for p in core.parameters)
-    return blueprint.with_core(sets=sets, parameters=parameters, report=None)
+STARTS: Final = ("initial_energy", "initial_fraction", "initial_temperature")
+"""Slots of a state at the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +36,48 @@ class Applied:
     elaboration: Elaboration
     program: Program
     result: SolverResult
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedPlan:
+    """The plan of a step with the blueprint that it is the plan of; both stand alone."""
+
+    blueprint: Blueprint
+    solution: SolutionArrays
+
+
+def applied_plan(runner: "RecedingHorizon", control: "Control") -> AppliedPlan | None:
+    """Return the plan of a step, with the states and the data that it was made from.
+
+    None where an earlier plan goes on. A state begins where it is measured, not where its component
+    says, and a plan with relaxed limits has no proof of what would be best within them.
+    """
+    if control.outcome == "previous plan":
+        return None
+    horizon, result = runner.horizon, control.result
+    names = (*runner.axes, *(s.parameter for s in runner.states))
+    values = {name: runner.parametric.value(name) for name in names}
+    dated = has_start(runner.blueprint.core, horizon.periods)
+    ahead = control.step * runner.applied if dated else 0
+    blueprint = with_periods(
+        runner.blueprint, runner.folder, horizon.periods, horizon.size, values, ahead=ahead
+    )
+    if control.outcome == "relaxed":
+        result = replace(result, row_dual=None, column_dual=None, bound=None, gap=None)
+    solution = to_arrays(runner.program, result)
+    states = " ".join(s.variable for s in runner.states)
+    axes = {"periods": horizon.periods, "instants": horizon.instants}
+    solution = solution.assign_attrs({"states": states, **axes})
+    return AppliedPlan(_measured(blueprint), replace(solution, coords={}))
+
+
+def _measured(blueprint: Blueprint) -> Blueprint:
+    """Return a blueprint whose components do not say where their states begin."""
+    components = (
+        replace(c, parameters=FrozenMap({k: v for k, v in c.parameters.items() if k not in STARTS}))
+        for c in blueprint.core.components
+    )
+    return blueprint.with_core(components=tuple(components))
 
 
 def applied_schedule(loop: "ClosedLoop") -> Applied:
@@ -87,7 +96,9 @@ def applied_schedule(loop: "ClosedLoop") -> Applied:
             values[name] = np.concatenate([values[name], last], axis)
     values |= {s.parameter: log[s.parameter].values[0] for s in runner.states}
     ahead = loop.controls[0].step * runner.applied
-    blueprint = with_periods(runner.blueprint, runner.folder, horizon.periods, count, values, ahead)
+    blueprint = with_periods(
+        runner.blueprint, runner.folder, horizon.periods, count, values, ahead=ahead
+    )
     program = compile_blueprint(blueprint, runner.folder)
     x = np.full(program.column_count, np.nan)
     for block in program.columns:

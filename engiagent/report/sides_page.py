@@ -1,31 +1,39 @@
 """Runs side by side on one page: what came of each, what differs, and their series in one chart."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
 from engiagent.report import words
 from engiagent.report.charts import Panel
 from engiagent.report.charts.views import curve
+from engiagent.report.keyfigures import figure_name
 from engiagent.report.sections import FOLDED, Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.listing import RunSummary
+from engiagent.run.scenarios import RECOVERY, Change, Flexibility
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
 GIVEN: Final = ("asked", "input", "parameter")
 _NAMED: Final = 3
 Link = Callable[[RunSummary], str]
+_UNITS: Final = {"kwh": "kWh", "kw": "kW", "percent": "%"}
 
 
-def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
+def compare(
+    folders: Sequence[Path | str],
+    link: Link | None = None,
+    windows: Sequence[str] = (),
+    recovery_hours: float = RECOVERY,
+) -> str:
     """Return the page that puts two to six runs side by side as HTML.
 
-    ``link`` says where a run's own page is.
+    ``link`` says where a run's own page is; the rest is that of :func:`side_by_side`.
     """
-    found = side_by_side(folders)
+    found = side_by_side(folders, windows, recovery_hours)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
     kinds = {kind: [d for d in found.differences if d.kind == kind] for kind in (*GIVEN, "value")}
@@ -34,6 +42,8 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     sections = [
         *_section(found, "What changed", changed),
         Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
+        *_figures(found),
+        *_flexibility(found),
     ]
     if figures:
         text = f"{apart} more that differ are in the table only." if apart else ""
@@ -53,6 +63,61 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
         if found.differences or differing
         else "The runs do not differ.",
     )
+
+
+def _figures(found: SideBySide) -> Iterator[Section]:
+    """Yield the section of the key figures that differ."""
+    changed = [c for c in found.scenarios.changes if c.differs]
+    rows = [
+        (
+            Cell(figure_name(item.name), note=item.component or item.bus or ""),
+            *(_changed(item, k) for k in range(len(item.values))),
+        )
+        for item in changed
+    ]
+    if rows:
+        table = _with_csv("Key figures", ("Figure", *found.names), rows, "figures.csv")
+        is_long = len(rows) > FOLDED
+        yield Section("Key figures", tables=(table,), kind="values cards", is_folded=is_long)
+
+
+def _changed(item: Change, k: int) -> Cell:
+    value, apart, share = item.values[k], item.differences[k], item.percent[k]
+    text = "–" if value is None else words.quantity(value, item.unit, 5)
+    note = "" if not apart else f"{apart:+.4g}" + ("" if share is None else f", {share:+.1f} %")
+    return Cell(text, note=note, is_number=True)
+
+
+def _flexibility(found: SideBySide) -> Iterator[Section]:
+    """Yield the section of what is shed and shifted out of windows."""
+    items = found.scenarios.flexibility
+    if not items:
+        return
+    columns = [flexibility_figures(item) for item in items]
+    rows = [
+        (Cell(title), *(Cell(c.get(title, "–"), is_number=True) for c in columns))
+        for title in dict.fromkeys(title for column in columns for title in column)
+    ]
+    several = len(found.scenarios.windows) > 1
+    heads = (f"{i.scenario}, bus {i.bus}" if several else i.scenario for i in items)
+    spans = found.scenarios.windows[items[0].bus]
+    more = f", and {len(spans) - _NAMED} more" if len(spans) > _NAMED else ""
+    shown = "; ".join(f"{first} to {last}" for first, last in spans[:_NAMED]).replace("T", " ")
+    text = f"Against {found.names[0]}, in the periods {shown}{more}."
+    table = _with_csv("Flexibility", ("Figure", *heads), rows, "flexibility.csv")
+    yield Section("Flexibility", text, (table,), kind="values cards")
+
+
+def flexibility_figures(item: Flexibility) -> dict[str, str]:
+    """Return what is said of flexibility: figures with their units, by name."""
+    found: dict[str, str] = {}
+    for name, value in asdict(item).items():
+        stem, _, unit = name.rpartition("_")
+        if unit in _UNITS and value is not None:
+            title = words.spoken(stem).capitalize()
+            title = f"{title}, relative" if unit == "percent" else title
+            found[title] = words.quantity(value, _UNITS[unit], 5)
+    return found
 
 
 def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list[Section]:
