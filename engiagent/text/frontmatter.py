@@ -91,11 +91,8 @@ def split_front_matter(text: str) -> tuple[str | None, int]:
 def read_front_matter(yaml: str, file: str) -> FrontMatter:
     """Return the front matter.
 
-    Raises
-    ------
-    InputError
-        With line and column: broken YAML, aliases, merges, duplicate or unknown keys, a value of
-        the wrong type.
+    Raises InputError with line and column: broken YAML, aliases, merges, duplicate or unknown keys,
+    a value of the wrong type.
     """
     root = read_nodes(yaml, file)
     if root is None:
@@ -110,10 +107,8 @@ def read_nodes(
 
     ``what`` and ``first_line`` are for the places in messages.
 
-    Raises
-    ------
-    InputError
-        With line and column: broken YAML, aliases, merges, tags, keys that stand twice, too much.
+    Raises InputError with line and column: broken YAML, aliases, merges, tags, keys that stand
+    twice, too much.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

@@ -59,25 +59,15 @@ _ZONE: Final = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class Body:
-    """A text and what it consists of, without its data files.
+    """A text and what it consists of, without its data files."""
 
-    Attributes
-    ----------
-    text
-        The whole file, front matter included, newlines normalised; all spans point into it.
-    body_start
-        Where the text begins after the front matter.
-    sentences, tables, quantities
-        What the body consists of.
-    conventions
-        What the text settles about units: its one currency, degrees as angles.
-    """
-
-    text: str
-    body_start: int
+    text: str  # the whole file, front matter included, newlines normalised; all spans point into it
+    body_start: int  # where the text begins after the front matter
+    # sentences, tables, quantities: what the body consists of
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
     quantities: tuple[Quantity, ...]
+    # what the text settles about units: its one currency, degrees as angles
     conventions: Conventions
 
     @classmethod
@@ -131,11 +121,8 @@ class Problem(Body, Shows):
         folder holds ``problem.md`` or exactly one ``.md`` or ``.txt`` file. Data files are those
         that the front matter lists or, without a list, those beside it that the body names.
 
-        Raises
-        ------
-        InputError
-            With file, line and column where there are such: whatever is absent, unreadable or
-            contradicts the front matter.
+        Raises InputError with file, line and column where there are such: whatever is absent,
+        unreadable or contradicts the front matter.
         """
         place = Path(path)
         if not (place.exists() or place.suffix or place.is_absolute()):
@@ -196,20 +183,10 @@ class Problem(Body, Shows):
     ) -> Self:
         """Make a problem from its text and data.
 
-        Parameters
-        ----------
-        text
-            Markdown, as it would stand in ``problem.md``.
-        data
-            By file name a path, a text, or a table with ``to_csv`` as a pandas ``DataFrame``,
-            whose index is written where it has a name.
-        folder
-            Where to write both; None for a new temporary folder.
-
-        Raises
-        ------
-        InputError
-            When a name leads out of the folder, or the problem cannot be read.
+        ``text``: Markdown, as it would stand in ``problem.md``. ``data``: by file name a path, a
+        text, or a table with ``to_csv`` as a pandas ``DataFrame``, whose index is written where it
+        has a name. ``folder``: where to write both; None for a new temporary folder. Raises
+        InputError when a name leads out of the folder, or the problem cannot be read.
         """
         target = Path(mkdtemp(prefix="problem-")) / "problem" if folder is None else Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -235,21 +212,12 @@ class Problem(Body, Shows):
     ) -> "Blueprint":
         """Return the blueprint of the problem, with what was not understood in its ``home``.
 
-        Parameters
-        ----------
-        engine
-            ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a language
-            model, ``expert`` takes the reference that lies with a problem of the corpus.
-        values
-            What the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
-        asking
-            Whom ``anthropic`` asks, and how; None for what its cards say.
-
-        Raises
-        ------
-        EngiagentError
-            When nothing could be made of the text, or there is nobody to ask. A run lets a
-            language model repair its answer, this does not; see :meth:`run`.
+        ``engine``: ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a
+        language model, ``expert`` takes the reference that lies with a problem of the corpus.
+        ``values``: what the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
+        ``asking``: whom ``anthropic`` asks, and how; None for what its cards say. Raises
+        EngiagentError when nothing could be made of the text, or there is nobody to ask. A run lets
+        a language model repair its answer, this does not; see :meth:`run`.
         """
         from engiagent.notebook import problems
 
@@ -299,23 +267,11 @@ class Problem(Body, Shows):
         A folder that holds a run of the same text is not begun again: a run that ended is opened,
         and one that was cut goes on where it was, so that a notebook can be run again.
 
-        Parameters
-        ----------
-        out
-            The folder; None for a new one below ``runs/``.
-        engine, values, asking
-            As for :meth:`analyse`; not ``expert``.
-        force
-            Begin again, and replace what the folder holds.
-        progress
-            Show how far it has come.
-        options
-            Limits and settings of the solver, as ``time_limit=60``.
-
-        Raises
-        ------
-        EngiagentError
-            When the folder holds something else, or nobody is there to ask.
+        ``out``: the folder; None for a new one below ``runs/``. ``engine``, ``values``, ``asking``:
+        as for :meth:`analyse`; not ``expert``. ``force``: begin again, and replace what the folder
+        holds. ``progress``: show how far it has come. ``options``: limits and settings of the
+        solver, as ``time_limit=60``. Raises EngiagentError when the folder holds something else, or
+        nobody is there to ask.
         """
         from engiagent.notebook import problems
 
@@ -393,10 +349,8 @@ def _plant_beside(file: Path) -> str:
 def decode_text(raw: bytes, file: str) -> str:
     """Return a file's text: UTF-8, BOM dropped, newlines normalised.
 
-    Raises
-    ------
-    InputError
-        With the line of the first byte that is no UTF-8, or of a NUL; and for an empty text.
+    Raises InputError with the line of the first byte that is no UTF-8, or of a NUL; and for an
+    empty text.
     """
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("the file is UTF-16", file, 1, expected="text in UTF-8")
