@@ -383,17 +383,6 @@ def test_derived_numbers_keep_their_sources_through_json() -> None:
         assert all("4 K" in str(p.source_reference) for p in derived)
 
 
-def test_a_year_of_quarter_hours_is_expanded_and_compiled() -> None:
-    parts = [
-        component("a", "thermal_zone", ZONE, connections={"neighbours": {"b": 3}}),
-        component("b", "thermal_zone", ZONE),
-        component("store", "battery", BATTERY),
-    ]
-    outdoor = series("outdoor", [5.0] * 35_040, "degC")
-    program = compile_blueprint(blueprint(parts, [outdoor], step="15 min", periods=35_040), None)
-    assert program.cost.size == 7 * 35_040 + 3
-
-
 def test_missing_numbers_of_coupled_rooms_stay_missing() -> None:
     parts = [
         component(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
+from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
 from tests.formulations.components.plans import executed, plan_of, solved
@@ -92,25 +92,6 @@ def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> N
 BATTERY: dict[str, Any] = mapping("""
     {energy_capacity: 20, charge_power_max: 10, discharge_power_max: 10, initial_energy: 10}
 """)
-
-
-def test_losses_by_a_table_are_those_of_the_model() -> None:
-    site = priced([0.1, 0.9, 0.1, 0.9], sell=0.4)
-    site.add(
-        "b",
-        "battery",
-        bus="site",
-        **BATTERY,
-        loss_power="(0, 5, 10)",
-        loss="(0.1, 0.3, 0.9)",
-        exclusive_on="T",
-    )
-    data = solved(site)
-    loss = PiecewiseLoss(power=(0.0, 5.0, 10.0), losses=(0.1, 0.3, 0.9))
-    power = np.maximum(data.b_charge, data.b_discharge).values
-    np.testing.assert_allclose(data.b_loss, loss.loss(np.maximum(power, 0)), atol=1e-6)
-    change = (data.b_charge - data.b_discharge - data.b_loss).values
-    np.testing.assert_allclose(np.diff(data.b_state_of_charge), change, atol=1e-6)
 
 
 def test_a_quadratic_loss_is_that_of_the_model_and_evens_out_power() -> None:
