@@ -19,6 +19,7 @@ from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests import blueprints
 from tests.written import mapping
 
 Json = dict[str, Any]
@@ -42,20 +43,13 @@ def blueprint(
         for k, text in enumerate(constraints or [])
     ]
     time = {"name": "T", "kind": "time", "start": "00:00", "step": step, "periods": periods}
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "a test"},
-            "core_model_elements": {
-                "sets": [time, *(sets or [])],
-                "parameters": parameters or [],
-                "decision_variables": [],
-                "components": components,
-                "objective_function": {"sense": "minimize", "expression": objective, "unit": "EUR"},
-                "constraints": rows,
-            },
-        }
+    return blueprints.blueprint(
+        sets=[time, *(sets or [])],
+        parameters=parameters or [],
+        decision_variables=[],
+        components=components,
+        objective_function={"sense": "minimize", "expression": objective, "unit": "EUR"},
+        constraints=rows,
     )
 
 
