@@ -138,48 +138,6 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
 
 
 @given(
-    capacity=st.floats(1, 1e6),
-    power=st.lists(st.floats(0, 1e6), min_size=3, max_size=3),
-    price=st.floats(-1, 10),
-    export=st.booleans(),
-)
-def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
-    capacity: float,
-    power: list[float],
-    price: float,
-    export: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    site = Site("2026-06-01T00:00", "15 min", 3, zone="Europe/Berlin", title="any")
-    site.add("grid", "grid", bus="b", export_power_max=5 if export else 0, import_price=price)
-    site.add("load", "load", bus="b", power=power)
-    site.add(
-        "store",
-        "battery",
-        bus="b",
-        energy_capacity=capacity,
-        initial_energy="0 kWh",
-        charge_power_max=capacity,
-        discharge_power_max=capacity,
-    )
-    site.require("grid_import[t] <= 80[kW]", where="17 <= hour(t) < 20", name="evening")
-    site.minimise("cost")
-    text = to_yaml(site._statement)
-    folder = tmp_path_factory.mktemp("plant")
-    found = stated(folder, text)
-    assert found.core.sets[0].periods == 3
-    values = {p.name: p.value for p in found.core.parameters}
-    assert values["store_energy_capacity_given"] == capacity
-    assert list(values["load_power_given"]) == power
-    assert values["grid_import_price_given"] == price
-    constraint = found.core.constraints[0]
-    assert (constraint.expression, constraint.where) == (
-        "grid_import[t] <= 80[kW]",
-        "17 <= hour(t) < 20",
-    )
-
-
-@given(
     st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e12),
     st.sampled_from(["kWh", "EUR/MWh", "%", "degC", "K/kW", "1/h", "W/m2/K", ""]),
 )
