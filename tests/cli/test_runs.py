@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -187,17 +185,6 @@ def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
         result = invoke("check", tmp_path / name, "--json")
         assert result.exit_code == 2
         assert answer(result)["error"]
-
-
-def test_the_emitted_script_runs_alone_and_reaches_the_objective(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    assert invoke("emit", path, "--to", "pyomo", "-o", tmp_path / "model.py").exit_code == 0
-    assert invoke("emit", path, "--to", "pyomo").stdout == (tmp_path / "model.py").read_text()
-    done = subprocess.run(
-        [sys.executable, "-I", "model.py"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "36" in done.stdout
 
 
 def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import write_lp, write_mps
-from engiagent.formulations.program import Coordinate, Goal, Indicators, Products, Program
+from engiagent.formulations.program import Goal, Indicators, Products, Program
 from engiagent.formulations.values import Atom, Part, variables
 from tests.blueprints import DAY, EDGES, blueprint, constraint, parameter, variable
 from tests.formulations.exchange.programs import highs_of, optimum, programs
@@ -261,12 +261,6 @@ def test_what_not_every_reader_knows_is_refused_by_name(form: str) -> None:
     ):
         with pytest.raises(EngiagentError, match=message):
             WRITERS[form](program)
-
-
-def test_times_are_those_of_the_clock_on_the_wall() -> None:
-    program = compile_blueprint(blueprint(**STORE))
-    assert isinstance(program.coordinates["T"], Coordinate)
-    assert "charge(2025_07_01T01.00)" in write_mps(program)
 
 
 ATOMS = [
