@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -153,28 +152,6 @@ def test_out_is_never_written_over_something_else(tmp_path: Path) -> None:
     assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
     assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 2
     assert invoke("solve", path, "--out", tmp_path / "run", "--force").exit_code == 0
-
-
-def copied(run: Path, to: Path) -> Path:
-    shutil.copytree(run, to)
-    return to
-
-
-def test_a_run_folder_checks_alone_and_again(merchant: Path, tmp_path: Path) -> None:
-    folder = copied(merchant, tmp_path / "moved")
-    result = invoke("check", folder, "--json")
-    assert result.exit_code == 0, result.stderr
-    assert answer(result)["verdict"] == "certified"
-    assert answer(result)["run"] == str(folder)
-
-
-def test_a_run_of_a_blueprint_alone_checks_again(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
-    result = invoke("check", tmp_path / "run", "--json")
-    assert result.exit_code == 0, result.stdout
-    assert answer(result)["problem"] == "products"
-    assert invoke("check", path).exit_code == 0
 
 
 def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:

@@ -69,21 +69,6 @@ def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
     half = stated(tmp_path, SMALL.replace(": 0 %", ": 50 %"))
     # 5 kWh are there at the start.
     assert optimum(half, tmp_path) == pytest.approx(1.175)
-    other = Site("2026-06-01T00:00", "1 h", 4)
-    other.add("grid", "grid", bus="b", import_power_max=20, export_power_max=0)
-    other.add("load", "load", bus="b", power=4)
-    other.add(
-        "battery",
-        "battery",
-        bus="b",
-        energy_capacity=10,
-        initial_energy=5,
-        charge_power_max=5,
-        discharge_power_max=5,
-        charge_efficiency=0.8,
-    )
-    other.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
-    assert optimum(other.blueprint(), tmp_path) == pytest.approx(1.175)
 
 
 ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
