@@ -16,19 +16,13 @@ from engiagent.models.hvac.york_calc import YorkCalcTower, approach
 from engiagent.models.ranges import ParameterError
 
 # EnergyPlus, datasets/Chillers.idf: ElectricEIRChiller McQuay WSC 471kW/5.89COP/Vanes.
+CAPACITY = (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3)
+EIR = (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3)
 MCQUAY = Chiller(
     rated_capacity=471.2,
     rated_cop=5.89,
-    capacity_curve=Biquadratic(
-        (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3),
-        x_range=(7.22, 12.78),
-        y_range=(12.78, 26.67),
-    ),
-    eir_curve=Biquadratic(
-        (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3),
-        x_range=(7.22, 12.78),
-        y_range=(12.78, 26.67),
-    ),
+    capacity_curve=Biquadratic(CAPACITY, x_range=(7.22, 12.78), y_range=(12.78, 26.67)),
+    eir_curve=Biquadratic(EIR, x_range=(7.22, 12.78), y_range=(12.78, 26.67)),
     part_load_curve=Polynomial((2.778889e-1, 2.338363e-1, 4.883748e-1), x_range=(0.10, 1.15)),
     minimum_part_load=0.10,
     minimum_unloading=0.25,
@@ -39,8 +33,8 @@ MCQUAY = Chiller(
 def as_energyplus(load: float, leaving: float, entering: float) -> tuple[float, float]:
     """Return power and false load, step by step as the Engineering Reference describes them."""
     powers = [1.0, leaving, leaving**2, entering, entering**2, leaving * entering]
-    cap = 471.2 * float(np.dot(MCQUAY.capacity_curve.coefficients, powers))
-    eir = float(np.dot(MCQUAY.eir_curve.coefficients, powers))
+    cap = 471.2 * float(np.dot(CAPACITY, powers))
+    eir = float(np.dot(EIR, powers))
     load = min(load, 1.15 * cap)
     ratio = load / cap
     on = min(1.0, ratio / 0.10)
