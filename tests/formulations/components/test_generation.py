@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
@@ -178,6 +178,7 @@ def test_an_engine_of_one_load_runs_at_it_or_stands() -> None:
     st.lists(st.floats(0, 130), min_size=3, max_size=3),
     st.lists(st.floats(0.0, 0.4), min_size=3, max_size=3),
 )
+@example([130.0, 60.0, 100.0], [0.1, 0.3, 0.0])  # along the back-pressure line, condensing, off
 def test_an_extraction_turbine_stays_in_its_polygon(heat: list[float], price: list[float]) -> None:
     executed(cogeneration("extraction_chp", heat, price, **TURBINE, **STANDING))
 
