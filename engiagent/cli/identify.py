@@ -15,6 +15,7 @@ from engiagent.identify.identifying import identify as find
 from engiagent.identify.machines import MACHINES, machine_map
 from engiagent.identify.measurements import read_columns, read_measurements
 from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, machine_text, plant_text
+from engiagent.identify.residual import KINDS
 from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -64,6 +65,12 @@ def _column(role: str, about: str) -> options.Decorator:
     show_default=True,
     help="Share of the record, at its end, that is predicted and not fitted.",
 )
+@click.option(
+    "--residual",
+    type=click.Choice(KINDS),
+    help="Learn what the structure leaves out, as heat that weather and time of day tell of; used "
+    "where it predicts what was held back better.",
+)
 @click.option("--zone", help="Time zone of stamps without offset, as Europe/Berlin.")
 @click.option("--step", metavar="STEP", help="Bring the record to periods of this length first.")
 @click.option(
@@ -87,6 +94,7 @@ def identify(
     error: str,
     gain: bool,
     held_back: float,
+    residual: str | None,
     zone: str | None,
     step: str | None,
     starts: int,
@@ -114,6 +122,7 @@ def identify(
             error=error.replace("-", " "),
             gain=gain,
             share=held_back,
+            residual=residual,
             starts=starts,
             seed=seed,
             on_fit=show and (lambda name: show(f"fitting {name}")),
@@ -197,6 +206,10 @@ def _say(found: Identified, folder: Path) -> None:
         later = ", ".join(f"{rms:.3g} K {hours:g} h ahead" for hours, rms in errors.ahead.items())
         hours = len(errors.predicted) * fit.record.hours
         say(f"  held back  {later}; {errors.simulation:.3g} K simulated over {hours:g} h")
+    if (learnt := found.residual) is not None:
+        used = "used" if learnt.is_kept else "left out"
+        one, other = (e.simulation for e in (learnt.errors, learnt.without))
+        say(f"  {learnt.kind:<10} {used}: {one:.3g} K simulated, {other:.3g} K without it")
     say_items(
         "tried",
         (

@@ -149,14 +149,21 @@ def fit(
     if not found:
         raise NoFitError(f"no start of {model.structure.name} led to a finite likelihood")
     optima = tuple(f[0] for f in found)
-    best = _climb(model, clean, found[0][1], _FINE)
+    return refined(model, clean, found[0][1], outliers, optima)
+
+
+def refined(
+    model: Model, clean: Record, begin: Floats, outliers: Bools, optima: tuple[float, ...]
+) -> Fit:
+    """Return the optimum near a point, without what stands apart, with how well it is known."""
+    best = _climb(model, clean, begin, _FINE)
     for _ in range(3):
         run = filtered(model, best[1][None], clean)
         far = np.abs(run.innovation[:, 0]) > OUTLYING * np.sqrt(run.variance[:, 0].real)
         if not far.any():
             break
         outliers = outliers | far
-        clean = record.without(outliers)
+        clean = clean.without(far)
         best = _climb(model, clean, best[1], _FINE)
     value, theta = best
     free = _inside(model, theta)
