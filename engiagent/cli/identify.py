@@ -132,9 +132,7 @@ def identify(
         text = _template(template)
         files[PLANT] = plant_text(found, text, str(template or ""))
         files[INPUTS] = inputs_csv(found)
-        for name in files_of(text or ""):
-            if template is not None and name != INPUTS:
-                files[name] = open_inside(template.parent, name)
+        files = {**_named_files(template, text), **files}
     _write(folder, files)
     _say(found, folder)
     if as_json:
@@ -148,6 +146,13 @@ def _template(path: Path | None) -> str | None:
     return decode_text(open_inside(path.parent, path.name), path.name)
 
 
+def _named_files(template: Path | None, text: str | None) -> dict[str, str | bytes]:
+    """Return the data files that a template names, which go with what is made of it."""
+    if template is None or text is None:
+        return {}
+    return {name: open_inside(template.parent, name) for name in files_of(text) if name != INPUTS}
+
+
 def _machine(
     data: Path,
     model: str,
@@ -156,11 +161,14 @@ def _machine(
     folder: Path,
     as_json: bool,
 ) -> int:
-    found = machine_map(model, *read_columns(data, columns, ("electric", *MACHINES[model])))
+    output, *temperatures = MACHINES[model]
+    needed, others = read_columns(data, columns, ("electric", output), (*temperatures,))
+    found = machine_map(model, *needed, *others)
     text = _template(template)
     files: dict[str, str | bytes] = {
         PLANT: machine_text(found, data.name, text, str(template or "")),
         RECORD: dumps_canonical(found.to_dict()),
+        **_named_files(template, text),
     }
     _write(folder, files)
     say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")

@@ -112,6 +112,21 @@ class Fit:
         found = self.model.values(self.theta)
         return dict(zip(self.model.names, map(float, found), strict=True))
 
+    def distance(self, values: Mapping[str, float]) -> float:
+        r"""Return how far parameters lie from those found, all at once.
+
+        :math:`(\theta - \hat\theta)^T V^{-1} (\theta - \hat\theta)` with the covariance
+        :math:`V` of these, the others being free: :math:`\chi^2` in their number. Infinite for
+        one that lies at a bound.
+        """
+        places = [self.model.names.index(name) for name in values]
+        if not self.free[places].all():
+            return float("inf")
+        is_log = np.array([self.model.parameters[k].is_log for k in places])
+        given = np.array([*values.values()])
+        off = np.where(is_log, np.log(np.where(is_log, given, 1.0)), given) - self.theta[places]
+        return float(off @ np.linalg.solve(self.covariance[np.ix_(places, places)], off))
+
     @cached_property
     def standardised(self) -> Floats:
         """One-step innovations over their standard deviation, NaN where nothing was measured."""
