@@ -137,10 +137,13 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
     Raises
     ------
     InputError
-        When they are not numbers in brackets, or too few or too many.
+        When they are not numbers in brackets or a parameter over one set, or too few or too many.
     """
     value = reader.component.parameters[slot]
     items = bracketed(value) if isinstance(value, str) else None
+    parameter = reader.around.parameter(value) if isinstance(value, str) else None
+    if parameter is not None and isinstance(parameter.value, tuple):
+        items = tuple(map(str, parameter.value))
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise reader.wrong(

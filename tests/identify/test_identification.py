@@ -428,3 +428,27 @@ def test_a_residual_that_is_kept_is_heat_in_the_plan(
     for given in ({"error": "simulation"}, {"share": 0.0}):
         with pytest.raises(InputError, match="cannot be judged"):
             identify(of(house[0]), "2R2C", starts=1, residual="ridge", **given)
+
+
+def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> None:
+    costs = []
+    for name, how in (("one", "cop: 3"), ("curve", "cop_curve: [3.5, 0, 0, -0.01, 0, -1.0e-9]")):
+        place = tmp_path / f"{name}.yaml"
+        place.write_text(
+            "title: House\nhorizon: {step: 1 h, periods: 6}\ncomponents:\n"
+            "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+            "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
+            "         initial_temperature: 20 degC, ambient_temperature: 2 degC}\n"
+            "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
+            f"  pump: {{model: heat_pump, heat_bus: heat, rated_capacity: 9 kW, {how},\n"
+            "         source_temperature: 2 degC, sink_temperature: 50 degC}\n"
+            'requirements: {warm: {for: t in T, must: "room.temperature[t] >= 20 degC"}}\n'
+            "goal: {minimize: cost}\n"
+        )
+        result = CliRunner().invoke(
+            app, ["run", str(place), "--out", str(tmp_path / name), "--json"]
+        )
+        assert result.exit_code == 0, result.output
+        costs.append(json.loads(result.stdout)["objective"]["value"])
+    assert costs[1] == pytest.approx(costs[0], rel=1e-6)
+    assert costs[0] > 0
