@@ -1,9 +1,10 @@
 """Identification of synthetic houses: known parameters, and plants richer than the model.
 
 ``houses``: 50 seeded houses of two capacities, simulated minute by minute with noise of process and
-sensor; how often each parameter lies in its stated 95 % interval, and all five in their joint region. ``rich``: houses of 13 capacities
-(three layers of walls, floor, internal mass, windows), identified by ``auto`` from 30 days and
-simulated over ten others. ``--quick`` takes four houses and one rich plant.
+sensor; how often each parameter lies in its stated 95 % interval, and all five in their joint
+region. ``rich``: houses of 13 capacities (three layers of walls, floor, internal mass, windows),
+identified by ``auto`` from 30 days and simulated over ten others. ``--quick`` takes four houses and
+one rich plant.
 
     python benchmarks/identification.py --json
 """

@@ -69,6 +69,10 @@ def test_known_parameters_lie_in_their_intervals(house: tuple[Record, dict[str, 
         wider = (estimate.high - estimate.low) / 4
         assert estimate.low - wider <= value <= estimate.high + wider, name
         assert estimate.high < 1.3 * estimate.low
+    # All five together, by chi squared of five at 99.9 %; the axes are the intervals.
+    assert found.fit.distance(truth) < 20.5
+    one = found["wall.capacitance"]
+    assert found.fit.distance({one.name: one.high}) == pytest.approx(3.8415, abs=0.01)
     assert found.held_back is not None
     assert found.held_back.ahead[24.0] < 0.2 * found.held_back.persistence[24.0]
 
