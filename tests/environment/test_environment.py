@@ -459,7 +459,8 @@ def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Pat
     signals.write_text(
         "inputs: {radiator.heat: radiator.heat}\n"
         "outputs: {zone.room.temperature: zone.room.temperature,\n"
-        "          grid.import: {from: grid.import, mean: yes}}\n"
+        "          grid.import: {from: grid.import, mean: yes},\n"
+        "          pump.electric_power: {from: pump.electric_power, mean: yes}}\n"
     )
     command = ["control", str(plant), "--plant", str(plant), "--signals", str(signals), "--json"]
     out = ["--steps", "2", "--horizon", "6", "--out", str(tmp_path / "loop")]
