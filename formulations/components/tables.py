@@ -137,7 +137,7 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
     Raises
     ------
     InputError
-        When they are not numbers in brackets or a parameter over one set, or too few or too many.
+        When they are not numbers in brackets, or too few or too many.
     """
     value = reader.component.parameters[slot]
     items = bracketed(value) if isinstance(value, str) else None
