@@ -7,8 +7,7 @@ With the option ``curtailable: false`` all that is available has to be taken.
 """
 
 from engiagent.formulations.components.reader import Reader
-
-_YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+from engiagent.slots import yes_or_no
 
 
 def declare(reader: Reader) -> None:
@@ -20,7 +19,7 @@ def delivered(reader: Reader, available: str) -> None:
     """Add the power that is used of what is available [kW] in period ``t``."""
     power = f"{reader.name}_power[t]"
     value = reader.option("curtailable", reader.component.parameters.get("curtailable", True))
-    found = _YES_NO.get(str(value).lower())
+    found = yes_or_no(value)
     if found is None:
         raise reader.wrong("cannot read curtailable", repr(value), "true or false")
     if not found:

@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse, references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.slots import COMPONENTS, Slot
+from engiagent.slots import COMPONENTS, Slot, yes_or_no
 from engiagent.units import unit as units
 from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
@@ -133,6 +133,14 @@ class Unit:
         found = self.single(name)
         if found is None:
             raise EvaluationError(f"{self.name} has no {name}")
+        return found
+
+    def flag(self, name: str) -> bool:
+        """Return a parameter that is yes or no."""
+        written = self.parameters.get(name)
+        found = yes_or_no(self.need(name) if written is None else written)
+        if found is None:
+            raise EvaluationError(f"{self.name}: {name} is {written}, needed is true or false")
         return found
 
     def numbers(self, *slots: str) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def test_an_engine_follows_the_heat_and_the_price_as_simulated() -> None:
         thermal_efficiency=(0.55, 0.52, 0.5),
     )
     site = cogeneration("chp", [300, 100, 60, 110], [0.2, 0.2, 0.2, 0.01], **ENGINE, segments=8)
-    data = solved(site)
+    data = executed(site)
     power, on = data.unit_power.values, data.unit_on.values.round()
     assert on.tolist() == [1, 1, 0, 0]  # too much heat even at the least load, then a poor price
     done = chp.output(power)
@@ -212,3 +212,12 @@ def test_the_wind_gives_what_the_turbine_makes_of_it() -> None:
         exported("wind_turbine", **slots, wind_speed=speed, curtailable=False, losses=0.1)
     )
     np.testing.assert_allclose(data.unit_power, 0.9 * turbine.power(speed), atol=1e-6)
+
+
+@pytest.mark.parametrize("written", [False, "no", 0])
+def test_what_has_to_be_taken_is_taken_and_checked(written: object) -> None:
+    site = Site("2026-01-01T00:00", "1 h", 3)
+    site.add("grid", "grid", import_price=[0.1, 0.2, 0.3], import_power_max=10)
+    site.add("house", "load", power=[3, 3, 3])
+    site.add("sun", "generator_profile", available_power=[1, 2, 3], curtailable=written)
+    assert executed(site).grid_import.values == pytest.approx([2, 1, 0], abs=1e-9)
