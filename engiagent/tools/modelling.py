@@ -18,12 +18,15 @@ from engiagent.run.folder import PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
 from engiagent.tools.places import CHANGED, ELEMENTS, inside
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, declare_part, tool
 from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
     "time_limit", {"type": "number", "exclusiveMinimum": 0}, "The most time to take.", unit="s"
 )
+GROUP: Final = "blueprint"
+declare_part("problem", "load_problem", drops=("blueprint", "program", "solution", "certificate"))
+declare_part("blueprint", "analyse")
 _TEXT: Final[Json] = {"type": "string", "minLength": 1}
 _VALUE: Final[Json] = {
     "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
@@ -97,6 +100,7 @@ class Drafted:
             "kind": TEXT,
         },
     ),
+    group="problem",
 )
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
@@ -140,6 +144,7 @@ def _loaded(problem: Problem) -> Outcome:
         {"elements": ELEMENTS},
     ),
     needs=("problem",),
+    group="problem",
 )
 def analyse(state: State, arguments: Json) -> Outcome:
     """Take the blueprint that the problem's plant block or its stored reading gives.
@@ -177,6 +182,7 @@ def analyse(state: State, arguments: Json) -> Outcome:
     ),
     needs=("problem",),
     uses=("blueprint",),
+    group="problem",
 )
 def audit(state: State, arguments: Json) -> Outcome:
     """Say whether the problem gives enough to be solved, and whether what it gives can hold."""

@@ -30,10 +30,14 @@ from engiagent.run.stages import computed, progress_text, solve_program, static_
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import OBJECTIVE
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, declare_part, tool
 from engiagent.verify.requirements import parse_requirements
 from engiagent.verify.wording import verdict_line
 
+GROUP: Final = "plan"
+declare_part("program", "compile")
+declare_part("solution", "solve")
+declare_part("certificate", "check")
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
 _WAIT: Final = 60.0

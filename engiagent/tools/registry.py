@@ -10,12 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 
 Access = Literal["read", "write"]
-Part = Literal["problem", "blueprint", "program", "solution", "certificate"]
-PARTS: Final[tuple[Part, ...]] = ("problem", "blueprint", "program", "solution", "certificate")
-"""What a session holds, each made from those before it."""
+Part = str
+"""The name of something that a session holds; see :func:`declare_part`."""
 
 Json = dict[str, Any]
 
@@ -40,6 +39,13 @@ class Watch:
     said: OnSaid | None = None
     cancel: threading.Event | None = None
 
+    def tell(self, text: str) -> None:
+        """Tell how far a call has come; end it when its caller has stopped it."""
+        if self.said is not None:
+            self.said(0.0, text)
+        if self.cancel is not None and self.cancel.is_set():
+            raise EngiagentError("the call was stopped")
+
 
 @dataclass(frozen=True)
 class State:
@@ -55,7 +61,8 @@ class State:
     def get(self, part: Part) -> Any:
         """Return a part."""
         if part not in self.parts:
-            raise InputError(f"there is no {part} yet", expected=f"a call of {MAKERS[part]} first")
+            first = PARTS[part].maker
+            raise InputError(f"there is no {part} yet", expected=f"a call of {first} first")
         return self.parts[part].value
 
     def has(self, part: Part) -> bool:
@@ -73,13 +80,23 @@ class State:
         )
 
 
-MAKERS: Final[Mapping[Part, str]] = {
-    "problem": "load_problem",
-    "blueprint": "analyse",
-    "program": "compile",
-    "solution": "solve",
-    "certificate": "check",
-}
+@dataclass(frozen=True)
+class Held:
+    """What is declared of a part: the tool that makes it, and the parts that a new one drops."""
+
+    maker: str
+    drops: tuple[Part, ...] = ()
+
+
+PARTS: Final[dict[Part, Held]] = {}
+"""What a session can hold, declared by the modules whose tools make it."""
+
+
+def declare_part(name: Part, maker: str, drops: tuple[Part, ...] = ()) -> None:
+    """Declare a part of sessions: the tool that makes it, and parts that must not outlive it."""
+    if name in PARTS:
+        raise ValueError(f"there are two parts called {name}")
+    PARTS[name] = Held(maker, drops)
 
 
 @dataclass(frozen=True)
@@ -101,10 +118,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool did: what the caller sees, as JSON, and the parts of the state that are new."""
+    """What a tool did: what the caller sees, as JSON, and the parts of the state that are new.
+
+    ``artefacts`` are the files that it wrote, below the session's folder.
+    """
 
     content: Json
     makes: Mapping[Part, Any] = field(default_factory=dict)
+    artefacts: tuple[str, ...] = ()
 
 
 Work = Callable[[State, Json], Outcome]
@@ -132,6 +153,8 @@ class Tool:
         Whether it may replace files that were there before.
     open_world
         Whether it deals with anything beyond the session and its folder, as a network.
+    group
+        With which others it belongs, as ``problem`` or ``hvac``.
     """
 
     name: str
@@ -146,6 +169,7 @@ class Tool:
     repeatable: bool = True
     destructive: bool = False
     open_world: bool = False
+    group: str = ""
 
     @property
     def reads(self) -> tuple[Part, ...]:
@@ -191,20 +215,32 @@ def tool(
     returns: Json,
     needs: tuple[Part, ...] = (),
     uses: tuple[Part, ...] = (),
+    name: str | None = None,
+    group: str | None = None,
+    about: str | None = None,
     **hints: bool,
 ) -> Callable[[Work], Work]:
-    """Register a function as a tool under its name, with its docstring as description.
+    """Register a function as a tool.
 
-    ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
+    ``name`` is by default the function's, ``about`` its docstring and ``group`` what its module
+    states as ``GROUP``; ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
     """
 
     def register(work: Work) -> Work:
-        name = work.__name__
-        if name in REGISTRY:
-            raise ValueError(f"there are two tools called {name}")
-        description = " ".join((work.__doc__ or "").split())
-        REGISTRY[name] = Tool(
-            name, access, description, work, returns, arguments, needs, uses, **hints
+        known = name or work.__name__
+        if known in REGISTRY:
+            raise ValueError(f"there are two tools called {known}")
+        REGISTRY[known] = Tool(
+            known,
+            access,
+            " ".join((about or work.__doc__ or "").split()),
+            work,
+            returns,
+            arguments,
+            needs,
+            uses,
+            group=group or str(work.__globals__["GROUP"]),
+            **hints,
         )
         return work
 
@@ -215,5 +251,14 @@ def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
     from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
+    from engiagent.tools.site import tools_of_sites  # noqa: F401
 
     return dict(sorted(REGISTRY.items()))
+
+
+def groups() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the tools by group."""
+    found: dict[str, tuple[str, ...]] = {}
+    for known in tools().values():
+        found[known.group] = (*found.get(known.group, ()), known.name)
+    return found
