@@ -18,9 +18,11 @@ from engiagent.environment.signals import Connected, Signals, duration, open_fmu
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
+from engiagent.solvers.solution import save_solution
 
 SCHEMA = "engiagent-simulation/1"
-DATA, NETCDF, RECORD = "data.csv", "data.nc", "simulation.json"
+DATA = "data.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -110,8 +112,10 @@ def simulate(
     summary["notes"] = notes
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / DATA, as_csv(data_set))
-    data_set.to_netcdf(folder / NETCDF)
-    write_atomic(folder / RECORD, dumps_canonical(summary))
+    save_solution(data_set, folder / SIMULATED)
+    if isinstance(unit, Environment):
+        write_atomic(folder / BLUEPRINT, unit.blueprint_over(count).to_json())
+    write_atomic(folder / SIMULATION, dumps_canonical(summary))
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
         cost = summary["cost"]
