@@ -5,7 +5,7 @@ One table, :data:`REGISTRY`, feeds everybody who calls tools: agents, programs a
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -155,6 +155,8 @@ class Tool:
         Whether it deals with anything beyond the session and its folder, as a network.
     group
         With which others it belongs, as ``problem`` or ``hvac``.
+    instead
+        The argument that names what it works on in the place of the parts that it needs.
     """
 
     name: str
@@ -170,11 +172,16 @@ class Tool:
     destructive: bool = False
     open_world: bool = False
     group: str = ""
+    instead: str | None = None
 
     @property
     def reads(self) -> tuple[Part, ...]:
         """The parts that its answer depends on."""
         return tuple(dict.fromkeys([*self.needs, *self.uses]))
+
+    def for_call(self, arguments: Json) -> "Tool":
+        """Return it with the rule that holds for some arguments."""
+        return replace(self, needs=()) if self.instead in arguments else self
 
     def schema(self) -> Json:
         """Return the JSON Schema (draft 2020-12) of its arguments."""
@@ -218,7 +225,7 @@ def tool(
     name: str | None = None,
     group: str | None = None,
     about: str | None = None,
-    **hints: bool,
+    **hints: Any,
 ) -> Callable[[Work], Work]:
     """Register a function as a tool.
 
@@ -251,7 +258,15 @@ def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
     from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
-    from engiagent.tools.site import tools_of_sites  # noqa: F401
+    from engiagent.tools.site import (  # noqa: F401
+        analysing,
+        collecting,
+        configuring,
+        driving,
+        optimising,
+        simulating,
+    )
+
 
     return dict(sorted(REGISTRY.items()))
 

@@ -69,6 +69,7 @@ class Session:
             given = chosen.checked(arguments or {})
         except InputError as error:
             return Observation(name, "failed", {"error": str(error)})
+        chosen = chosen.for_call(given)
         missing = self.missing(chosen)
         made = {part: made.call for part, made in self.state.parts.items()}
         key = digest([name, given, made])

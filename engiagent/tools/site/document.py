@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.plant.source import nearest
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Json, State
 from engiagent.tools.site.slots import DER, HVAC
@@ -95,27 +94,20 @@ class Draft:
         """Return the site with what was changed."""
         return self.site.written(configurations={**self.site.configurations, self.name: self.document})
 
-    def entries(self, section: str, models: tuple[str, ...] = ()) -> dict[str, Json]:
-        """Return what a section has, of some models only where they are given."""
-        found: dict[str, Json] = self.document[section]
-        return {n: e for n, e in found.items() if not models or e["model"] in models}
-
-    def chosen(self, group: str, section: str, name: str | None, models: Any = ()) -> str:
-        """Return the name of an entry: the one given, else the selected one, else the only one.
+    def chosen(self, kind: str, known: Mapping[str, Any], name: str | None) -> str:
+        """Return which of some entries is meant: the named, else the selected, else the only one.
 
         Raises
         ------
         InputError
             When there is none of that name, or nothing says which is meant; with those there are.
         """
-        known = self.entries(section, models)
-        wanted = name or self.document["selected"].get(group)
+        wanted = name or self.document["selected"].get(kind)
         if wanted is None and len(known) == 1:
             wanted = next(iter(known))
         if wanted is None or wanted not in known:
-            said = f"there is no {group} {wanted!r}" if wanted else f"nothing says which {group}"
-            near = nearest(wanted, known) if wanted and known else None
-            raise InputError(said, expected=near or _listed(known))
+            said = f"there is no {kind} {wanted!r}" if wanted else f"nothing says which {kind}"
+            raise InputError(said, expected=_listed(known))
         return str(wanted)
 
     def refuse_used(self, name: str) -> None:
