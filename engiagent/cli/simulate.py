@@ -103,8 +103,8 @@ def simulate(
     if isinstance(unit, Environment):
         summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
     summary["notes"] = notes
-    blueprint = unit.blueprint_over(count) if isinstance(unit, Environment) else None
-    write_record(folder, data_set, summary, blueprint)
+    own = unit.blueprint_over(count) if isinstance(unit, Environment) else None
+    write_record(folder, data_set, summary, own)
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
         cost = summary["cost"]

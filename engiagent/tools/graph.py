@@ -106,10 +106,7 @@ def graph_schema() -> Json:
             "tool": text,
             "access": {"enum": ["read", "write"]},
             "arguments": {"type": "object"},
-            "reads": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 0},
-            },
+            "reads": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
             "writes": {"type": "array", "items": text},
             "status": {"enum": ["done", "failed"]},
             "insisted": flag,

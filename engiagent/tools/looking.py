@@ -107,6 +107,7 @@ def _labels(coordinate: NamedArray) -> list[Any]:
     needs=("blueprint",),
     uses=("problem",),
     outside=True,
+    writes=("solution",),
 )
 def load_schedule(state: State, arguments: Json) -> Outcome:
     """Take somebody else's schedule, from a file, in place of a solution, for 'check' to judge."""

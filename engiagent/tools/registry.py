@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
+from engiagent.io.schemawords import kind_of
 
 Access = Literal["read", "write"]
 Part = str
@@ -26,6 +28,18 @@ class Made:
     value: Any
     call: int
     basis: Mapping[Part, int] = field(default_factory=dict)
+
+
+@dataclass
+class Later:
+    """A part of a stored session, read when it is asked for."""
+
+    read: Callable[[], Any]
+
+    @cached_property
+    def found(self) -> Any:
+        """The part."""
+        return self.read()
 
 
 OnSaid = Callable[[float, str], None]
@@ -63,7 +77,8 @@ class State:
         if part not in self.parts:
             first = PARTS[part].maker
             raise InputError(f"there is no {part} yet", expected=f"a call of {first} first")
-        return self.parts[part].value
+        value = self.parts[part].value
+        return value.found if isinstance(value, Later) else value
 
     def has(self, part: Part) -> bool:
         """Whether there is a part, of whatever age."""
@@ -82,21 +97,30 @@ class State:
 
 @dataclass(frozen=True)
 class Held:
-    """What is declared of a part: the tool that makes it, and the parts that a new one drops."""
+    """What is declared of a part: the tool that makes it, and the parts that a new one drops.
+
+    ``save`` writes it into a folder, from which ``load`` reads it; without them the call that made
+    it is made again when a stored session is opened.
+    """
 
     maker: str
     drops: tuple[Part, ...] = ()
+    save: Callable[[Any, Path], None] | None = None
+    load: Callable[[Path], Any] | None = None
 
 
 PARTS: Final[dict[Part, Held]] = {}
 """What a session can hold, declared by the modules whose tools make it."""
 
 
-def declare_part(name: Part, maker: str, drops: tuple[Part, ...] = ()) -> None:
-    """Declare a part of sessions: the tool that makes it, and parts that must not outlive it."""
+def declare_part(name: Part, held: Held) -> None:
+    """Declare a part of sessions."""
     if name in PARTS:
         raise ValueError(f"there are two parts called {name}")
-    PARTS[name] = Held(maker, drops)
+    PARTS[name] = held
+
+
+_LIMITS: Final = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
 
 
 @dataclass(frozen=True)
@@ -114,6 +138,23 @@ class Argument:
         said = self.description if self.unit is None else f"{self.description} [{self.unit}]"
         unit = {} if self.unit is None else {"x-unit": self.unit}
         return {**self.schema, "description": said, **unit}
+
+    def said(self) -> str:
+        """Return its name with what it may be, in words."""
+        unit = "" if self.unit in (None, "1") else f" [{self.unit}]"
+        limits = "".join(
+            f", {word} {self._ranged[key]:g}"
+            for key, word in _LIMITS.items()
+            if key in self._ranged
+        )
+        more = "" if "enum" in self.schema else f"; {self.description}"
+        return f"{self.name}: {kind_of(self.schema)}{unit}{limits}{more}"
+
+    @property
+    def _ranged(self) -> Json:
+        """The part of the schema that may have limits."""
+        found: Json = self.schema.get("anyOf", [self.schema])[0]
+        return found
 
 
 @dataclass(frozen=True)
@@ -157,6 +198,8 @@ class Tool:
         With which others it belongs, as ``problem`` or ``hvac``.
     instead
         The argument that names what it works on in the place of the parts that it needs.
+    writes
+        The parts that it may make.
     """
 
     name: str
@@ -173,6 +216,7 @@ class Tool:
     open_world: bool = False
     group: str = ""
     instead: str | None = None
+    writes: tuple[Part, ...] = ()
 
     @property
     def reads(self) -> tuple[Part, ...]:
@@ -209,8 +253,16 @@ class Tool:
             )
         if error is not None:
             place = "".join(f".{step}" for step in error.absolute_path)
-            raise InputError(f"{self.name}{place}: {error.message[:300]}")
+            said = f"{self.name}{place}: {error.message[:300]}"
+            raise InputError(said, expected=self._expected(error))
         return dict(arguments)
+
+    def _expected(self, error: Any) -> str | None:
+        """Return what was expected where arguments are not as the schema has them."""
+        if not error.absolute_path:
+            return "; ".join(a.said() for a in self.arguments if a.required) or None
+        named = error.absolute_path[0]
+        return next((a.said() for a in self.arguments if a.name == named), None)
 
 
 REGISTRY: Final[dict[str, Tool]] = {}
@@ -266,7 +318,6 @@ def tools() -> Mapping[str, Tool]:
         optimising,
         simulating,
     )
-
 
     return dict(sorted(REGISTRY.items()))
 

@@ -15,7 +15,13 @@ from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_
 from engiagent.report.artefacts import load_run
 from engiagent.run.folder import SIMULATED
 from engiagent.run.keyfigures import Figure
-from engiagent.run.scenarios import RECOVERY, Change, Scenario, ScenarioComparison, compare_scenarios
+from engiagent.run.scenarios import (
+    RECOVERY,
+    Change,
+    Scenario,
+    ScenarioComparison,
+    compare_scenarios,
+)
 from engiagent.solvers.solution import load_arrays
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
@@ -54,7 +60,9 @@ _CHANGES: Final = list_of(
 _COMPARED: Final = {"results": TEXTS, "baseline": TEXT}
 _FLEXIBILITY: Final = {"windows": by_name({}), "flexibility": list_of(OBJECT)}
 _RESULTS: Final = Argument(
-    "results", IDS, "The results to compare, the baseline first; all, the earliest first, without it."
+    "results",
+    IDS,
+    "The results to compare, the baseline first; all, the earliest first, without it.",
 )
 _WINDOWS: Final = Argument(
     "windows",
@@ -101,10 +109,10 @@ def _zones(state: State, name: str) -> Json:
 
 
 def _windows(own: Scenario, windows: Sequence[str]) -> Json:
-    """Return by bus how what is drawn lies to windows: the flexibility factor.
+    r"""Return by bus how what is drawn lies to windows: the flexibility factor.
 
-    It is :math:`(E_\\mathrm{out} - E_\\mathrm{in}) / (E_\\mathrm{out} + E_\\mathrm{in})` of imports
-    in and outside windows, from -1, all in them, to 1, nothing: Le Dréau and Heiselberg, Energy 111
+    It is :math:`(E_\mathrm{out} - E_\mathrm{in}) / (E_\mathrm{out} + E_\mathrm{in})` of imports in
+    and outside windows, from -1, all in them, to 1, nothing: Le Dréau and Heiselberg, Energy 111
     (2016) 991-1002, doi:10.1016/j.energy.2016.05.076.
     """
     alike = Scenario(own.name, (), own.axis, own.power_kw, own.price)
@@ -177,7 +185,9 @@ def analysis_flexibility(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     NAMED,
-    returns=record({"result": TEXT, "figures": _FIGURES, "zones": _ZONES, "buses": by_name(OBJECT)}),
+    returns=record(
+        {"result": TEXT, "figures": _FIGURES, "zones": _ZONES, "buses": by_name(OBJECT)}
+    ),
     needs=("simulation",),
     group="analysis",
     outside=True,
@@ -287,10 +297,14 @@ def comparison_rank(state: State, given: Json) -> Outcome:
     whole = [c for c in own if c.component is None] or own
     if not whole or any(value is None for c in whole for value in c.values):
         raise InputError(f"the results do not all state their {by}", expected=", ".join(_CRITERIA))
-    totals = np.sum([c.values for c in whole], axis=0)
+    totals = np.sum(np.array([c.values for c in whole], dtype=np.float64), axis=0)
     first = totals[0]
     rows = [
-        {"result": name, "value": value, "percent": 100.0 * (value - first) / first if first else None}
+        {
+            "result": name,
+            "value": value,
+            "percent": 100.0 * (value - first) / first if first else None,
+        }
         for name, value in sorted(zip(found.names, totals, strict=True), key=lambda item: item[1])
     ]
     content = {"by": by, "unit": whole[0].unit, "baseline": found.names[0]}

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record, said
+from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.slots import COMPONENTS
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
-from engiagent.tools.site.document import Draft, buildings_of, group_of
+from engiagent.tools.registry import Argument, Json, Outcome, State, Work, tool
+from engiagent.tools.site.document import Draft, group_of
 from engiagent.tools.site.plants import DRIVEN
 from engiagent.tools.site.slots import (
     DER,
@@ -99,7 +99,7 @@ class Kind:
         return Outcome({"id": name, "entry": entry}, {"site": draft.finished()})
 
 
-def written(kind: Kind, *arguments: Argument, name: str, about: str) -> Any:
+def written(kind: Kind, *arguments: Argument, name: str, about: str) -> Callable[[Work], Work]:
     """Register a tool of a group that writes an entry."""
     return tool(
         "write",
@@ -110,10 +110,13 @@ def written(kind: Kind, *arguments: Argument, name: str, about: str) -> Any:
         group=kind.group,
         about=about,
         repeatable=not name.startswith("add"),
+        writes=("site",),
     )
 
 
-def adding(kind: Kind, name: str, about: str, *fixed: tuple[str, Any], arguments: Any = None) -> None:
+def adding(
+    kind: Kind, name: str, about: str, *fixed: tuple[str, Any], arguments: Any = None
+) -> None:
     """Register a tool that adds an entry; ``fixed`` are values that the tool itself stands for."""
     own = kind.arguments if arguments is None else arguments
 
@@ -154,6 +157,7 @@ def grammar(kind: Kind) -> None:
         group=kind.group,
         about=f"Remove a {kind.noun} that nothing else of the active configuration names.",
         repeatable=False,
+        writes=("site",),
     )
     def remove(state: State, given: Json) -> Outcome:
         draft = Draft.of(state)
@@ -264,7 +268,7 @@ def _building(draft: Draft, entry: Json, given: Json) -> Json:
     if "zone" in given:
         zones = {n: e for n, e in draft.document["components"].items() if "domain" in e}
         zone = draft.chosen("zone", zones, given["zone"])
-        own = {k: given[k] for k in ("others", "comfort_min", "comfort_max") if k in given}
+        own: Json = {k: given[k] for k in ("others", "comfort_min", "comfort_max") if k in given}
         draft.document["components"][zone] = _component(draft, zones[zone], {"id": zone, **own})
     title = {"title": given["title"]} if "title" in given else {}
     return {**entry, "cluster": cluster, **title}
@@ -291,20 +295,13 @@ _COMFORT: Final = (
     number("comfort_max", "Largest temperature for comfort, a requirement.", "degC"),
 )
 CLUSTER: Final = Kind(
-    "cluster",
-    "cluster",
-    "clusters",
-    (_TITLE, *slot_arguments(("grid",))),
-    _cluster,
+    "cluster", "cluster", "clusters", (_TITLE, *slot_arguments(("grid",))), _cluster
 )
 BUILDING: Final = Kind(
     "building",
     "building",
     "buildings",
-    (
-        Argument("cluster", ID, "To which cluster it belongs; the selected one without it."),
-        _TITLE,
-    ),
+    (Argument("cluster", ID, "To which cluster it belongs; the selected one without it."), _TITLE),
     _building,
 )
 ENVIRONMENT: Final = Kind(
@@ -379,9 +376,7 @@ def _system(group: str, noun: str, models: tuple[str, ...]) -> Kind:
         noun,
         "components",
         (
-            Argument(
-                "kind", {"type": "string", "enum": list(models)}, "Its model.", required=True
-            ),
+            Argument("kind", {"type": "string", "enum": list(models)}, "Its model.", required=True),
             Argument("buildings", IDS, "To which buildings; the selected one without it."),
             *(Argument(p, ID, about[p]) for p in _PLACES if p in places),
             *slot_arguments(models),
@@ -435,11 +430,15 @@ def _register() -> None:
     adding(BUILDING, "add", "Add a building to a cluster.")
     adding(ENVIRONMENT, "add", "Add an environment: a time, and what drives the site in it.")
     adding(HVAC_SYSTEM, "add", "Add a system that heats, cools or moves air or water.")
-    adding(DER_SYSTEM, "add", "Add a generator, a store of electricity, a vehicle or a flexible load.")
+    adding(
+        DER_SYSTEM, "add", "Add a generator, a store of electricity, a vehicle or a flexible load."
+    )
     _zone("thermal", THERMAL, _NEIGHBOURS, *_COMFORT)
     _zone("electrical", ELECTRICAL)
     _zone("water", WATER)
-    changed = Kind("building", "building", "buildings", (*BUILDING.arguments, *_ZONE_ONLY), _building)
+    changed = Kind(
+        "building", "building", "buildings", (*BUILDING.arguments, *_ZONE_ONLY), _building
+    )
     for kind in (CLUSTER, changed, ENVIRONMENT, HVAC_SYSTEM, DER_SYSTEM):
         grammar(kind)
     for kind in (HVAC_SYSTEM, DER_SYSTEM):
@@ -458,7 +457,9 @@ def _assigning(kind: Kind) -> None:
         draft = Draft.of(state)
         name = kind.of(draft, given.get("id"))
         entry = draft.document["components"][name]
-        names = [draft.chosen("building", draft.document["buildings"], n) for n in given["buildings"]]
+        names = [
+            draft.chosen("building", draft.document["buildings"], n) for n in given["buildings"]
+        ]
         return kind.put(draft, name, {**entry, "buildings": names})
 
 
@@ -470,12 +471,15 @@ def _assigning(kind: Kind) -> None:
     name="building_remove_zone",
     group="building",
     repeatable=False,
+    writes=("site",),
 )
 def remove_zone(state: State, given: Json) -> Outcome:
     """Remove a zone of a building that no system serves."""
     draft = Draft.of(state)
     zones = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
-    name = draft.chosen("zone", {n: e for n, e in draft.document["components"].items() if zones.has(e)}, given["id"])
+    name = draft.chosen(
+        "zone", {n: e for n, e in draft.document["components"].items() if zones.has(e)}, given["id"]
+    )
     return removed(draft, zones, name)
 
 

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
 from engiagent.io.schemawords import COUNT, FLAG, OBJECT, TEXT, TEXTS, list_of, maybe, record
 from engiagent.plant.horizon import KEYS
 from engiagent.plant.reading import read_statement
 from engiagent.text import Problem
 from engiagent.tools.places import files_below, inside, new_folder
-from engiagent.tools.registry import Argument, Json, Outcome, State, declare_part, tool
+from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
 from engiagent.tools.site.collecting import ID, WORDS, word
 from engiagent.tools.site.document import SECTIONS, Site, differences, empty
 from engiagent.tools.site.plants import Plant, reference, write_plant
@@ -23,12 +24,23 @@ from engiagent.tools.site.plants import Plant, reference, write_plant
 GROUP: Final = "config"
 CONFIGURATION: Final = "configuration.yaml"
 FORM: Final = "engiagent-configuration/1"
-declare_part("site", "config_create")
+_STORED: Final = "site.json"
 
 _NAME: Final = Argument("name", ID, "The configuration; the active one without it.")
 _STATED: Final = record({"configuration": TEXT, "active": maybe(TEXT), "contents": OBJECT})
 _CHANGES: Final = list_of(record({"path": TEXT, "before": {}, "after": {}}))
 _COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
+
+
+def _save(site: Site, folder: Path) -> None:
+    write_atomic(folder / _STORED, dumps_canonical(site.to_dict()))
+
+
+def _load(folder: Path) -> Site:
+    return Site.from_dict(loads_strict((folder / _STORED).read_text("utf-8"), _STORED))
+
+
+declare_part("site", Held("config_create", (), _save, _load))
 
 
 def _site(state: State) -> Site:
@@ -64,6 +76,7 @@ def _added(state: State, name: str, document: Json) -> Outcome:
     returns=_STATED,
     uses=("site",),
     repeatable=False,
+    writes=("site",),
 )
 def config_create(state: State, given: Json) -> Outcome:
     """Create a configuration and make it active: the reference test building, or an empty one.
@@ -72,17 +85,22 @@ def config_create(state: State, given: Json) -> Outcome:
     two rates and three summer days.
     """
     base = reference() if given.get("template", "reference") == "reference" else empty("A site")
-    return _added(state, given["name"], {**base, **{k: v for k, v in given.items() if k == "title"}})
+    return _added(
+        state, given["name"], {**base, **{k: v for k, v in given.items() if k == "title"}}
+    )
 
 
 @tool(
     "write",
-    Argument("path", WORDS, "A configuration that config_save wrote, or a plant file.", required=True),
+    Argument(
+        "path", WORDS, "A configuration that config_save wrote, or a plant file.", required=True
+    ),
     Argument("name", ID, "What to call it.", required=True),
     returns=_STATED,
     uses=("site",),
     outside=True,
     repeatable=False,
+    writes=("site",),
 )
 def config_load(state: State, given: Json) -> Outcome:
     """Load a configuration, or a plant file as one, from the session's folder and make it active.
@@ -113,7 +131,10 @@ def _of_plant(path: Path, tree: Any, root: Path) -> Json:
     stated = read_statement(problem)
     if stated is None or not isinstance(tree, dict):
         raise InputError("no plant file", path.name, expected="a plant file or a configuration")
-    time, place = stated.time, path.parent.relative_to(root.resolve() if path.is_absolute() else root)
+    time, place = (
+        stated.time,
+        path.parent.relative_to(root.resolve() if path.is_absolute() else root),
+    )
     tree = _moved(tree, "" if place == Path() else f"{place.as_posix()}/")
     grids = {n: e for n, e in tree["components"].items() if e["model"] == "grid"}
     document = {**empty(stated.title, stated.currency), **_further(tree)}
@@ -211,7 +232,13 @@ def _problems(document: Json, root: Path) -> Iterator[str]:
         yield from str(error).splitlines()
 
 
-@tool("write", Argument("name", ID, "Which one.", required=True), returns=_STATED, needs=("site",))
+@tool(
+    "write",
+    Argument("name", ID, "Which one.", required=True),
+    returns=_STATED,
+    needs=("site",),
+    writes=("site",),
+)
 def config_set_active(state: State, given: Json) -> Outcome:
     """Make a configuration the one that all other tools work on."""
     name, _ = _site(state).named(given["name"])
@@ -258,6 +285,7 @@ def config_query(state: State, given: Json) -> Outcome:
     returns=record({"active": maybe(TEXT), "configurations": TEXTS, "changes": _CHANGES}),
     needs=("site",),
     repeatable=False,
+    writes=("site",),
 )
 def config_undo(state: State, given: Json) -> Outcome:
     """Take back the last write to the site; repeated, the one before it."""
@@ -271,13 +299,10 @@ def config_undo(state: State, given: Json) -> Outcome:
     return Outcome({**content, "changes": changes}, {"site": restored})
 
 
-@tool(
-    "read",
-    _NAME,
-    returns=record({"configuration": TEXT, "changes": _CHANGES}),
-    needs=("site",),
-)
+@tool("read", _NAME, returns=record({"configuration": TEXT, "changes": _CHANGES}), needs=("site",))
 def config_diff(state: State, given: Json) -> Outcome:
     """List by path what differs in a configuration since the session created or loaded it."""
     name, document = _site(state).named(given.get("name"))
-    return Outcome({"configuration": name, "changes": differences(_site(state).origins[name], document)})
+    return Outcome(
+        {"configuration": name, "changes": differences(_site(state).origins[name], document)}
+    )

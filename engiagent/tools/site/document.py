@@ -13,7 +13,7 @@ from typing import Any, Final
 from engiagent.errors import InputError
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Json, State
-from engiagent.tools.site.slots import DER, HVAC
+from engiagent.tools.site.slots import HVAC
 
 SECTIONS: Final = (
     *("environments", "clusters", "buildings", "components"),
@@ -58,7 +58,9 @@ class Site:
         """Return a configuration with its name; the active one where none is named."""
         chosen = self.active if name is None else name
         if chosen is None or chosen not in self.configurations:
-            said = f"there is no configuration {chosen!r}" if chosen else "no configuration is active"
+            said = (
+                f"there is no configuration {chosen!r}" if chosen else "no configuration is active"
+            )
             raise InputError(said, expected=_listed(self.configurations))
         return chosen, self.configurations[chosen]
 
@@ -92,7 +94,9 @@ class Draft:
 
     def finished(self) -> Site:
         """Return the site with what was changed."""
-        return self.site.written(configurations={**self.site.configurations, self.name: self.document})
+        return self.site.written(
+            configurations={**self.site.configurations, self.name: self.document}
+        )
 
     def chosen(self, kind: str, known: Mapping[str, Any], name: str | None) -> str:
         """Return which of some entries is meant: the named, else the selected, else the only one.

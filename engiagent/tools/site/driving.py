@@ -23,8 +23,11 @@ from engiagent.tools.site.plants import GAINS, MACHINES
 
 _SYSTEMS: Final = Argument("systems", IDS, "What it controls; the selected system without it.")
 _HORIZON: Final = number(
-    "horizon", "How far a plan of an optimal controller looks ahead; 24 without it.", "h",
-    minimum=1, maximum=168,
+    "horizon",
+    "How far a plan of an optimal controller looks ahead; 24 without it.",
+    "h",
+    minimum=1,
+    maximum=168,
 )
 _SHIFTED: Final = {
     "precooling": "how far the setpoint of cooling is lowered ahead of need",
@@ -37,16 +40,30 @@ _POWERS: Final = {
     "power": "of a generator",
 }
 _HVAC: Final = (
-    word("kind", "A thermostat, or plans of the least cost within the limits of comfort",
-         "thermostat", "optimal"),
+    word(
+        "kind",
+        "A thermostat, or plans of the least cost within the limits of comfort",
+        "thermostat",
+        "optimal",
+    ),
     _SYSTEMS,
     *(
-        number(f"{way}_setpoint", f"Around which {way} keeps the temperature.", "degC",
-               minimum=-50, maximum=100)
+        number(
+            f"{way}_setpoint",
+            f"Around which {way} keeps the temperature.",
+            "degC",
+            minimum=-50,
+            maximum=100,
+        )
         for way in ("cooling", "heating")
     ),
-    number("deadband", "Between switching off and on; 1 without it.", "K",
-           exclusiveMinimum=0, maximum=20),
+    number(
+        "deadband",
+        "Between switching off and on; 1 without it.",
+        "K",
+        exclusiveMinimum=0,
+        maximum=20,
+    ),
     *(
         part
         for name, about in _SHIFTED.items()
@@ -59,15 +76,24 @@ _HVAC: Final = (
     _HORIZON,
 )
 _DER: Final = (
-    word("kind", "By surplus and need, by the time of the day, or by plans of the least cost",
-         "self_consumption", "schedule", "optimal"),
+    word(
+        "kind",
+        "By surplus and need, by the time of the day, or by plans of the least cost",
+        "self_consumption",
+        "schedule",
+        "optimal",
+    ),
     _SYSTEMS,
     *(
         part
         for way, about in _POWERS.items()
         for part in (
-            number(f"{way}_level", f"The {way} {about} by schedule; its limit without it.", "kW",
-                   minimum=0),
+            number(
+                f"{way}_level",
+                f"The {way} {about} by schedule; its limit without it.",
+                "kW",
+                minimum=0,
+            ),
             hour(f"{way}_start", f"When {way} by schedule begins."),
             number(f"{way}_hours", f"How long {way} lasts.", "h", exclusiveMinimum=0, maximum=24),
         )
@@ -124,23 +150,48 @@ _FILE: Final = Argument("file", WORDS, "A CSV file of the session's folder with 
 _COLUMN: Final = Argument("column", WORDS, "Its column.")
 _WEATHER: Final = (
     word("form", "Constant, a profile over the day, or a file", "daily", "constant", "file"),
-    number("temperature", "Of the air: constant, or the mean of the profile.", "degC",
-           minimum=-90, maximum=70),
-    number("amplitude", "Half of the difference between the hottest and the coldest hour; 0 "
-           "without it.", "K", minimum=0, maximum=40),
+    number(
+        "temperature",
+        "Of the air: constant, or the mean of the profile.",
+        "degC",
+        minimum=-90,
+        maximum=70,
+    ),
+    number(
+        "amplitude",
+        "Half of the difference between the hottest and the coldest hour; 0 without it.",
+        "K",
+        minimum=0,
+        maximum=40,
+    ),
     hour("hottest_hour", "When it is hottest; 15 without it."),
-    number("irradiance_max", "In the plane of arrays, at its highest; 0 without it.", "W/m2",
-           minimum=0, maximum=2000),
+    number(
+        "irradiance_max",
+        "In the plane of arrays, at its highest; 0 without it.",
+        "W/m2",
+        minimum=0,
+        maximum=2000,
+    ),
     hour("sunrise", "When irradiance begins; 6 without it."),
     hour("sunset", "When irradiance ends; 18 without it."),
-    Argument("file", WORDS, "An EPW file, or a CSV file with time stamps, in the session's folder."),
+    Argument(
+        "file", WORDS, "An EPW file, or a CSV file with time stamps, in the session's folder."
+    ),
     Argument("temperature_column", WORDS, "Its column of temperature; an EPW file needs none."),
-    Argument("irradiance_column", WORDS,
-             "Its column of irradiance; by default of an EPW file the global horizontal one."),
+    Argument(
+        "irradiance_column",
+        WORDS,
+        "Its column of irradiance; by default of an EPW file the global horizontal one.",
+    ),
 )
 _PRICE: Final = (
-    word("form", "One price, two rates by the time of the day, or a file", "flat", "two_rates",
-         "file"),
+    word(
+        "form",
+        "One price, two rates by the time of the day, or a file",
+        "flat",
+        "two_rates",
+        "file",
+    ),
     number("import_price", "Of energy from the grid; with two rates the low one.", "EUR/kWh"),
     number("high_price", "The high rate.", "EUR/kWh"),
     hour("high_from", "When the high rate begins."),
@@ -155,7 +206,9 @@ _OCCUPANCY: Final = (
     number("heat_per_person", "Heat that each gives off.", "W", minimum=0, maximum=1000),
     hour("present_from", "When they come."),
     hour("present_until", "When they leave."),
-    Argument("workdays_only", FLAG, "Whether nobody comes on Saturday and Sunday; false without it."),
+    Argument(
+        "workdays_only", FLAG, "Whether nobody comes on Saturday and Sunday; false without it."
+    ),
     _FILE,
     _COLUMN,
 )
@@ -192,11 +245,14 @@ def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
     if odd:
         raise InputError(f"a {kind} has no {odd[0]}", expected=", ".join(sorted(takes)))
     if found["form"] not in _FORMS[kind]:
-        raise InputError(f"a {kind} has no form {found['form']!r}", expected=", ".join(_FORMS[kind]))
+        raise InputError(
+            f"a {kind} has no form {found['form']!r}", expected=", ".join(_FORMS[kind])
+        )
     lacking = [name for name in _FORMS[kind][found["form"]] if name not in found]
     if lacking:
-        raise InputError(f"a {kind} of the form {found['form']} needs {lacking[0]}",
-                         expected=", ".join(lacking))
+        raise InputError(
+            f"a {kind} of the form {found['form']} needs {lacking[0]}", expected=", ".join(lacking)
+        )
     if kind == "weather" and found["sunset"] <= found["sunrise"]:
         raise InputError("sunset is not after sunrise", expected="sunrise < sunset")
     if "file" in found:
@@ -217,10 +273,20 @@ DISTURBANCE: Final = Kind(
 
 
 def _register() -> None:
-    adding(CONTROLLER, "add_hvac", "Add a controller of HVAC systems, or of zones without any.",
-           ("kind", "thermostat"), arguments=_HVAC)
-    adding(CONTROLLER, "add_der", "Add a controller of DER systems.",
-           ("kind", "self_consumption"), arguments=_DER)
+    adding(
+        CONTROLLER,
+        "add_hvac",
+        "Add a controller of HVAC systems, or of zones without any.",
+        ("kind", "thermostat"),
+        arguments=_HVAC,
+    )
+    adding(
+        CONTROLLER,
+        "add_der",
+        "Add a controller of DER systems.",
+        ("kind", "self_consumption"),
+        arguments=_DER,
+    )
     about = {
         "weather": "Add a weather: temperature of the air and irradiance.",
         "price": "Add a price of energy from and to the grid.",

@@ -21,15 +21,25 @@ from engiagent.text import Problem
 from engiagent.tools import planning
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import OBJECTIVE, files_below, new_folder
-from engiagent.tools.registry import REGISTRY, Argument, Json, Outcome, State, declare_part, tool
+from engiagent.tools.registry import (
+    REGISTRY,
+    Argument,
+    Held,
+    Json,
+    Outcome,
+    State,
+    declare_part,
+    tool,
+)
 from engiagent.tools.site.analysing import FIGURE
 from engiagent.tools.site.collecting import ID
 from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import PLANT, Plant
+from engiagent.tools.site.simulating import load_name, save_name
 
 GROUP: Final = "plan"
 PLANS: Final = "plans"
-declare_part("plan", "optimise_schedule")
+declare_part("plan", Held("optimise_schedule", (), save_name, load_name))
 
 
 @tool(
@@ -46,6 +56,7 @@ declare_part("plan", "optimise_schedule")
     needs=("site",),
     outside=True,
     repeatable=False,
+    writes=("plan",),
 )
 def optimise_schedule(state: State, given: Json) -> Outcome:
     """Find the schedule of least cost of the active configuration, within its limits of comfort.
@@ -58,10 +69,7 @@ def optimise_schedule(state: State, given: Json) -> Outcome:
     known = plans(state.root)
     free = (f"plan{k}" for k in range(1, len(known) + 2) if f"plan{k}" not in known)
     name = given.get("name") or next(free)
-    with (
-        tempfile.TemporaryDirectory() as made,
-        new_folder(state.root, f"{PLANS}/{name}") as folder,
-    ):
+    with tempfile.TemporaryDirectory() as made, new_folder(state.root, f"{PLANS}/{name}") as folder:
         Plant(document, state.root).write(Path(made))
         problem = Problem.load(Path(made) / PLANT)
         content = _planned(problem, folder, configuration, given, state)
@@ -127,7 +135,5 @@ def certify(state: State, given: Json) -> Outcome:
     problem = stored_problem(folder)
     assert problem is not None  # plans keep theirs
     blueprint: Any = Blueprint.load(folder / BLUEPRINT)
-    found = certified(
-        problem, folder / SOLUTION, blueprint, folder=problem.folder, name=problem.id
-    )
+    found = certified(problem, folder / SOLUTION, blueprint, folder=problem.folder, name=problem.id)
     return Outcome(planning.check_content(found.to_dict()))

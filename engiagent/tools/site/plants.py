@@ -1,12 +1,13 @@
 r"""From a configuration to a plant file with its data and its rules of control.
 
 A folder gets ``plant.yaml``, ``series.csv`` with what disturbances drive, the data files that are
-named, and ``control.yaml``: what ``engiagent simulate``, ``run`` and ``control`` take. Profiles over
-the day are, with the hour :math:`h` in the middle of a period,
+named, and ``control.yaml``: what ``engiagent simulate``, ``run`` and ``control`` take. Profiles
+over the day are, with the hour :math:`h` in the middle of a period,
 
 .. math::
     \vartheta = \bar\vartheta + A \cos(2\pi (h - h_\mathrm{hot}) / 24), \qquad
-    G = G_\mathrm{max} \max\{0, \sin(\pi (h - h_\mathrm{rise}) / (h_\mathrm{set} - h_\mathrm{rise}))\}
+    G = G_\mathrm{max} \max\Bigl\{0,
+    \sin\frac{\pi (h - h_\mathrm{rise})}{h_\mathrm{set} - h_\mathrm{rise}}\Bigr\}
 """
 
 import csv
@@ -20,8 +21,9 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.timeaxis import parse_step
-from engiagent.environment.controllers import Controller, by_rules, joined, ruled
+from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
+from engiagent.environment.running import Controller
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.plainyaml import dump_yaml
@@ -47,7 +49,10 @@ DRIVEN: Final[Mapping[tuple[str, str], str]] = {
 """By model and slot what the weather gives where the slot is not filled."""
 GAINS: Final = {"thermal_zone": "gains", "zone_5r1c": "internal_gains"}
 _UNITS: Final = {"temperature": "degC", "irradiance": "W/m2"}
-_FROM_FILE: Final = {"temperature": "dry_bulb_temperature", "irradiance": "global_horizontal_radiation"}
+_FROM_FILE: Final = {
+    "temperature": "dry_bulb_temperature",
+    "irradiance": "global_horizontal_radiation",
+}
 MACHINES: Final = ("heater", "heat_pump", "boiler", "cooler", "chiller", "emitter")
 
 
@@ -116,10 +121,13 @@ class Plant:
             components[name] = self._component(name, entry)
         document = self.document
         requirements = {**self._comfort(), **document.get("requirements", {})}
-        further = {key: document[key] for key in ("baseline", "cases") if key in document}
+        further: Json = {key: document[key] for key in ("baseline", "cases") if key in document}
         about = {"title": document["title"], "currency": document["currency"]}
-        shown = {key: self.environment[key] for key in ("start", "step", "zone", "align", "weight")
-                 if key in self.environment}
+        shown = {
+            key: self.environment[key]
+            for key in ("start", "step", "zone", "align", "weight")
+            if key in self.environment
+        }
         return {
             **about,
             "horizon": {**shown, "periods": self.periods},
@@ -174,7 +182,9 @@ class Plant:
         entry = self.weather or {}
         if entry["form"] == "file":
             return self._from_file(entry, what)
-        if what == "temperature":
+        if entry["form"] == "constant":
+            values = entry["temperature" if what == "temperature" else "irradiance_max"]
+        elif what == "temperature":
             turn = np.cos(2.0 * np.pi * (self.middles - entry["hottest_hour"]) / 24.0)
             values = entry["temperature"] + entry["amplitude"] * turn
         else:
@@ -205,7 +215,9 @@ class Plant:
         if entry["form"] == "file":
             return f'{entry["file"]}#"{entry["column"]}"'
         low, high = entry["import_price"], entry["high_price"]
-        values = np.where(_between(self.middles, entry["high_from"], entry["high_until"]), high, low)
+        values = np.where(
+            _between(self.middles, entry["high_from"], entry["high_until"]), high, low
+        )
         return self._series(way, f"{self.document['currency']}/kWh", values)
 
     def _occupancy(self, zone: str) -> str:
@@ -214,8 +226,11 @@ class Plant:
         if entry["form"] == "file":
             return f'{entry["file"]}#"{entry["column"]}"'
         building = buildings_of(self.components[zone])[:1]
-        sharing = [e for e in self.components.values() if e["model"] in GAINS
-                   and buildings_of(e)[:1] == building]
+        sharing = [
+            e
+            for e in self.components.values()
+            if e["model"] in GAINS and buildings_of(e)[:1] == building
+        ]
         present = _between(self.middles, entry["present_from"], entry["present_until"])
         workday = np.array([t.weekday() < 5 for t in self.stamps])
         present = present & (workday if entry["workdays_only"] else True)
@@ -293,7 +308,9 @@ class Plant:
         }
         if not found:
             expected = "zone: of the system, or emitters on its bus"
-            raise InputError(f"{system} serves no zone that a thermostat could read", expected=expected)
+            raise InputError(
+                f"{system} serves no zone that a thermostat could read", expected=expected
+            )
         return found
 
 
@@ -334,7 +351,9 @@ def _thermostat(entry: Json, served: Mapping[str, str], site: Environment) -> It
                 raise InputError(f"{system} is controlled without a {way}_setpoint", expected="one")
             most = site.signals[name].upper
             if not np.isfinite(most):
-                raise InputError(f"{name} has no largest power", expected="its limit among the slots")
+                raise InputError(
+                    f"{name} has no largest power", expected="its limit among the slots"
+                )
             half = entry["deadband"] / 2.0
             found[name] = {
                 "thermostat": _temperature(site, zone),
@@ -355,7 +374,9 @@ def _own_power(site: Environment, zone: str) -> list[str]:
     ways = (f"zone.{zone}.{way}" for way in ("heating", "cooling"))
     found = [n for n in (*ways, f"{zone}.heating", f"{zone}.cooling") if _acts(site, n)]
     if not found:
-        raise InputError(f"{zone} has no input that a thermostat sets", expected="a system with one")
+        raise InputError(
+            f"{zone} has no input that a thermostat sets", expected="a system with one"
+        )
     return found
 
 
@@ -370,7 +391,7 @@ def _temperature(site: Environment, zone: str) -> str:
 
 
 def _shifts(entry: Json, way: str) -> Json:
-    """Return by the time of the day how far setpoints are moved. Pre-cooling goes before setback."""
+    """Return by the time of the day how far setpoints are moved; pre-cooling before setback."""
     sign = -1.0 if way == "cooling" else 1.0
     word = "pre" + way
     events: list[tuple[float, float, float]] = []
@@ -400,8 +421,10 @@ def _schedule(entry: Json, system: str, site: Environment) -> Iterator[tuple[str
             raise InputError(f"{name} has no largest power", expected=f"{way}_level")
         start, length = entry[f"{way}_start"], entry[f"{way}_hours"]
         edges = {0.0, start, (start + length) % 24.0}
-        daily = {_clock(e): f"{level if (e - start) % 24.0 < length - 1e-9 else 0.0:g} kW"
-                 for e in sorted(edges)}
+        daily = {
+            _clock(e): f"{level if (e - start) % 24.0 < length - 1e-9 else 0.0:g} kW"
+            for e in sorted(edges)
+        }
         yield name, {"daily": daily}
 
 
@@ -456,7 +479,11 @@ _REFERENCE: Final[Json] = {
     "components": {
         "room": {
             **{"model": "thermal_zone", "domain": "thermal", "buildings": ["office"]},
-            **{"capacitance": "4 kWh/K", "resistance": "1.5 K/kW", "initial_temperature": "23 degC"},
+            **{
+                "capacitance": "4 kWh/K",
+                "resistance": "1.5 K/kW",
+                "initial_temperature": "23 degC",
+            },
             **{"comfort_min": "20 degC", "comfort_max": "25 degC"},
         },
         "appliances": {

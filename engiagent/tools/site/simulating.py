@@ -11,21 +11,44 @@ from engiagent.control import control
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.running import SCHEMA, write_record
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import loads_strict
-from engiagent.io.schemawords import COUNT, NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.io.schemawords import (
+    COUNT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 from engiagent.run.folder import SIMULATED, SIMULATION
 from engiagent.solvers.solution import load_arrays
 from engiagent.tools.graph import digest
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import files_below, new_folder
-from engiagent.tools.registry import Argument, Json, Outcome, State, declare_part, tool
+from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
 from engiagent.tools.site.collecting import ID, WORDS
 from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import Plant, write_plant
 
 GROUP: Final = "simulation"
 RESULTS: Final = "results"
-declare_part("simulation", "simulation_run")
+
+
+def save_name(name: str, folder: Path) -> None:
+    """Write the name of a folder that is a part of a session."""
+    write_atomic(folder / "name", name)
+
+
+def load_name(folder: Path) -> str:
+    """Read what :func:`save_name` wrote."""
+    return (folder / "name").read_text("utf-8")
+
+
+declare_part("simulation", Held("simulation_run", (), save_name, load_name))
 
 NAMED: Final = Argument("name", ID, "Which result; the latest of the session without it.")
 _MOST: Final = 2_000
@@ -74,6 +97,7 @@ def summary(folder: Path) -> Json:
     needs=("site",),
     outside=True,
     repeatable=False,
+    writes=("simulation",),
 )
 def simulation_run(state: State, given: Json) -> Outcome:
     """Run the active configuration in its selected environment under its controllers.
@@ -86,7 +110,9 @@ def simulation_run(state: State, given: Json) -> Outcome:
     free = (f"run{k}" for k in range(1, len(known) + 2) if f"run{k}" not in known)
     name = given.get("name") or next(free)
     if name in known:
-        raise InputError(f"there is a result {name!r}", expected=f"a name beside {', '.join(known)}")
+        raise InputError(
+            f"there is a result {name!r}", expected=f"a name beside {', '.join(known)}"
+        )
     plant = Plant(document, state.root)
     with new_folder(state.root, f"{RESULTS}/{name}") as folder:
         environment = write_plant(plant, folder)
@@ -140,9 +166,7 @@ def _run(
 
 
 @tool(
-    "read",
-    returns=record({"results": list_of(record({**_SUMMARY, "made": TEXT}))}),
-    outside=True,
+    "read", returns=record({"results": list_of(record({**_SUMMARY, "made": TEXT}))}), outside=True
 )
 def simulation_list_results(state: State, given: Json) -> Outcome:
     """List all results in the session's folder, the earliest first."""
@@ -228,7 +252,9 @@ def simulation_query(state: State, given: Json) -> Outcome:
         }
         size = sum(len(s["values"]) for s in content["series"].values())
         if size > _MOST:
-            raise InputError(f"{size} values", expected=f"at most {_MOST}; fewer signals or 'every'")
+            raise InputError(
+                f"{size} values", expected=f"at most {_MOST}; fewer signals or 'every'"
+            )
     return Outcome(plain(content))
 
 

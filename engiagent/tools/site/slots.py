@@ -13,7 +13,7 @@ from engiagent.plant.source import FormError, nearest
 from engiagent.plant.values import Column, Quantity, pieces
 from engiagent.slots import COMPONENTS, Slot
 from engiagent.tools.registry import Argument
-from engiagent.units.unit import convert
+from engiagent.units.unit import convert, parse_unit
 from engiagent.units.words import Conventions
 
 _NESTED: Final = ("rc_network", "feeder")
@@ -33,11 +33,35 @@ HVAC: Final = (*_models("Heat and cold"), *_models("Buildings", beside=THERMAL))
 DER: Final = (*_models("Generation"), *_models(_SITE, beside=("grid", *ELECTRICAL)))
 
 _COMMON: Final = frozenset(
-    "cop carnot_fraction electric_power_max power_max minimum_part_load source_temperature "
-    "sink_temperature leaving_temperature entering_temperature heating_power_max "
-    "cooling_power_max charge_power_max discharge_power_max charge_efficiency "
-    "discharge_efficiency self_discharge ac_capacity losses curtailable wear_cost start_cost "
-    "import_power_max export_power_max resistance gains internal_gains solar_gains".split()
+    (
+        "cop",
+        "carnot_fraction",
+        "electric_power_max",
+        "power_max",
+        "minimum_part_load",
+        "source_temperature",
+        "sink_temperature",
+        "leaving_temperature",
+        "entering_temperature",
+        "heating_power_max",
+        "cooling_power_max",
+        "charge_power_max",
+        "discharge_power_max",
+        "charge_efficiency",
+        "discharge_efficiency",
+        "self_discharge",
+        "ac_capacity",
+        "losses",
+        "curtailable",
+        "wear_cost",
+        "start_cost",
+        "import_power_max",
+        "export_power_max",
+        "resistance",
+        "gains",
+        "internal_gains",
+        "solar_gains",
+    )
 )
 """Beside required slots those with an argument of their own; all others are given by `others`."""
 
@@ -77,7 +101,9 @@ def _argument(name: str, slots: Sequence[Slot]) -> Argument:
         text = {"type": "string", "pattern": "#", "description": "a column, as load.csv#power"}
         schema = {"anyOf": [schema, text]}
         about += ", a number or a column of a file as load.csv#power"
-    usual = f"; {slot.usual} without it" if slot.usual and len({s.usual for s in slots}) == 1 else ""
+    usual = (
+        f"; {slot.usual} without it" if slot.usual and len({s.usual for s in slots}) == 1 else ""
+    )
     return Argument(name, schema, f"{about}{usual}.", unit=slot.unit)
 
 
@@ -137,7 +163,7 @@ def filled(model: str, given: Mapping[str, Any], others: Iterable[str], currency
 
 
 def refuse_lacking(model: str, name: str, entry: Mapping[str, Any], driven: Iterable[str]) -> None:
-    """Refuse a component without a slot that it has to have, but for those that something drives."""
+    """Refuse a component without a slot that it has to have, unless something drives it."""
     for slot, known in COMPONENTS[model].slots.items():
         if known.required and slot not in entry and slot not in driven:
             raise InputError(
@@ -179,14 +205,16 @@ def _read(place: str, slot: Slot, text: str) -> Any:
     try:
         found = pieces(text.strip(), Conventions())
     except FormError as error:
-        raise InputError(f"{place}: {error.message}", None, None, None, text, error.expected) from None
+        raise InputError(
+            f"{place}: {error.message}", None, None, None, text, error.expected
+        ) from None
     match found:
         case [Quantity(unit=None) as one]:
             return _number(place, slot, one.number)
         case [Quantity(unit=unit) as one] if str(unit) == "%" and slot.unit != "1":
             return f"{_shown(one.number)} %"
         case [Quantity(unit=unit) as one] if unit is not None and slot.counts(str(unit)) == 0:
-            return _number(place, slot, convert(one.number, str(unit), slot.unit))
+            return _number(place, slot, convert(one.number, unit, parse_unit(slot.unit)))
         case [Quantity(unit=unit)] if unit is not None and slot.counts(str(unit)) is None:
             said = f"{place}: {unit} is a unit of another dimension"
             raise InputError(said, found=text, expected=slot.wanted)
