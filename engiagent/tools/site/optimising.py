@@ -37,7 +37,7 @@ from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import PLANT, Plant
 from engiagent.tools.site.simulating import load_name, save_name
 
-GROUP: Final = "plan"
+GROUP: Final = "optimisation"
 PLANS: Final = "plans"
 declare_part("plan", Held("optimise_schedule", (), save_name, load_name))
 
