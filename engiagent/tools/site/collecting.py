@@ -6,6 +6,7 @@ take and what becomes of these.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from engiagent.errors import InputError
@@ -284,6 +285,11 @@ def _environment(draft: Draft, entry: Json, given: Json) -> Json:
             known = {n: e for n, e in document["disturbances"].items() if e["kind"] == key}
             value = draft.chosen(key, known, value)
         found[key] = f"{value:g} min" if key == "step" else value
+    try:
+        datetime.fromisoformat(found["start"])
+    except ValueError as error:
+        said = f"the start is no date: {error}"
+        raise InputError(said, found=found["start"], expected="as 2026-07-06T00:00") from None
     del found["id"]
     document["selected"].setdefault("environment", given["id"])
     return found

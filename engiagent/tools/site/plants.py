@@ -29,7 +29,7 @@ from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.io.schemawords import Json
 from engiagent.io.weather import read_weather, series_over
-from engiagent.plant.source import FormError
+from engiagent.plant.source import FormError, PlantError
 from engiagent.plant.values import Column, pieces
 from engiagent.slots import COMPONENTS
 from engiagent.tools.site.document import buildings_of, named_slots
@@ -325,8 +325,9 @@ def write_plant(plant: Plant, folder: Path) -> Environment:
     plant.write(folder)
     try:
         site = Environment.load(folder / PLANT)
-    except InputError as error:
-        error.file = None  # of a file that nobody wrote
+    except PlantError as error:
+        for fault in error.errors:  # the file is of this module, its lines say nothing to users
+            fault.file = fault.line = fault.column = None
         raise
     rules = plant.rules(site)
     if rules:
@@ -440,7 +441,9 @@ def _between(hours: Any, start: float, stop: float) -> Any:
 
 
 def _stands_in(entry: Json, slot: str) -> bool:
-    """Whether other slots take the place of one that the weather could drive."""
+    """Whether a slot that the weather could drive is not wanted, by what else is filled."""
+    if slot == "ambient_temperature":
+        return entry["model"] == "thermal_zone" and "resistance" not in entry
     return slot == "source_temperature" and "cop" in entry
 
 
