@@ -14,7 +14,7 @@ linear: q and f are empty then.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -211,14 +211,6 @@ class Goal:
     limit: float | None = None
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-NamedT = TypeVar("NamedT", bound=_Named)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
     """A program with n columns and m rows.
@@ -305,18 +297,35 @@ class Program:
 
     def column_block(self, name: str) -> ColumnBlock:
         """Return the columns of a variable; KeyError when there is none of that name."""
-        return _by_name(self.columns, name)
+        return self._columns_by_name[name]
+
+    def column_block_at(self, column: int) -> ColumnBlock:
+        """Return the columns of the variable that a column is of."""
+        return self.columns[int(np.searchsorted(self.column_stops, column, side="right"))]
+
+    @cached_property
+    def column_stops(self) -> Ints:
+        """Where the columns of each variable end, ascending."""
+        return np.array([block.stop for block in self.columns], dtype=np.int64)
+
+    @cached_property
+    def _columns_by_name(self) -> dict[str, ColumnBlock]:
+        return {block.name: block for block in reversed(self.columns)}
+
+    @cached_property
+    def _rows_by_id(self) -> dict[str, RowBlock]:
+        return {block.constraint_id: block for block in reversed(self.rows)}
 
     def expression_block(self, name: str) -> ExpressionBlock:
         """Return a named expression; KeyError when there is none of that name."""
-        return _by_name(self.expressions, name)
+        for block in self.expressions:
+            if block.name == name:
+                return block
+        raise KeyError(name)
 
     def row_block(self, constraint_id: str) -> RowBlock:
         """Return the rows of a constraint by its id; KeyError when there is none."""
-        for block in self.rows:
-            if block.constraint_id == constraint_id:
-                return block
-        raise KeyError(constraint_id)
+        return self._rows_by_id[constraint_id]
 
     def objective_at(self, x: Floats) -> float:
         """Return the objective at a point of shape (n,)."""
@@ -359,10 +368,3 @@ def row_sums(row_starts: Ints, terms: Floats) -> Floats:
     counts = np.diff(row_starts)
     row_of = np.repeat(np.arange(len(counts)), counts)
     return np.bincount(row_of, weights=terms, minlength=len(counts)).astype(np.float64)
-
-
-def _by_name(blocks: tuple[NamedT, ...], name: str) -> NamedT:
-    for block in blocks:
-        if block.name == name:
-            return block
-    raise KeyError(name)

@@ -43,12 +43,15 @@ class Analysis:
         How many single variables and rows there are.
     missing
         Parameters that are declared as missing.
+    elaboration
+        Sets, parameters and symbols with what was checked over them; None where these are wrong.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     variables: int
     constraints: int
     missing: tuple[str, ...]
+    elaboration: Elaboration | None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -103,6 +106,7 @@ class _Analyser:
     def run(self) -> Analysis:
         variables: dict[str, Variable] = {}
         missing: tuple[str, ...] = ()
+        checked: Elaboration | None = None
         try:
             elaboration = Elaboration(self.core, self.folder)
             missing = elaboration.missing
@@ -110,6 +114,7 @@ class _Analyser:
         except BlueprintError as error:
             self.found += error.diagnostics
         else:
+            checked = elaboration
             self._data(elaboration)
             variables = self._variables(elaboration)
             self.found += stage_findings(elaboration)
@@ -126,9 +131,8 @@ class _Analyser:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}
         self.found = sorted(dict.fromkeys(self.found), key=lambda d: order[d.severity])
-        return Analysis(
-            tuple(self.found), sum(v.size for v in variables.values()), self.rows, missing
-        )
+        size = sum(v.size for v in variables.values())
+        return Analysis(tuple(self.found), size, self.rows, missing, checked)
 
     def _note(
         self,

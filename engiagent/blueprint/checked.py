@@ -15,19 +15,9 @@ from engiagent.blueprint.diagnostics import located
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Evaluator
-from engiagent.blueprint.grammar import (
-    Binary,
-    Binder,
-    Call,
-    Compare,
-    ExpressionError,
-    Reduce,
-    Ref,
-    parse,
-)
+from engiagent.blueprint.grammar import Binary, Binder, Call, Compare, ExpressionError, Reduce, Ref
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Place, Rows, Value
-from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.symbols import Typed
 from engiagent.units.unit import Unit, parse_unit
@@ -211,14 +201,11 @@ def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
     with located(f"{path}.forall", label):
         binders = elaboration.binders(definition.forall)
     with located(f"{path}.expression", label):
-        checker = elaboration.checker()
-        tree, scope = parse(definition.expression), checker.scope_of(binders)
-        typed = checked_relation(checker, tree, scope)
+        typed, notes = elaboration.relation(definition.expression, binders)
     with located(f"{path}.where", label):
         grid, positions = elaboration.grid_with_positions(binders, definition.where)
     sets = tuple(elaboration.index_set(b.set) for b in binders)
     kept = positions if definition.where is not None else None
-    notes = tuple(checker.notes)
     return Constraint(definition, path, binders, sets, grid, kept, typed, notes)
 
 

@@ -29,9 +29,10 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.indexing import Named, Table
+from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS, SET_BUILDERS, parents_of, single_parent
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.symbols import SetInfo, Symbol
+from engiagent.blueprint.symbols import SetInfo, Symbol, Typed
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.values import element_positions, inline_values, unit_of
@@ -39,6 +40,8 @@ from engiagent.units.unit import Unit, parse_unit
 
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
+Notes = tuple[tuple[int, str], ...]
+"""Announcements of the type checker: a column and a text each."""
 PATH = "core_model_elements"
 
 
@@ -58,8 +61,10 @@ class Elaboration:
         self.folder = folder
         self._sets: dict[str, IndexSet] = {}
         self._tables: dict[str, Table] = {}
+        self._relations: dict[tuple[str, tuple[Binder, ...]], tuple[Typed, Notes]] = {}
         self._open: list[str] = []
         self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
+        self._parameter_numbers = {p.name: k for k, p in enumerate(core.parameters)}
         self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
         groups = ("sets", "parameters", "decision_variables", "expressions")
         refuse_double_names([(group, getattr(core, group)) for group in groups])
@@ -212,6 +217,21 @@ class Elaboration:
         """Return a new type checker over all symbols."""
         return TypeChecker(self.set_infos, self.symbols)
 
+    def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
+        """Return a constraint checked, with its announcements; asked again, the same.
+
+        Raises
+        ------
+        ExpressionError
+            When a part of it is wrong.
+        """
+        known = self._relations.get((text, binders))
+        if known is None:
+            checker = self.checker()
+            typed = checked_relation(checker, parse(text), checker.scope_of(binders))
+            known = self._relations[text, binders] = typed, tuple(checker.notes)
+        return known
+
     @cached_property
     def evaluator(self) -> Evaluator:
         """The evaluator of everything that depends on no variable."""
@@ -315,7 +335,7 @@ class Elaboration:
         """Return the values of a parameter, in its own unit."""
         if name not in self._tables:
             definition = self._parameter_defs[name]
-            path = f"{PATH}.parameters[{self.core.parameters.index(definition)}]"
+            path = f"{PATH}.parameters[{self._parameter_numbers[name]}]"
             with self._once(f"parameter {name}", path), located(path, name):
                 self._tables[name] = self._build_table(definition)
         return self._tables[name]

@@ -295,10 +295,11 @@ def explained(
     *,
     name: str,
     choice: str | None = None,
+    seconds: float = RUN_SECONDS,
 ) -> Explanation:
     """Return why a solve of a run ended as it did; of a plan only what its duals say."""
     given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
-    seconds = 0.0 if result.status == "optimal" else RUN_SECONDS
+    seconds = 0.0 if result.status == "optimal" else min(seconds, RUN_SECONDS)
     return explain_result(given, program, result, seconds=seconds, choice=choice)
 
 

@@ -165,7 +165,7 @@ class Limits:
 
     def _rows(self, family: Family, places: Ints) -> Limit:
         program = self.program
-        block = next(b for b in program.rows if b.constraint_id == family.name)
+        block = program.row_block(family.name)
         shape = _shape_of(program, places)
         definition = self.said.constraint(family.name)
         soft, reason = _row_softness(family, definition, shape)
@@ -179,7 +179,7 @@ class Limits:
         side = family.side if scale > 0 or family.side == "both" else _OTHER[family.side]
         subject, unit, where = block.name, block.unit, ""
         if shape.column is not None:
-            quantity = next(b for b in program.columns if b.start <= shape.column < b.stop)
+            quantity = program.column_block_at(shape.column)
             subject, unit = quantity.quantity or quantity.name, quantity.unit
             if not block.shape and quantity.shape:
                 where = where_of(
@@ -268,8 +268,8 @@ def _shape_of(program: Program, places: Ints) -> _Shape:
     switched = bool(np.all(count == 1) and np.all(others >= 1))
     rest = ~whole if switched else np.ones(len(values), dtype=np.bool_)
     some = bool(np.any(rest))
-    stops = np.array([b.stop for b in program.columns])
-    single = some and len(np.unique(np.searchsorted(stops, columns[rest], side="right"))) == 1
+    variables = np.searchsorted(program.column_stops, columns[rest], side="right")
+    single = some and bool(np.all(variables == variables[0]))
     same = some and bool(np.all(values[rest] == values[rest][0]))
     alone = single and same and bool(np.all(np.bincount(owner[rest], minlength=len(places)) == 1))
     negative = some and bool(np.all(values[rest] < 0))

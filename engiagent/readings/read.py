@@ -66,7 +66,7 @@ def _overridden(found: Reading, overrides: Mapping[str, str]) -> Reading:
         blueprint = Blueprint.from_dict(document)
     absent = {p.name for p in blueprint.core.parameters if p.status == "missing"}
     missing = [
-        replace(item, reason=f"{item.reason}; give it with --set {item.name}=VALUE")
+        replace(item, reason=f"{item.reason.rstrip('.')}; give it with --set {item.name}=VALUE")
         if absent & _names(blueprint, item.name)
         else item
         for item in found.missing

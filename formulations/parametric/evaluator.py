@@ -85,7 +85,7 @@ def dependents(core: Core, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def closure(uses: Mapping[str, set[str]], names: tuple[str, ...]) -> frozenset[str]:
+def closure(uses: Mapping[str, frozenset[str]], names: tuple[str, ...]) -> frozenset[str]:
     """Return some names and all that use one of them, directly or not."""
     reached = set(names)
     while more := {name for name, used in uses.items() if used & reached} - reached:

@@ -16,6 +16,7 @@ def test_a_page_of_the_viewer_is_sound(name: str, path: str, home: str, visit: O
         opened.turn(mode)
         opened.picture(f"view_{name}-{mode}")
         assert opened.sticks_out() <= 0, mode
+        assert opened.clipped() == [], mode
         assert opened.axe(mode) == [], mode
     assert outside(opened.asked, home) == []
     complaints = [text for text in opened.complaints if name != "error" or "404" not in text]
