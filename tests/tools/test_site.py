@@ -86,14 +86,15 @@ def by_hand(folder: Path, cop: float, battery: float, shift: dict[str, str]) -> 
 title: by hand
 horizon: {{start: 2026-07-06T00:00, step: 15 min, periods: 288}}
 components:
-  grid: {{model: grid, import_price: day.csv#price, export_price: 0.08 EUR/kWh, import_power_max: 30 kW}}
-  room: {{model: thermal_zone, capacitance: 4 kWh/K, resistance: 1.5 K/kW, initial_temperature: 23 degC,
-          ambient_temperature: day.csv#out, gains: day.csv#people}}
+  grid: {{model: grid, import_price: day.csv#price, export_price: 0.08 EUR/kWh}}
+  room: {{model: thermal_zone, capacitance: 4 kWh/K, resistance: 1.5 K/kW,
+          initial_temperature: 23 degC, ambient_temperature: day.csv#out, gains: day.csv#people}}
   appliances: {{model: load, power: 1 kW}}
   cooling: {{model: cooler, zone: room, electric_power_max: 3 kW, cop: {cop}}}
   pv: {{model: pv, dc_capacity: 5 kW, irradiance: day.csv#sun, air_temperature: day.csv#out}}
-  battery: {{model: battery, energy_capacity: {battery} kWh, charge_power_max: 5 kW, initial_energy: 5 kWh,
-            discharge_power_max: 5 kW, charge_efficiency: 0.95, discharge_efficiency: 0.95}}
+  battery: {{model: battery, energy_capacity: {battery} kWh, initial_energy: 5 kWh,
+            charge_power_max: 5 kW, discharge_power_max: 5 kW,
+            charge_efficiency: 0.95, discharge_efficiency: 0.95}}
 goal: {{minimize: cost}}
 """
     )
@@ -107,8 +108,14 @@ def test_the_case_of_the_paper_by_tools_equals_a_script_on_the_environment(tmp_p
     told(work, "hvac_update", "id=cooling", "cop=4.5")
     told(work, "der_update", "id=battery", "energy_capacity=20 kWh")
     told(work, "simulation_run", "name=upgrade")
-    told(work, "controller_update", "id=comfort", "precooling=2 K", "precooling_start=14",
-         "precooling_hours=120 min")  # fmt: skip
+    told(
+        work,
+        "controller_update",
+        "id=comfort",
+        "precooling=2 K",
+        "precooling_start=14",
+        "precooling_hours=120 min",
+    )
     told(work, "simulation_run", "name=precooled")
     found = told(work, "comparison_comprehensive", "results=baseline,upgrade,precooled")
     figures = {(f["name"], f["component"]): f for f in found["figures"]}
@@ -298,8 +305,13 @@ def test_every_tool_works_and_answers_as_its_schema_has_it(session: Session) -> 
 
 
 WRONG: dict[str, Any] = {
-    "number": "warm", "integer": 1.5, "boolean": "perhaps", "string": 7, "array": "one", "object": 3
-}  # fmt: skip
+    "number": "warm",
+    "integer": 1.5,
+    "boolean": "perhaps",
+    "string": 7,
+    "array": "one",
+    "object": 3,
+}
 
 
 def spoilt(schema: dict[str, Any]) -> list[Any]:
@@ -488,10 +500,24 @@ def test_weather_and_prices_of_files_are_those_of_the_formula(session: Session) 
     done(session, "simulation_run", name="formula")
     made = (session.root / "results/formula/series.csv").read_text()
     (session.root / "data.csv").write_text(made)
-    done(session, "disturbance_add_weather", id="w", form="file", file="data.csv",
-         temperature_column="weather_temperature", irradiance_column="weather_irradiance")  # fmt: skip
-    done(session, "disturbance_add_price", id="p", form="file", file="data.csv",
-         column="import_price", export_price=0.08)  # fmt: skip
+    done(
+        session,
+        "disturbance_add_weather",
+        id="w",
+        form="file",
+        file="data.csv",
+        temperature_column="weather_temperature",
+        irradiance_column="weather_irradiance",
+    )
+    done(
+        session,
+        "disturbance_add_price",
+        id="p",
+        form="file",
+        file="data.csv",
+        column="import_price",
+        export_price=0.08,
+    )
     done(session, "environment_update", weather="w", price="p")
     done(session, "simulation_run", name="files")
     found = done(session, "comparison_comprehensive")

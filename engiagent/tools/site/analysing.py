@@ -24,9 +24,9 @@ from engiagent.run.scenarios import (
 )
 from engiagent.solvers.solution import load_arrays
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
-from engiagent.tools.site.collecting import IDS, number, word
-from engiagent.tools.site.simulating import NAMED, result_of, results
+from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.simulating import result_of, results
 
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "comfort": ("discomfort", "discomfort_below", "discomfort_above"),
@@ -59,23 +59,6 @@ _CHANGES: Final = list_of(
 )
 _COMPARED: Final = {"results": TEXTS, "baseline": TEXT}
 _FLEXIBILITY: Final = {"windows": by_name({}), "flexibility": list_of(OBJECT)}
-_RESULTS: Final = Argument(
-    "results",
-    IDS,
-    "The results to compare, the baseline first; all, the earliest first, without it.",
-)
-_WINDOWS: Final = Argument(
-    "windows",
-    {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 20},
-    "Hours in which less power is wanted, of each day as 17:00..20:00; the dear hours of the "
-    "baseline without it.",
-)
-_RECOVERY: Final = number(
-    "recovery",
-    f"How long after a window what is drawn more is a rebound; {RECOVERY:g} without it.",
-    "h",
-    minimum=0,
-)
 
 
 def scenario(state: State, name: str | None) -> Scenario:
@@ -142,7 +125,7 @@ def _analysis(topic: str) -> None:
 
     @tool(
         "read",
-        NAMED,
+        *stated("result"),
         returns=record({"result": TEXT, "figures": _FIGURES, **zones}),
         needs=("simulation",),
         name=f"analysis_{topic}",
@@ -160,8 +143,7 @@ def _analysis(topic: str) -> None:
 
 @tool(
     "read",
-    NAMED,
-    _WINDOWS,
+    *stated("result", "windows"),
     returns=record({"result": TEXT, "buses": by_name(OBJECT)}),
     needs=("simulation",),
     group="analysis",
@@ -184,7 +166,7 @@ def analysis_flexibility(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    NAMED,
+    *stated("result"),
     returns=record(
         {"result": TEXT, "figures": _FIGURES, "zones": _ZONES, "buses": by_name(OBJECT)}
     ),
@@ -232,7 +214,7 @@ def _change(item: Change) -> Json:
 def _comparison(topic: str) -> None:
     @tool(
         "read",
-        _RESULTS,
+        *stated("results"),
         returns=record({**_COMPARED, "figures": _CHANGES}),
         name=f"comparison_{topic}",
         group="comparison",
@@ -245,9 +227,7 @@ def _comparison(topic: str) -> None:
 
 @tool(
     "read",
-    _RESULTS,
-    _WINDOWS,
-    _RECOVERY,
+    *stated("results", "windows", "recovery"),
     returns=record({**_COMPARED, **_FLEXIBILITY}),
     group="comparison",
     outside=True,
@@ -259,9 +239,7 @@ def comparison_flexibility(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    _RESULTS,
-    _WINDOWS,
-    _RECOVERY,
+    *stated("results", "windows", "recovery"),
     returns=record({**_COMPARED, "figures": _CHANGES, **_FLEXIBILITY}),
     group="comparison",
     outside=True,
@@ -283,8 +261,7 @@ _RANKED: Final = list_of(record({"result": TEXT, "value": NUMBER, "percent": may
 
 @tool(
     "read",
-    word("by", "What is to be least", *_CRITERIA),
-    _RESULTS,
+    *stated("comparison_rank", "results"),
     returns=record({"by": TEXT, "unit": TEXT, "baseline": TEXT, "ranking": _RANKED}),
     group="comparison",
     outside=True,

@@ -4,8 +4,8 @@ Seven groups by one grammar: a :class:`Kind` says where its entries stand, which
 take and what becomes of these.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,13 +13,13 @@ from engiagent.errors import InputError
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Argument, Json, Outcome, State, Work, tool
+from engiagent.tools.site.arguments import ID, stated
 from engiagent.tools.site.document import Draft, group_of
 from engiagent.tools.site.plants import DRIVEN
 from engiagent.tools.site.slots import (
     DER,
     ELECTRICAL,
     HVAC,
-    OTHERS,
     THERMAL,
     WATER,
     described,
@@ -28,30 +28,10 @@ from engiagent.tools.site.slots import (
     slot_arguments,
 )
 
-ID: Final[Json] = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]*$", "maxLength": 60}
-IDS: Final[Json] = {"type": "array", "items": ID, "minItems": 1, "maxItems": 200}
-WORDS: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 _PLACES: Final = ("zone", "bus", "heat_bus", "cooling_bus", "fuel_bus")
 _OWN: Final = ("id", "kind", "building", "buildings", "others", "comfort_min", "comfort_max")
 _ENTRY: Final = record({"id": TEXT, "entry": OBJECT})
 _SLOT: Final = record({"name": TEXT, "kind": TEXT, "meaning": TEXT}, more=True)
-
-
-def number(name: str, about: str, unit: str, **limits: float) -> Argument:
-    """Return an argument that is a number; ``limits`` go by the words of JSON Schema."""
-    return Argument(name, {"type": "number", **limits}, about, unit=unit)
-
-
-def hour(name: str, about: str) -> Argument:
-    """Return an argument that is a time of the day."""
-    return number(name, about, "h", minimum=0, maximum=24)
-
-
-def word(name: str, about: str, *values: str, required: bool = False) -> Argument:
-    """Return an argument that is one of some words; the first of them is the default."""
-    usual = "" if required else f"; {values[0]} without it"
-    schema = {"type": "string", "enum": list(values)}
-    return Argument(name, schema, f"{about}{usual}.", required=required)
 
 
 Fill = Callable[[Draft, Json, Json], Json]
@@ -85,9 +65,13 @@ class Kind:
     @property
     def changed(self) -> tuple[Argument, ...]:
         """What an update takes."""
-        ids = Argument("id", ID, f"Which {self.noun}; the selected one without it.")
         own = (a for a in self.arguments if a.name != "kind")
-        return (ids, *(Argument(a.name, a.schema, a.description, a.unit) for a in own))
+        return (self.meant, *(replace(a, required=False) for a in own))
+
+    @property
+    def meant(self) -> Argument:
+        """Which entry a call is about."""
+        return Argument("id", ID, f"Which {self.noun}; the selected or only one without it.")
 
     def of(self, draft: Draft, name: str | None) -> str:
         """Return the name of the entry that a call means."""
@@ -295,41 +279,12 @@ def _environment(draft: Draft, entry: Json, given: Json) -> Json:
     return found
 
 
-_TITLE: Final = Argument("title", WORDS, "What to call it for people.")
-_COMFORT: Final = (
-    number("comfort_min", "Least temperature for comfort, a requirement.", "degC"),
-    number("comfort_max", "Largest temperature for comfort, a requirement.", "degC"),
-)
 CLUSTER: Final = Kind(
-    "cluster", "cluster", "clusters", (_TITLE, *slot_arguments(("grid",))), _cluster
+    "cluster", "cluster", "clusters", (*stated("titled"), *slot_arguments(("grid",))), _cluster
 )
-BUILDING: Final = Kind(
-    "building",
-    "building",
-    "buildings",
-    (Argument("cluster", ID, "To which cluster it belongs; the selected one without it."), _TITLE),
-    _building,
-)
+BUILDING: Final = Kind("building", "building", "buildings", stated("building"), _building)
 ENVIRONMENT: Final = Kind(
-    "environment",
-    "environment",
-    "environments",
-    (
-        Argument(
-            "start",
-            {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$"},
-            "When it begins, as 2026-07-06T00:00.",
-            required=True,
-        ),
-        number("step", "Length of a period; 60 without it.", "min", minimum=1, maximum=60),
-        number("days", "How long it is; 1 without it.", "d", exclusiveMinimum=0, maximum=366),
-        Argument("cluster", ID, "The cluster that it runs; all without it."),
-        *(
-            Argument(kind, ID, f"The disturbance that gives its {kind}.")
-            for kind in ("weather", "price", "occupancy")
-        ),
-    ),
-    _environment,
+    "environment", "environment", "environments", stated("environment"), _environment
 )
 
 
@@ -370,65 +325,44 @@ def _refuse_no_comfort(model: str) -> None:
         raise InputError(f"a {model} has no comfort", expected="a thermal zone")
 
 
+def _places(models: Sequence[str]) -> tuple[Argument, ...]:
+    """Return the arguments that buses and zones of some models are."""
+    known = {place for model in models for place in COMPONENTS[model].connections}
+    return tuple(a for a in stated("places") if a.name in known)
+
+
+def _model(models: Sequence[str], *, required: bool = False) -> Argument:
+    usual = "" if required else f"; {models[0]} without it"
+    return Argument("kind", {"enum": list(models)}, f"Its model{usual}.", required=required)
+
+
 def _system(group: str, noun: str, models: tuple[str, ...]) -> Kind:
-    places = {p for m in models for p in COMPONENTS[m].connections if p in _PLACES}
-    about = {
-        "zone": "The thermal zone that it serves.",
-        **{p: f"The bus, by any name, of its {p.removesuffix('_bus')}." for p in _PLACES[1:]},
-        "bus": "The bus of electricity, by any name; that of its cluster without it.",
-    }
-    return Kind(
-        group,
-        noun,
-        "components",
-        (
-            Argument("kind", {"type": "string", "enum": list(models)}, "Its model.", required=True),
-            Argument("buildings", IDS, "To which buildings; the selected one without it."),
-            *(Argument(p, ID, about[p]) for p in _PLACES if p in places),
-            *slot_arguments(models),
-            OTHERS,
-        ),
-        _component,
-        lambda entry: group_of(entry) == group,
-        models,
-    )
+    own = (_model(models, required=True), *stated("system"), *_places(models))
+    slots = (*slot_arguments(models), *stated("others"))
+    kind = Kind(group, noun, "components", (*own, *slots), _component, models=models)
+    return replace(kind, has=lambda entry: group_of(entry) == group)
 
 
 HVAC_SYSTEM: Final = _system("hvac", "HVAC system", HVAC)
 DER_SYSTEM: Final = _system("der", "DER system", DER)
 
 
-def _zone(domain: str, models: tuple[str, ...], *more: Argument) -> None:
+def _zone(domain: str, models: tuple[str, ...], *more: str) -> None:
     """Register the tool that adds zones of a domain."""
-    own = Kind("building", f"{domain} zone", "components", (), _component)
-    buses = {p for m in models for p in COMPONENTS[m].connections if p in _PLACES}
     adding(
-        own,
+        Kind("building", f"{domain} zone", "components", (), _component),
         f"add_{domain}_zone",
         f"Add a {domain} zone to a building.",
         ("domain", domain),
         ("kind", models[0]),
         arguments=(
-            word("kind", "Its model", *models),
-            Argument("building", ID, "To which building; the selected one without it."),
-            *(Argument(p, ID, "The bus that it is on, by any name.") for p in sorted(buses)),
+            _model(models),
+            *stated("in a building"),
+            *_places(models),
             *slot_arguments(models, "temperature_min", "temperature_max"),
-            *more,
-            OTHERS,
+            *stated(*more, "others"),
         ),
     )
-
-
-_NEIGHBOURS: Final = Argument(
-    "neighbours",
-    {"type": "array", "items": {"type": "string", "pattern": r"^\w+ ?=.+$"}, "maxItems": 50},
-    "Other zones with the thermal resistance to each, as 'corridor=2 K/kW'.",
-)
-_ZONE_ONLY: Final = (
-    Argument("zone", ID, "A zone of it to change, by 'others' and the limits of comfort."),
-    OTHERS,
-    *_COMFORT,
-)
 
 
 def _register() -> None:
@@ -439,12 +373,11 @@ def _register() -> None:
     adding(
         DER_SYSTEM, "add", "Add a generator, a store of electricity, a vehicle or a flexible load."
     )
-    _zone("thermal", THERMAL, _NEIGHBOURS, *_COMFORT)
+    _zone("thermal", THERMAL, "thermal zone", "comfort")
     _zone("electrical", ELECTRICAL)
     _zone("water", WATER)
-    changed = Kind(
-        "building", "building", "buildings", (*BUILDING.arguments, *_ZONE_ONLY), _building
-    )
+    own = (*BUILDING.arguments, *stated("zone of a building", "comfort"))
+    changed = replace(BUILDING, arguments=own)
     for kind in (CLUSTER, changed, ENVIRONMENT, HVAC_SYSTEM, DER_SYSTEM):
         grammar(kind)
     for kind in (HVAC_SYSTEM, DER_SYSTEM):
@@ -454,8 +387,8 @@ def _register() -> None:
 def _assigning(kind: Kind) -> None:
     @written(
         kind,
-        Argument("id", ID, f"Which {kind.noun}; the selected one without it."),
-        Argument("buildings", IDS, "The buildings that it belongs to from now on.", required=True),
+        kind.meant,
+        *stated("assigned to buildings"),
         name="assign_to_buildings",
         about=f"Assign a {kind.noun} to buildings; the first says on which cluster it is.",
     )

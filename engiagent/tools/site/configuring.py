@@ -16,8 +16,8 @@ from engiagent.plant.horizon import KEYS
 from engiagent.plant.reading import read_statement
 from engiagent.text import Problem
 from engiagent.tools.places import files_below, inside, new_folder
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
-from engiagent.tools.site.collecting import ID, WORDS, word
+from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import SECTIONS, Site, differences, empty
 from engiagent.tools.site.plants import Plant, reference, write_plant
 
@@ -26,7 +26,6 @@ CONFIGURATION: Final = "configuration.yaml"
 FORM: Final = "engiagent-configuration/1"
 _STORED: Final = "site.json"
 
-_NAME: Final = Argument("name", ID, "The configuration; the active one without it.")
 _STATED: Final = record({"configuration": TEXT, "active": maybe(TEXT), "contents": OBJECT})
 _CHANGES: Final = list_of(record({"path": TEXT, "before": {}, "after": {}}))
 _COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
@@ -70,9 +69,7 @@ def _added(state: State, name: str, document: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("name", ID, "What to call it.", required=True),
-    word("template", "The reference test building, or nothing", "reference", "empty"),
-    Argument("title", WORDS, "What to call it for people."),
+    *stated("config_create"),
     returns=_STATED,
     uses=("site",),
     repeatable=False,
@@ -92,10 +89,7 @@ def config_create(state: State, given: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument(
-        "path", WORDS, "A configuration that config_save wrote, or a plant file.", required=True
-    ),
-    Argument("name", ID, "What to call it.", required=True),
+    *stated("config_load"),
     returns=_STATED,
     uses=("site",),
     outside=True,
@@ -187,8 +181,7 @@ def _moved(tree: Any, place: str) -> Any:
 
 @tool(
     "write",
-    Argument("folder", WORDS, "The new folder, below the session's.", required=True),
-    _NAME,
+    *stated("config_save"),
     returns=record({"configuration": TEXT, "folder": TEXT, "files": TEXTS}),
     needs=("site",),
     outside=True,
@@ -211,7 +204,7 @@ def config_save(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    _NAME,
+    *stated("configuration"),
     returns=record({"configuration": TEXT, "valid": FLAG, "problems": TEXTS, "components": COUNT}),
     needs=("site",),
     outside=True,
@@ -232,13 +225,7 @@ def _problems(document: Json, root: Path) -> Iterator[str]:
         yield from str(error).splitlines()
 
 
-@tool(
-    "write",
-    Argument("name", ID, "Which one.", required=True),
-    returns=_STATED,
-    needs=("site",),
-    writes=("site",),
-)
+@tool("write", *stated("config_set_active"), returns=_STATED, needs=("site",), writes=("site",))
 def config_set_active(state: State, given: Json) -> Outcome:
     """Make a configuration the one that all other tools work on."""
     name, _ = _site(state).named(given["name"])
@@ -263,8 +250,7 @@ def config_list(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    _NAME,
-    Argument("path", WORDS, "A part of it, as components.battery; all without it."),
+    *stated("config_query"),
     returns=record({"configuration": TEXT, "content": {}}),
     needs=("site",),
 )
@@ -299,7 +285,12 @@ def config_undo(state: State, given: Json) -> Outcome:
     return Outcome({**content, "changes": changes}, {"site": restored})
 
 
-@tool("read", _NAME, returns=record({"configuration": TEXT, "changes": _CHANGES}), needs=("site",))
+@tool(
+    "read",
+    *stated("configuration"),
+    returns=record({"configuration": TEXT, "changes": _CHANGES}),
+    needs=("site",),
+)
 def config_diff(state: State, given: Json) -> Outcome:
     """List by path what differs in a configuration since the session created or loaded it."""
     name, document = _site(state).named(given.get("name"))

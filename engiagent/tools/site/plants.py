@@ -13,7 +13,6 @@ over the day are, with the hour :math:`h` in the middle of a period,
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +24,7 @@ from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
 from engiagent.environment.running import Controller
 from engiagent.errors import InputError
-from engiagent.io.files import open_inside, write_atomic
+from engiagent.io.files import open_inside, packaged_yaml, write_atomic
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.io.schemawords import Json
 from engiagent.io.weather import read_weather, series_over
@@ -464,64 +463,5 @@ def _files(tree: Any) -> set[str]:
 
 def reference() -> Json:
     """Return the reference test building; docs/tools.md says what it is."""
-    return deepcopy(_REFERENCE)
-
-
-_REFERENCE: Final[Json] = {
-    "title": "Reference test building",
-    "currency": "EUR",
-    "selected": {"cluster": "campus", "building": "office", "environment": "summer"},
-    "environments": {
-        "summer": {
-            **{"start": "2026-07-06T00:00", "step": "15 min", "days": 3},
-            **{"weather": "hot_days", "price": "two_rates", "occupancy": "office_hours"},
-        }
-    },
-    "clusters": {"campus": {"import_power_max": "30 kW"}},
-    "buildings": {"office": {"cluster": "campus"}},
-    "components": {
-        "room": {
-            **{"model": "thermal_zone", "domain": "thermal", "buildings": ["office"]},
-            **{
-                "capacitance": "4 kWh/K",
-                "resistance": "1.5 K/kW",
-                "initial_temperature": "23 degC",
-            },
-            **{"comfort_min": "20 degC", "comfort_max": "25 degC"},
-        },
-        "appliances": {
-            **{"model": "load", "domain": "electrical", "buildings": ["office"], "power": "1 kW"}
-        },
-        "cooling": {
-            **{"model": "cooler", "buildings": ["office"], "zone": "room"},
-            **{"electric_power_max": "3 kW", "cop": 3.2},
-        },
-        "pv": {"model": "pv", "buildings": ["office"], "dc_capacity": "5 kW"},
-        "battery": {
-            **{"model": "battery", "buildings": ["office"], "energy_capacity": "10 kWh"},
-            **{"charge_power_max": "5 kW", "discharge_power_max": "5 kW"},
-            **{"charge_efficiency": 0.95, "discharge_efficiency": 0.95, "initial_energy": "5 kWh"},
-        },
-    },
-    "controllers": {
-        "comfort": {
-            **{"kind": "thermostat", "systems": ["cooling"], "cooling_setpoint": 24.0},
-            **{"deadband": 1.0},
-        },
-        "store": {"kind": "self_consumption", "systems": ["battery"]},
-    },
-    "disturbances": {
-        "hot_days": {
-            **{"kind": "weather", "form": "daily", "temperature": 27.0, "amplitude": 6.0},
-            **{"hottest_hour": 15.0, "irradiance_max": 850.0, "sunrise": 5.0, "sunset": 21.0},
-        },
-        "two_rates": {
-            **{"kind": "price", "form": "two_rates", "import_price": 0.2, "high_price": 0.4},
-            **{"high_from": 16.0, "high_until": 21.0, "export_price": 0.08},
-        },
-        "office_hours": {
-            **{"kind": "occupancy", "form": "hours", "people": 20, "heat_per_person": 100.0},
-            **{"present_from": 8.0, "present_until": 18.0, "workdays_only": True},
-        },
-    },
-}
+    found: Json = packaged_yaml("engiagent.tools.site", "reference.yaml")
+    return found
