@@ -375,6 +375,9 @@ def test_a_unit_of_another_dimension_is_refused_on_the_command_line(pair: tuple[
     assert f"[{argument.unit}]" in error
 
 
+ZONE = {"id": "hall", "capacitance": 3, "initial_temperature": 20}
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "named"),
     [
@@ -412,6 +415,8 @@ def test_a_unit_of_another_dimension_is_refused_on_the_command_line(pair: tuple[
         ("config_query", {"path": "components.battrey"}, "battery"),
         ("config_save", {"folder": "../out"}, "own folder"),
         ("config_load", {"path": "nothing.yaml", "name": "x"}, "no such file"),
+        ("config_load", {"path": "odd.yaml", "name": "x"}, "components.a"),
+        ("building_add_thermal_zone", {**ZONE, "neighbours": ["room=2 kW"]}, "K/kW"),
         ("simulation_remove", {"name": "x"}, "simulation_run"),
         ("comparison_cost", {"results": ["a"]}, "two or more"),
         ("certify", {"name": "x"}, "optimise_schedule"),
@@ -421,6 +426,8 @@ def test_what_cannot_be_is_told_with_what_can(
     session: Session, tool: str, arguments: dict[str, Any], named: str
 ) -> None:
     small(session)
+    odd = "schema: engiagent-configuration/1\ncomponents: {a: {model: steam_engine}}\n"
+    (session.root / "odd.yaml").write_text(odd)
     state, files = session.state, sorted(session.root.rglob("*"))
     seen = session.call(tool, arguments)
     assert seen.status == "failed"

@@ -4,11 +4,12 @@ Seven groups by one grammar: a :class:`Kind` says where its entries stand, which
 take and what becomes of these.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from engiagent.environment.interface import amount
 from engiagent.errors import InputError
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.slots import COMPONENTS
@@ -28,11 +29,10 @@ from engiagent.tools.site.slots import (
     slot_arguments,
 )
 
-_PLACES: Final = ("zone", "bus", "heat_bus", "cooling_bus", "fuel_bus")
-_OWN: Final = ("id", "kind", "building", "buildings", "others", "comfort_min", "comfort_max")
+_LIMITS: Final = ("comfort_min", "comfort_max")
+_OWN: Final = ("id", "kind", "building", "buildings", "others", *_LIMITS)
 _ENTRY: Final = record({"id": TEXT, "entry": OBJECT})
 _SLOT: Final = record({"name": TEXT, "kind": TEXT, "meaning": TEXT}, more=True)
-
 
 Fill = Callable[[Draft, Json, Json], Json]
 """From a draft, the entry as it is and the arguments to the entry as it becomes."""
@@ -120,6 +120,7 @@ def adding(
 
 def grammar(kind: Kind) -> None:
     """Register update, remove, query and select of a group."""
+    removing(kind)
 
     @written(
         kind,
@@ -132,22 +133,6 @@ def grammar(kind: Kind) -> None:
         name = kind.of(draft, given.get("id"))
         entry = draft.document[kind.section][name]
         return kind.put(draft, name, kind.fill(draft, entry, {**given, "id": name}))
-
-    @tool(
-        "write",
-        Argument("id", ID, f"Which {kind.noun}.", required=True),
-        returns=record({"removed": TEXT, "left": TEXTS}),
-        needs=("site",),
-        name=f"{kind.group}_remove",
-        group=kind.group,
-        about=f"Remove a {kind.noun} that nothing else of the active configuration names.",
-        repeatable=False,
-        writes=("site",),
-    )
-    def remove(state: State, given: Json) -> Outcome:
-        draft = Draft.of(state)
-        name = kind.of(draft, given["id"])
-        return removed(draft, kind, name)
 
     @tool(
         "read",
@@ -210,23 +195,39 @@ def _kinds(kind: Kind) -> tuple[Argument, ...]:
     return (Argument("kind", {"type": "string", "enum": list(kind.models)}, about),)
 
 
-def removed(draft: Draft, kind: Kind, name: str) -> Outcome:
-    """Return the outcome of removing an entry that nothing names."""
-    document = draft.document
-    rest = {key: value for key, value in document.items() if key != "selected"}
-    users = [
-        other
-        for section, entries in rest.items()
-        for other, entry in (entries.items() if isinstance(entries, Mapping) else ())
-        if (section, other) != (kind.section, name) and _names(entry, name)
-    ]
-    if users:
-        said = f"{kind.noun} {name!r} is named by {', '.join(users)}"
-        raise InputError(said, expected="these removed or changed first")
-    del document[kind.section][name]
-    document["selected"] = {k: v for k, v in document["selected"].items() if v != name}
-    left = [n for n, e in document[kind.section].items() if kind.has(e)]
-    return Outcome({"removed": name, "left": left}, {"site": draft.finished()})
+def removing(kind: Kind, word: str = "remove") -> None:
+    """Register a tool that removes an entry which nothing names."""
+
+    @tool(
+        "write",
+        Argument("id", ID, f"Which {kind.noun}.", required=True),
+        returns=record({"removed": TEXT, "left": TEXTS}),
+        needs=("site",),
+        name=f"{kind.group}_{word}",
+        group=kind.group,
+        about=f"Remove a {kind.noun} that nothing else of the active configuration names.",
+        repeatable=False,
+        writes=("site",),
+    )
+    def remove(state: State, given: Json) -> Outcome:
+        draft = Draft.of(state)
+        name, document = kind.of(draft, given["id"]), draft.document
+        users = list(_users(document, kind.section, name))
+        if users:
+            said = f"{kind.noun} {name!r} is named by {', '.join(users)}"
+            raise InputError(said, expected="these removed or changed first")
+        del document[kind.section][name]
+        document["selected"] = {k: v for k, v in document["selected"].items() if v != name}
+        left = [n for n, e in document[kind.section].items() if kind.has(e)]
+        return Outcome({"removed": name, "left": left}, {"site": draft.finished()})
+
+
+def _users(document: Json, section: str, name: str) -> Iterator[str]:
+    """Yield the entries of a configuration that refer to one of its entries."""
+    for other, entries in document.items():
+        for user, entry in entries.items() if isinstance(entries, Mapping) else ():
+            if other != "selected" and (other, user) != (section, name) and _names(entry, name):
+                yield user
 
 
 def _names(entry: Any, name: str) -> bool:
@@ -243,8 +244,11 @@ def _names(entry: Any, name: str) -> bool:
 
 def _cluster(draft: Draft, entry: Json, given: Json) -> Json:
     slots = {k: v for k, v in given.items() if k not in ("id", "title")}
-    title = {"title": given["title"]} if "title" in given else {}
-    return {**entry, **title, **filled("grid", slots, (), draft.document["currency"])}
+    return {**entry, **_title(given), **filled("grid", slots, (), draft.document["currency"])}
+
+
+def _title(given: Json) -> Json:
+    return {"title": given["title"]} if "title" in given else {}
 
 
 def _building(draft: Draft, entry: Json, given: Json) -> Json:
@@ -253,10 +257,9 @@ def _building(draft: Draft, entry: Json, given: Json) -> Json:
     if "zone" in given:
         zones = {n: e for n, e in draft.document["components"].items() if "domain" in e}
         zone = draft.chosen("zone", zones, given["zone"])
-        own: Json = {k: given[k] for k in ("others", "comfort_min", "comfort_max") if k in given}
+        own: Json = {k: given[k] for k in ("others", *_LIMITS) if k in given}
         draft.document["components"][zone] = _component(draft, zones[zone], {"id": zone, **own})
-    title = {"title": given["title"]} if "title" in given else {}
-    return {**entry, "cluster": cluster, **title}
+    return {**entry, "cluster": cluster, **_title(given)}
 
 
 def _environment(draft: Draft, entry: Json, given: Json) -> Json:
@@ -296,33 +299,32 @@ def _component(draft: Draft, entry: Json, given: Json) -> Json:
     model = entry.get("model") or given["kind"]
     slots = {k: v for k, v in given.items() if k not in (*_OWN, "domain", "neighbours")}
     own = filled(model, slots, given.get("others", ()), document["currency"])
-    found = {"model": model, **({"domain": given["domain"]} if "domain" in given else {})}
-    wanted = given.get("buildings") or [given.get("building")]
+    found = {**entry, "model": model}
+    found |= {"domain": given["domain"]} if "domain" in given else {}
     if not entry or "building" in given or "buildings" in given:
+        wanted = given.get("buildings") or [given.get("building")]
         found["buildings"] = [draft.chosen("building", document["buildings"], n) for n in wanted]
-    found = {**entry, **found, **own}
-    for key in ("comfort_min", "comfort_max"):
-        if key in given:
-            _refuse_no_comfort(model)
-            found |= {key: f"{given[key]:g} degC"}
-            if model == "zone_5r1c":
-                found[key.replace("comfort", "temperature")] = found[key]
+    found |= {**own, **_comfort(model, given)}
     zones = {n: e for n, e in document["components"].items() if e.get("domain") == "thermal"}
     if "zone" in own:
         found["zone"] = draft.chosen("zone", zones, str(own["zone"]))
-    if "neighbours" in given:
-        pairs = dict(text.split("=", 1) for text in given["neighbours"])
-        found["neighbours"] = {
-            draft.chosen("zone", zones, n.strip()): v.strip() for n, v in pairs.items()
-        }
+    for text in given.get("neighbours", ()):
+        name, _, value = (part.strip() for part in text.partition("="))
+        amount(value, f"the resistance to {name}", "K/kW")
+        other = draft.chosen("zone", zones, name)
+        found["neighbours"] = {**found.get("neighbours", {}), other: value}
     driven = [slot for owner, slot in DRIVEN if owner == model]
     refuse_lacking(model, given["id"], found, driven)
     return found
 
 
-def _refuse_no_comfort(model: str) -> None:
-    if model not in THERMAL:
+def _comfort(model: str, given: Json) -> Json:
+    """Return the limits of comfort; where a model has slots for them, these too."""
+    found: Json = {key: f"{given[key]:g} degC" for key in _LIMITS if key in given}
+    if found and model not in THERMAL:
         raise InputError(f"a {model} has no comfort", expected="a thermal zone")
+    slots = {key.replace("comfort", "temperature"): value for key, value in found.items()}
+    return {**found, **(slots if model == "zone_5r1c" else {})}
 
 
 def _places(models: Sequence[str]) -> tuple[Argument, ...]:
@@ -382,6 +384,8 @@ def _register() -> None:
         grammar(kind)
     for kind in (HVAC_SYSTEM, DER_SYSTEM):
         _assigning(kind)
+    zone = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
+    removing(zone, "remove_zone")
 
 
 def _assigning(kind: Kind) -> None:
@@ -400,26 +404,6 @@ def _assigning(kind: Kind) -> None:
             draft.chosen("building", draft.document["buildings"], n) for n in given["buildings"]
         ]
         return kind.put(draft, name, {**entry, "buildings": names})
-
-
-@tool(
-    "write",
-    Argument("id", ID, "Which zone.", required=True),
-    returns=record({"removed": TEXT, "left": TEXTS}),
-    needs=("site",),
-    name="building_remove_zone",
-    group="building",
-    repeatable=False,
-    writes=("site",),
-)
-def remove_zone(state: State, given: Json) -> Outcome:
-    """Remove a zone of a building that no system serves."""
-    draft = Draft.of(state)
-    zones = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
-    name = draft.chosen(
-        "zone", {n: e for n, e in draft.document["components"].items() if zones.has(e)}, given["id"]
-    )
-    return removed(draft, zones, name)
 
 
 _register()

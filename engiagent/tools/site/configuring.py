@@ -7,13 +7,28 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
+from jsonschema import Draft202012Validator
+
+from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
-from engiagent.io.schemawords import COUNT, FLAG, OBJECT, TEXT, TEXTS, list_of, maybe, record
+from engiagent.io.schemawords import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 from engiagent.plant.horizon import KEYS
 from engiagent.plant.reading import read_statement
+from engiagent.slots import COMPONENTS
 from engiagent.text import Problem
 from engiagent.tools.places import files_below, inside, new_folder
 from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
@@ -111,11 +126,24 @@ def config_load(state: State, given: Json) -> Outcome:
     return _added(state, given["name"], _of_plant(path, tree, state.root))
 
 
+_ENTRIES: Final = {
+    "environments": {"start": TEXT, "step": TEXT, "days": NUMBER},
+    "buildings": {"cluster": TEXT},
+    "components": {"model": {"enum": list(COMPONENTS)}},
+    "controllers": {"kind": TEXT, "systems": TEXTS},
+    "disturbances": {"kind": TEXT, "form": TEXT},
+}
+"""What entries of a configuration have at least."""
+
+
 def _read(tree: Json, file: str) -> Json:
+    """Return a configuration that config_save wrote."""
     document = {**empty("A site"), **{k: v for k, v in tree.items() if k != "schema"}}
-    odd = [s for s in (*SECTIONS, "selected") if not isinstance(document[s], dict)]
-    if odd:
-        raise InputError(f"{odd[0]} is no mapping", file, expected="entries by name")
+    forms = {s: by_name(record(_ENTRIES.get(s, {}), more=True)) for s in SECTIONS}
+    schema = record({**forms, "title": TEXT, "currency": TEXT, "selected": OBJECT}, more=True)
+    error = next(Draft202012Validator(schema).iter_errors(document), None)
+    if error is not None:
+        raise InputError(f"{error.json_path}: {error.message[:200]}", file)
     return document
 
 
@@ -165,8 +193,6 @@ def _domain(entry: Json) -> Json:
 
 
 def _minutes(step: str) -> float:
-    from engiagent.blueprint.timeaxis import parse_step
-
     return parse_step(step)[0] / 60.0
 
 

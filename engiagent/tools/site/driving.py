@@ -62,7 +62,7 @@ CONTROLLER: Final = Kind("controller", "controller", "controllers", _BOTH, _cont
 
 _TAKEN: Final = {kind: stated(kind) for kind in ("weather", "price", "occupancy")}
 _FORMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "weather": {"constant": ("temperature",), "daily": ("temperature",), "file": ("file",)},
+    "weather": {"daily": ("temperature",), "constant": ("temperature",), "file": ("file",)},
     "price": {
         "flat": ("import_price",),
         "two_rates": ("import_price", "high_price", "high_from", "high_until"),
@@ -87,8 +87,7 @@ _USUAL: Final[dict[str, Json]] = {
 def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
     kind = entry.get("kind") or given["of"]
     own = {k: v for k, v in given.items() if k not in ("id", "of")}
-    first = {"weather": "daily"}.get(kind, next(iter(_FORMS[kind])))
-    found: Json = {"kind": kind, "form": first, **_USUAL[kind], **entry, **own}
+    found: Json = {"kind": kind, "form": next(iter(_FORMS[kind])), **_USUAL[kind], **entry, **own}
     takes = {a.name for a in _TAKEN[kind]}
     odd = [name for name in own if name not in takes]
     if odd:
