@@ -416,6 +416,7 @@ ZONE = {"id": "hall", "capacitance": 3, "initial_temperature": 20}
         ("config_save", {"folder": "../out"}, "own folder"),
         ("config_load", {"path": "nothing.yaml", "name": "x"}, "no such file"),
         ("config_load", {"path": "odd.yaml", "name": "x"}, "components.a"),
+        ("config_load", {"path": "loose.yaml", "name": "x"}, "summer"),
         ("building_add_thermal_zone", {**ZONE, "neighbours": ["room=2 kW"]}, "K/kW"),
         ("simulation_remove", {"name": "x"}, "simulation_run"),
         ("comparison_cost", {"results": ["a"]}, "two or more"),
@@ -428,6 +429,8 @@ def test_what_cannot_be_is_told_with_what_can(
     small(session)
     odd = "schema: engiagent-configuration/1\ncomponents: {a: {model: steam_engine}}\n"
     (session.root / "odd.yaml").write_text(odd)
+    loose = "schema: engiagent-configuration/1\nselected: {environment: summer}\n"
+    (session.root / "loose.yaml").write_text(loose)
     state, files = session.state, sorted(session.root.rglob("*"))
     seen = session.call(tool, arguments)
     assert seen.status == "failed"

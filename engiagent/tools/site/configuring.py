@@ -122,7 +122,9 @@ def config_load(state: State, given: Json) -> Outcome:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", given["path"]) from None
     if isinstance(tree, dict) and tree.get("schema") == FORM:
-        return _added(state, given["name"], _read(tree, given["path"]))
+        document = _read(tree, given["path"])
+        _refuse_loose(document, state.root, given["path"])
+        return _added(state, given["name"], document)
     return _added(state, given["name"], _of_plant(path, tree, state.root))
 
 
@@ -145,6 +147,15 @@ def _read(tree: Json, file: str) -> Json:
     if error is not None:
         raise InputError(f"{error.json_path}: {error.message[:200]}", file)
     return document
+
+
+def _refuse_loose(document: Json, root: Path, file: str) -> None:
+    """Refuse a configuration in which something names what is not there."""
+    try:
+        if document["selected"].get("environment") is not None:
+            Plant(document, root).stated()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the configuration does not hold together: {error}", file) from None
 
 
 def _of_plant(path: Path, tree: Any, root: Path) -> Json:

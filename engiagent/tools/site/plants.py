@@ -31,6 +31,7 @@ from engiagent.io.weather import read_weather, series_over
 from engiagent.plant.source import FormError, PlantError
 from engiagent.plant.values import Column, pieces
 from engiagent.slots import COMPONENTS
+from engiagent.tools.places import inside
 from engiagent.tools.site.document import buildings_of, named_slots
 from engiagent.tools.site.slots import THERMAL, refuse_lacking
 from engiagent.units.words import Conventions
@@ -201,7 +202,7 @@ class Plant:
                 said = f"the weather does not say which column is the {what}"
                 raise InputError(said, entry["file"], expected=f"{what}_column")
             return f'{entry["file"]}#"{column}"'
-        found = read_weather(self.root / entry["file"])
+        found = read_weather(inside(self.root, entry["file"]))
         name = column or _FROM_FILE[what]
         values = series_over(found, name, self.stamps[0], self.hours, self.periods)
         return self._series(f"weather_{what}", found.units[name], values)
@@ -287,7 +288,8 @@ class Plant:
 
     def controller(self, site: Environment) -> Controller | None:
         """Return what sets inputs; None where nothing does."""
-        parts = [ruled("self-consumption", site)] if self.controllers("self_consumption") else []
+        own = {s for e in self.controllers("self_consumption").values() for s in e["systems"]}
+        parts = [_of_systems(ruled("self-consumption", site), own)] if own else []
         rules = self.rules(site)
         parts += [by_rules(rules, site.signals, CONTROL)] if rules else []
         return joined(*parts) if parts else None
@@ -311,6 +313,13 @@ class Plant:
                 f"{system} serves no zone that a thermostat could read", expected=expected
             )
         return found
+
+
+def _of_systems(controller: Controller, systems: set[str]) -> Controller:
+    """Return a controller that sets inputs of some systems alone."""
+    return lambda now: {
+        name: value for name, value in controller(now).items() if name.partition(".")[0] in systems
+    }
 
 
 def write_plant(plant: Plant, folder: Path) -> Environment:
