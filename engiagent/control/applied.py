@@ -66,7 +66,8 @@ def applied_plan(runner: "RecedingHorizon", control: "Control") -> AppliedPlan |
         result = replace(result, row_dual=None, column_dual=None, bound=None, gap=None)
     solution = to_arrays(runner.program, result)
     states = " ".join(s.variable for s in runner.states)
-    solution = solution.assign_attrs({"states": states, "instants": horizon.instants})
+    axes = {"periods": horizon.periods, "instants": horizon.instants}
+    solution = solution.assign_attrs({"states": states, **axes})
     return AppliedPlan(_measured(blueprint), replace(solution, coords={}))
 
 

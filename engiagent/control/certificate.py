@@ -25,6 +25,8 @@ from engiagent.solvers.solution import load_arrays
 from engiagent.verify.certificate import Certificate
 
 PLANS: Final = "plans"
+APPLIED: Final = 1e-6
+"""How far what was applied may be from its plan, relative to the largest value and 1."""
 STEPS: Final = "steps.csv"
 RECORD: Final = "plant.csv"
 _WEAKEST: Final = ("recomputed", "no goal", "agreed", "reported", "open", "contradicted")
@@ -79,13 +81,14 @@ def certify_loop(folder: Path) -> Certificate:
     applied = certify(None, solution, blueprint, folder=folder, name=name)
     steps = list(_steps(folder, name))
     broken = list(_broken(applied, blueprint, steps))
+    apart = list(_unlike_applied(blueprint, steps, solution))
     worst = {str(v["check"]): v for v in _violations(steps)}
     plant = {key: value for key, value in (record.get("plant") or {}).items() if value}
     weakest = max((s.certificate.plan["optimum"] for s in steps), key=_WEAKEST.index)
     levels = {
         "data": applied.levels["data"],
         "algebra": {
-            "status": _status(s.certificate.plan["holds"] for s in steps),
+            "status": "fail" if apart else _status(s.certificate.plan["holds"] for s in steps),
             "steps": [step.to_dict() for step in steps],
         },
         "physics": {
@@ -104,7 +107,7 @@ def certify_loop(folder: Path) -> Certificate:
     return applied.judged(
         inputs={**applied.inputs, **own, **hashed},
         levels=levels,
-        violations=(*worst.values(), *(b["violation"] for b in broken)),
+        violations=(*apart, *worst.values(), *(b["violation"] for b in broken)),
         bound=None,
     )
 
@@ -141,6 +144,44 @@ def _violations(steps: Sequence[_Step]) -> Iterator[Mapping[str, Any]]:
         for violation in step.certificate.violations
     )
     yield from sorted(found, key=lambda violation: float(violation["amount"] or 0.0))
+
+
+def _unlike_applied(
+    blueprint: Blueprint, steps: Sequence[_Step], solution: SolutionArrays
+) -> Iterator[dict[str, Any]]:
+    """Yield variables that were not applied as planned, or did not begin a plan as measured."""
+    axes = steps[0].solution.attrs
+    for variable in blueprint.core.decision_variables:
+        name = variable.name
+        dims = steps[0].solution[name].dims if name in solution else ()
+        along = next((d for d in dims if d in (axes["periods"], axes["instants"])), None)
+        if along is None:
+            continue
+        axis, is_state = dims.index(along), along == axes["instants"]
+        came = np.moveaxis(solution[name].values, axis, 0)
+        periods = (len(came) - is_state) // len(steps)
+        scale = APPLIED * (1.0 + float(np.nanmax(np.abs(came), initial=0.0)))
+        for number, step in enumerate(steps):
+            if is_state and step.age:
+                continue  # what was measured there is not where the plan that goes on began
+            count = 1 if is_state else periods
+            planned = np.moveaxis(step.solution[name].values, axis, 0)[step.age * periods :][:count]
+            off = float(np.nanmax(np.abs(planned - came[number * periods :][:count])))
+            if not off <= scale:
+                yield _unlike(name, off, str(solution[name].attrs.get("units")), scale, step.time)
+
+
+def _unlike(name: str, amount: float, unit: str, allowed: float, time: str) -> dict[str, Any]:
+    return {
+        "level": "algebra",
+        "check": f"applied:{name}",
+        "name": f"{name} as planned",
+        "message": f"{name} is {amount:.6g} {unit} off its plan at {time}",
+        "where": {"step": time},
+        "amount": amount,
+        "unit": unit,
+        "tolerance": allowed,
+    }
 
 
 def _broken(
