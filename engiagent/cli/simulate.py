@@ -13,17 +13,10 @@ from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import as_csv, read_forcing, run
+from engiagent.environment.running import DATA, SCHEMA, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_fmu
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
-from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical
-from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
-from engiagent.solvers.solution import save_solution
-
-SCHEMA = "engiagent-simulation/1"
-DATA = "data.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -115,12 +108,8 @@ def simulate(
         summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / DATA, as_csv(data_set))
-    save_solution(data_set, folder / SIMULATED)
-    if isinstance(unit, Environment):
-        write_atomic(folder / BLUEPRINT, unit.blueprint_over(count).to_json())
-    write_atomic(folder / SIMULATION, dumps_canonical(summary))
+    own = unit.blueprint_over(count) if isinstance(unit, Environment) else None
+    write_record(folder, data_set, summary, own)
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
         cost = summary["cost"]
