@@ -21,11 +21,11 @@ from engiagent.environment.running import as_csv
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, SOLUTION
+from engiagent.run.folder import BLUEPRINT, CONTROLLED, LOOP, SOLUTION
 from engiagent.run.keyfigures import Figure
 from engiagent.solvers.solution import save_solution
 
-STEPS, RECORD, PAGE, PLANT = "steps.csv", "loop.json", "loop.html", "plant.csv"
+STEPS, PAGE, PLANT = "steps.csv", "loop.html", "plant.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -126,7 +126,7 @@ def control(
         write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
     compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}
     about = {**loop.to_dict(), "against": compared}
-    write_atomic(folder / RECORD, dumps_canonical({"problem": name, **about}))
+    write_atomic(folder / LOOP, dumps_canonical({"problem": name, **about}))
     write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}", rivals))
     _write(loop, folder)
     _say(loop, rivals, folder, name)
@@ -141,6 +141,7 @@ def _write(loop: ClosedLoop, folder: Path) -> None:
     write_atomic(folder / STEPS, steps_csv(loop))
     if loop.plant is not None:
         write_atomic(folder / PLANT, as_csv(loop.plant))
+        save_solution(loop.plant, folder / CONTROLLED)
 
 
 def _say(

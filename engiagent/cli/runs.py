@@ -16,8 +16,10 @@ from engiagent.cli.options import RUN
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_items
 from engiagent.cli.run import resumed
 from engiagent.io.files import write_atomic
+from engiagent.report.sides_page import FLEXIBILITY
 from engiagent.run.folder import read_record, remove_run
 from engiagent.run.listing import RunSummary, find_runs, summarise
+from engiagent.run.scenarios import RECOVERY, Change
 
 FOLDER: Final = "runs"
 STATES: Final = ("running", "done", "failed", "interrupted", "stopped", "unreadable")
@@ -141,15 +143,40 @@ def resume(run: Path, as_json: bool) -> int:
 @runs.command("compare")
 @click.argument("chosen", metavar="RUN RUN...", type=RUN, nargs=-1, required=True)
 @options.file_option("--html", "Also write a page of them side by side, with charts.")
+@click.option(
+    "--window",
+    "windows",
+    multiple=True,
+    metavar="A..B",
+    help="Hours for what is shed and shifted, as 17:00..20:00 of each day; repeatable. By default "
+    "the dear hours of the first run.",
+)
+@click.option(
+    "--recovery",
+    type=click.FloatRange(min=0),
+    default=RECOVERY,
+    show_default=True,
+    metavar="HOURS",
+    help="How long after a window what is drawn more is a rebound.",
+)
 @_json
-def compare(chosen: tuple[Path, ...], html: Path | None, as_json: bool) -> int:
-    """Say what two to six runs differ in: inputs, model, schedule, verdict, objective.
+def compare(
+    chosen: tuple[Path, ...],
+    html: Path | None,
+    windows: tuple[str, ...],
+    recovery: float,
+    as_json: bool,
+) -> int:
+    """Say what two to six runs differ in: inputs, model, schedule, verdict, key figures.
+
+    Runs are plans, simulations and closed loops. What each sheds, shifts and draws again
+    afterwards is against the first.
 
     Exit code 0 when model, schedule and result are the same, 1 when they are not.
     """
-    found = report.side_by_side(chosen)
+    found = report.side_by_side(chosen, windows, recovery)
     if html is not None:
-        write_atomic(html, report.compare(chosen))
+        write_atomic(html, report.compare(chosen, None, windows, recovery))
         say(f"written to {html}")
     if as_json:
         print_json(found.to_json())
@@ -171,6 +198,11 @@ def compared_lines(found: report.SideBySide) -> list[str]:
         lines += [f"{kind}: {c.name}: {' → '.join(map(_short, c.values))}" for c in changed[:WORST]]
         if len(changed) > WORST:
             lines.append(f"{kind}: and {len(changed) - WORST} more; --json lists all")
+    figures = [figure for figure in found.scenarios.changes if figure.differs]
+    lines += [_figure_line(figure) for figure in figures[: 2 * WORST]]
+    for moved in found.scenarios.flexibility:
+        said = (f"{title.lower()} {show(moved)}" for title, show in FLEXIBILITY.items())
+        lines.append(f"flexibility: {moved.scenario}, {moved.bus}: {'; '.join(said)}")
     for item in found.quantities:
         if item.largest is None or not item.is_shared:
             lines.append(f"series: {item.label}: not in all, or on another grid")
@@ -179,6 +211,16 @@ def compared_lines(found: report.SideBySide) -> list[str]:
                 f"series: {item.label}: up to {number(item.largest, item.unit)} at {item.where}"
             )
     return [*lines, "the same"] if found.same else lines
+
+
+def _figure_line(item: Change) -> str:
+    """Return a figure of all runs, with the change against the first in percent."""
+    parts = []
+    for value, share in zip(item.values, item.percent, strict=True):
+        more = f" ({share:+.1f} %)" if share else ""
+        parts.append("–" if value is None else f"{number(float(f'{value:.6g}'), item.unit)}{more}")
+    place = " ".join(filter(None, (item.component, item.bus if item.component is None else None)))
+    return f"figure: {' '.join((item.name.replace('_', ' '), place)).strip()}: {' → '.join(parts)}"
 
 
 def _short(text: str) -> str:

@@ -13,14 +13,9 @@ from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import as_csv, read_forcing, run
+from engiagent.environment.running import DATA, SCHEMA, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_fmu
 from engiagent.errors import InputError
-from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical
-
-SCHEMA = "engiagent-simulation/1"
-DATA, NETCDF, RECORD = "data.csv", "data.nc", "simulation.json"
 
 
 @click.command(epilog=exit_codes.table())
@@ -108,10 +103,8 @@ def simulate(
     if isinstance(unit, Environment):
         summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
     summary["notes"] = notes
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / DATA, as_csv(data_set))
-    data_set.to_netcdf(folder / NETCDF)
-    write_atomic(folder / RECORD, dumps_canonical(summary))
+    own = unit.blueprint_over(count) if isinstance(unit, Environment) else None
+    write_record(folder, data_set, summary, own)
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
         cost = summary["cost"]

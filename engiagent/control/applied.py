@@ -1,16 +1,15 @@
 """What a loop applied, as one schedule: the plan of all its periods, under the data that came."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ParameterDef, freeze
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.values import as_written, unit_of
-from engiagent.control.horizon import Floats, start_after
+from engiagent.blueprint.periods import with_periods
+from engiagent.control.horizon import Floats
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.solvers.result import SolveOptions, SolverResult
@@ -22,42 +21,6 @@ if TYPE_CHECKING:
 
     from engiagent.control.closedloop import ClosedLoop
     from engiagent.control.runner import RecedingHorizon
-
-
-def with_periods(
-    blueprint: Blueprint,
-    folder: Path | None,
-    periods: str,
-    count: int,
-    values: Mapping[str, Floats],
-    ahead: int = 0,
-) -> Blueprint:
-    """Return a blueprint over another number of periods.
-
-    Parameters
-    ----------
-    folder
-        Where its data files lie.
-    count, ahead
-        How many periods it is to have, and how many later it begins.
-    values
-        Of the parameters along the periods, as long as the new horizon, and of any other that is
-        to have another value.
-    """
-    core = blueprint.core
-    start: dict[str, Any] = {"start": start_after(core, periods, ahead)} if ahead else {}
-    sets = tuple(replace(s, periods=count, **start) if s.name == periods else s for s in core.sets)
-
-    elaboration = Elaboration(replace(core, sets=sets), folder)
-
-    def changed(given: ParameterDef) -> ParameterDef:
-        over = tuple(elaboration.index_set(b.set) for b in elaboration.binders(given.index))
-        value = freeze(as_written(np.asarray(values[given.name]), over))
-        unit = str(unit_of(given))
-        return replace(given, value=value, data=None, keys=(), unit=unit, unit_override=None)
-
-    parameters = tuple(changed(p) if p.name in values else p for p in core.parameters)
-    return blueprint.with_core(sets=sets, parameters=parameters, report=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +50,9 @@ def applied_schedule(loop: "ClosedLoop") -> Applied:
             values[name] = np.concatenate([values[name], last], axis)
     values |= {s.parameter: log[s.parameter].values[0] for s in runner.states}
     ahead = loop.controls[0].step * runner.applied
-    blueprint = with_periods(runner.blueprint, runner.folder, horizon.periods, count, values, ahead)
+    blueprint = with_periods(
+        runner.blueprint, runner.folder, horizon.periods, count, values, ahead=ahead
+    )
     program = compile_blueprint(blueprint, runner.folder)
     x = np.full(program.column_count, np.nan)
     for block in program.columns:

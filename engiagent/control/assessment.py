@@ -1,18 +1,17 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from engiagent.control.elastic import Relaxation, find_limits, relaxations
-from engiagent.control.linked import element_labels, element_name
-from engiagent.environment.interface import between
+from engiagent.control.linked import element_labels
+from engiagent.environment.interface import element_name
+from engiagent.environment.records import as_solution
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
-from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.levels.execution import Plant
-from engiagent.verify.levels.repeated import dynamics_of
+from engiagent.run.scenarios import energy_costs
+from engiagent.solvers.arrays import AnySolution
 
 if TYPE_CHECKING:
     import xarray
@@ -59,63 +58,18 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     limits of the plan. None stands for the run of the loop itself, where the plan's own prediction
     or a function answered.
     """
-    plan = loop.schedule.solution
-    shown = plan if record is None else _as_plan(plan, record)
-    found = [*_energy_cost(loop, shown), *key_figures(loop.schedule.elaboration, shown).physical]
+    elaboration, solution = loop.schedule.elaboration, shown(loop, record)
+    found = [*energy_costs(elaboration, solution), *key_figures(elaboration, solution).physical]
     if record is None or record is loop.plant:
         length = loop.runner.horizon.hours * loop.runner.applied * 3600.0
         found.append(Figure("computing_time_ratio", float(loop.seconds.mean()) / length, "1"))
     return KeyFigures(physical=tuple(f for f in found if f.name in COMPARED)).all
 
 
-def _as_plan(plan: "xarray.Dataset", record: "xarray.Dataset") -> "xarray.Dataset":
-    """Return the quantities of a plan with the values of a record, without those it has not."""
-    found: dict[str, Any] = {}
-    for name, item in plan.data_vars.items():
-        quantity, unit = item.attrs.get("quantity"), item.attrs.get("units", "1")
-        time = next((d for d in item.dims if plan.sizes[d] - record.sizes["time"] in (0, 1)), None)
-        if quantity is None or time is None:
-            continue
-        axis = item.dims.index(time)
-        values = np.moveaxis(np.array(item.values, dtype=np.float64), axis, 0)
-        flat = values.reshape(len(values), -1)
-        others = [item[d].values for d in item.dims if d != time]
-        for k, place in enumerate(np.ndindex(*(len(o) for o in others))):
-            label = ".".join(str(o[p]) for o, p in zip(others, place, strict=True))
-            own = record.get(element_name(quantity, label))
-            if own is None or own.shape != (len(values),):
-                break
-            factor, shift = between(own.attrs["units"], unit)
-            flat[:, k] = factor * own.values + shift
-        else:
-            found[str(name)] = (
-                item.dims,
-                np.moveaxis(flat.reshape(values.shape), 0, axis),
-                item.attrs,
-            )
-    return plan.drop_vars([*plan.data_vars]).assign(found).assign_attrs({"objective": None})
-
-
-def _energy_cost(loop: "ClosedLoop", shown: "xarray.Dataset") -> Iterator[Figure]:
-    """Yield what energy costs at each grid that the run shows, where prices are stated."""
-    core = loop.schedule.elaboration.core
-    bench = Bench(Declarations(core, loop.runner.folder), {})
-    by_quantity = {item.attrs.get("quantity"): item for item in shown.data_vars.values()}
-    plant = Plant(bench, dynamics_of(core, loop.runner.folder))
-    for unit in map(plant.of, plant.units):
-        total, currency = 0.0, loop.unit
-        for way, sign in (("import", 1.0), ("export", -1.0)):
-            if unit.model != "grid" or not unit.given(f"{way}_price"):
-                continue
-            power = by_quantity.get(f"{unit.name}.{way}")
-            if power is None:
-                total = np.nan
-                break
-            factor, _ = between(power.attrs["units"], "kW")
-            price = unit.series(f"{way}_price", f"{currency}/kWh")
-            total += sign * float(np.sum(price * factor * power.values * unit.hours))
-        if unit.model == "grid" and unit.given("import_price", "export_price") and total == total:
-            yield Figure("energy_cost", total, currency, unit.name)
+def shown(loop: "ClosedLoop", record: "xarray.Dataset | None") -> AnySolution:
+    """Return what a record shows of the quantities of the plan; the plan itself without one."""
+    schedule = loop.schedule
+    return schedule.solution if record is None else as_solution(schedule.elaboration, record)
 
 
 def prediction_errors(loop: "ClosedLoop") -> tuple[PredictionError, ...]:

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.control.applied import Applied, applied_schedule
-from engiagent.control.assessment import assess, broken_limits, prediction_errors
+from engiagent.control.assessment import assess, broken_limits, prediction_errors, shown
 from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
+from engiagent.run.scenarios import Scenario
 
 if TYPE_CHECKING:
     import xarray
@@ -87,6 +88,10 @@ class ClosedLoop:
     def assessment(self) -> tuple[Figure, ...]:
         """The figures by which any controller of this plant is judged, from what it showed."""
         return assess(self, self.plant)
+
+    def scenario(self, name: str) -> Scenario:
+        """Return what the plant showed, or else what was applied, as one of several scenarios."""
+        return Scenario.of(name, self.schedule.elaboration, shown(self, self.plant))
 
     @property
     def outcomes(self) -> dict[str, int]:

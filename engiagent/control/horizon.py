@@ -24,7 +24,6 @@ import numpy.typing as npt
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
-from engiagent.blueprint.timeaxis import build_axis
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program
 from engiagent.units.unit import UnitError, conversion, parse_unit
@@ -148,22 +147,6 @@ def asks_for_clock(core: Core) -> bool:
         if any(isinstance(node, Call) and node.function in CLOCK for node in nodes):
             return True
     return False
-
-
-def start_after(core: Core, periods: str, count: int) -> str:
-    """Return the start of a time set moved ahead by some periods, as a blueprint writes it.
-
-    Raises
-    ------
-    InputError
-        When the set has no start.
-    """
-    definition = next(s for s in core.sets if s.name == periods)
-    step = definition.step[0] if isinstance(definition.step, tuple) else definition.step
-    if not isinstance(definition.start, str) or not isinstance(step, str):
-        raise InputError(f"{periods} has no start, so that nothing can ask for the clock")
-    axis = build_axis(definition.start, step, count + 1, definition.zone)
-    return axis.labels[count].partition("+" if not axis.dated else "\n")[0]
 
 
 def _texts(core: Core) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from engiagent.control.horizon import Floats, at_stage
 from engiagent.control.runner import RecedingHorizon
-from engiagent.environment.interface import Runs, Values, between
+from engiagent.environment.interface import Runs, Values, between, element_name
 from engiagent.environment.running import recorded
 from engiagent.environment.signals import Connected
 from engiagent.errors import InputError
@@ -260,11 +260,3 @@ def element_labels(runner: RecedingHorizon, parameter: str) -> list[str]:
     others = [s for s in block.sets if s != runner.horizon.instants]
     axes = (np.asarray(runner.program.coordinates[s].values) for s in others)
     return [".".join(map(str, label)) for label in product(*axes)]
-
-
-def element_name(name: str, label: str) -> str:
-    """Return the name of an element, as ``house.air.temperature`` of ``house.temperature``."""
-    if not label:
-        return name
-    owner, _, word = name.rpartition(".")
-    return f"{owner}.{label}.{word}"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.periods import find_moving, start_after
 from engiagent.control.elastic import Relaxation, find_limits, relaxations, relaxed
 from engiagent.control.horizon import (
     ControlError,
@@ -23,7 +24,6 @@ from engiagent.control.horizon import (
     find_horizon,
     find_states,
     pick,
-    start_after,
 )
 from engiagent.control.series import End, read_series
 from engiagent.errors import InputError
@@ -456,16 +456,3 @@ class RecedingHorizon:
 
         truth = read_series(disturbances or {}, self.axes)
         return close(self, steps, measured, truth, forecast)
-
-
-def find_moving(elaboration: Elaboration, left_out: set[str]) -> list[str]:
-    """Return the numeric parameters with values of their own along a set of time."""
-    found = []
-    for definition in elaboration.core.parameters:
-        plain = (definition.type or "number") == "number" and not isinstance(definition.value, str)
-        if not plain or definition.name in left_out or not definition.index:
-            continue
-        sets = [elaboration.index_set(b.set) for b in elaboration.binders(definition.index)]
-        if any(s.root is s and s.kind in ("time", "instants") for s in sets):
-            found.append(definition.name)
-    return found

@@ -20,12 +20,12 @@ from engiagent.blueprint.document import (
 )
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
+from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.values import as_written
-from engiagent.control.applied import with_periods
 from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import Floats
 from engiagent.control.linked import LinkedPlant
-from engiagent.control.runner import Plant, RecedingHorizon, find_moving
+from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.control.series import End, read_series
 from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
@@ -130,7 +130,7 @@ def control(
             expected=f"at most {max(count - size + 1, 0)} steps, a shorter horizon, or an end that "
             "says what comes after the data: hold or repeat",
         )
-    series = {name: np.asarray(whole.table(name).values) for name in find_moving(whole, set())}
+    series = {name: np.asarray(whole.table(name).values) for name in find_moving(whole)}
     own = {p.name for p in blueprint.core.parameters}
     cut = {name: v for name, v in series.items() if name in own}
     short = with_periods(blueprint, folder, periods, size, _first(whole, cut, size))

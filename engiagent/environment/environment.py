@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.indexing import Table
+from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
+from engiagent.environment.records import as_solution
 from engiagent.environment.running import Controller, Floats, Forcing, run
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.expansion import expand
 from engiagent.models.systems.simulation import Simulation, Step
 from engiagent.plant.source import nearest
+from engiagent.run.scenarios import Scenario
 
 if TYPE_CHECKING:
     import xarray
@@ -166,6 +172,34 @@ class Environment:
         given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
         data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
+
+    def blueprint_over(self, steps: int) -> Blueprint:
+        """Return the blueprint over steps as long as those of the last run, its series in them."""
+        whole = Elaboration(self.blueprint.core, self.folder)
+        periods = self.built.units[0].periods.root.name
+        values = {n: self._along(whole.table(n), steps) for n in find_moving(whole)}
+        step = f"{self.seconds / 60.0:.12g} min"
+        return with_periods(self.blueprint, self.folder, periods, steps, values, step=step)
+
+    def scenario(self, name: str, record: "xarray.Dataset") -> Scenario:
+        """Return a run of this plant, as :meth:`run` records it, for a comparison of scenarios."""
+        whole = expand(self.blueprint_over(record.sizes["time"]))
+        elaboration = Elaboration(whole.core, self.folder)
+        return Scenario.of(name, elaboration, as_solution(elaboration, record))
+
+    def _along(self, table: Table, steps: int) -> Floats:
+        """Return a series over steps: means over periods, between instants the last one."""
+        axis, over = next((k, s) for k, s in enumerate(table.sets) if s.root.axis is not None)
+        rows = np.moveaxis(np.asarray(table.values, dtype=np.float64), axis, 0)
+        flat, edges = rows.reshape(len(rows), -1), self._forcing.times
+        if over.kind == "instants":
+            instants = np.arange(steps + 1) * self.seconds
+            found = flat[np.searchsorted([*edges, self.duration], instants + 1e-6) - 1]
+        else:
+            columns = {str(k): column for k, column in enumerate(flat.T)}
+            means = Forcing(edges, columns).along(steps, self.seconds)
+            found = np.stack([means[name] for name in columns], axis=1)
+        return np.moveaxis(found.reshape(-1, *rows.shape[1:]), 0, axis)
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
         """Return what the energy of a run costs at the grids; None where no price is stated."""

@@ -84,6 +84,14 @@ def between(source: str, target: str) -> tuple[float, float]:
     return (factor, shift - factor * ZERO) if given == kelvin else (factor, shift + ZERO)
 
 
+def element_name(name: str, label: str) -> str:
+    """Return the name of an element, as ``house.air.temperature`` of ``house.temperature``."""
+    if not label:
+        return name
+    owner, _, word = name.rpartition(".")
+    return f"{owner}.{label}.{word}"
+
+
 def ours(unit: str) -> str:
     """Return the unit in which a signal of a simulator is shown: degC, kW and kWh for SI units."""
     return {"W": "kW", "J": "kWh", "K": "degC"}.get(unit, unit or "1")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from io import StringIO
 from typing import Any, Final
 
 from engiagent.errors import InputError
@@ -43,6 +44,17 @@ def loads_yaml(text: str, file: str) -> Any:
         With line and column.
     """
     return plain(load_tree(text, file))
+
+
+def dump_yaml(value: Any) -> str:
+    """Return plain values as the text of a YAML file, in their order."""
+    from ruamel.yaml import YAML  # here, since every run imports this package
+
+    out = StringIO()
+    writer = YAML(pure=True)
+    writer.width = 1000
+    writer.dump(value, out)
+    return out.getvalue()
 
 
 def plain(value: Any) -> Any:

@@ -13,10 +13,19 @@ from typing import Any, TypeVar
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.environment.records import as_solution
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, PROBLEM, RECORD, SOLUTION
+from engiagent.run.folder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    CONTROLLED,
+    PROBLEM,
+    RECORD,
+    SIMULATED,
+    SOLUTION,
+)
 from engiagent.run.keyfigures import KeyFigures, key_figures
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.solution import load_arrays
@@ -24,6 +33,8 @@ from engiagent.text.corpus import TEXT_SUFFIXES
 from engiagent.text.problem import PLANT_SUFFIXES
 
 MAX_TEXT = 60_000
+RECORDS = (SIMULATED, CONTROLLED)
+"""What a plant showed stands before what a plan meant it to do."""
 _OF_A_RUN = (RECORD, CERTIFICATE, BLUEPRINT, SOLUTION)
 Content = TypeVar("Content")
 
@@ -112,6 +123,11 @@ def load_run(folder: Path) -> Run:
         blueprint = full = attempt(problem, lambda: expand(written)) or written
         problem = f"the names in {BLUEPRINT} do not fit together"
         elaboration = attempt(problem, lambda: _elaborated(full, folder / PROBLEM))
+    record = next((name for name in RECORDS if (folder / name).is_file()), "")
+    shown = None
+    if record and elaboration is not None:
+        names = elaboration
+        shown = read(record, lambda path: as_solution(names, load_arrays(path)))
     file = _problem_file(folder / PROBLEM)
     return Run(
         folder=folder,
@@ -119,7 +135,7 @@ def load_run(folder: Path) -> Run:
         certificate=read(CERTIFICATE, _object) or {},
         blueprint=blueprint,
         elaboration=elaboration,
-        solution=read(SOLUTION, load_arrays),
+        solution=shown if shown is not None else read(SOLUTION, load_arrays),
         problem_name=file.name if file else None,
         problem_text=_text(file) if file else None,
         trouble=tuple(trouble),

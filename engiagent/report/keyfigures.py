@@ -35,7 +35,7 @@ def of_horizons(found: KeyFigures) -> DataTable | None:
         return None
     columns = [[f for f in found.physical if f.horizon == name] for name in (None, *weights)]
     rows = [
-        (Cell(figure_name(same[0]), note=_places(same[0], with_time=False)), *map(_cell, same))
+        (Cell(figure_name(same[0].name), note=_places(same[0], with_time=False)), *map(_cell, same))
         for same in zip(*columns, strict=True)
     ]
     head = ("Key figure", "Year", *(f"{name}, × {weight:g}" for name, weight in weights.items()))
@@ -46,9 +46,9 @@ def _cell(figure: Figure) -> Cell:
     return Cell(_value(figure), is_number=True)
 
 
-def figure_name(figure: Figure) -> str:
+def figure_name(name: str) -> str:
     """Return what a figure is called."""
-    return _NAMES.get(figure.name, figure.name.replace("_", " ").capitalize())
+    return _NAMES.get(name, name.replace("_", " ").capitalize())
 
 
 def _places(figure: Figure, *, with_time: bool = True) -> str:
@@ -65,5 +65,5 @@ def _value(figure: Figure, digits: int = 6) -> str:
 def _fact(figure: Figure, found: KeyFigures) -> Fact:
     if figure is found.cost:
         note = words.sense(found.sense)
-        return Fact(figure_name(figure), _value(figure, 9), note, is_lead=True)
-    return Fact(figure_name(figure), _value(figure), _places(figure))
+        return Fact(figure_name(figure.name), _value(figure, 9), note, is_lead=True)
+    return Fact(figure_name(figure.name), _value(figure), _places(figure))

@@ -99,7 +99,7 @@ def _compared(loop: ClosedLoop, rivals: Mapping[str, tuple[Figure, ...]]) -> Dat
     first = {key: figure for column in reversed(columns) for key, figure in column.items()}
     rows = [
         (
-            Cell(figure_name(figure), note=figure.component or ""),
+            Cell(figure_name(figure.name), note=figure.component or ""),
             *(
                 Cell(words.quantity(c[key].value, figure.unit, 5) if key in c else "–")
                 for c in columns

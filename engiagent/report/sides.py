@@ -19,6 +19,7 @@ from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.series import Plan, Series, settled, solution_series
 from engiagent.run.listing import RunSummary, summarise
+from engiagent.run.scenarios import RECOVERY, Scenario, ScenarioComparison, compare_scenarios
 
 SCHEMA: Final = "engiagent-comparison/2"
 MOST: Final = STYLES
@@ -80,6 +81,7 @@ class SideBySide:
     summaries: tuple[RunSummary, ...]
     differences: tuple[Difference, ...]
     quantities: tuple[Quantity, ...]
+    scenarios: ScenarioComparison
 
     @property
     def improvement(self) -> float | None:
@@ -117,16 +119,23 @@ class SideBySide:
                 }
                 for item in self.quantities
             ],
+            **self.scenarios.to_dict(),
         }
 
 
-def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
+def side_by_side(
+    folders: Sequence[Path | str], windows: Sequence[str] = (), recovery_hours: float = RECOVERY
+) -> SideBySide:
     """Put the runs of some folders side by side.
+
+    ``windows`` and ``recovery_hours`` are those of flexibility, as
+    :func:`engiagent.run.scenarios.compare_scenarios` takes them.
 
     Raises
     ------
     InputError
-        For fewer than two or more than six, and for a folder that holds nothing of a run.
+        For fewer than two or more than six, for a folder that holds nothing of a run, and for
+        windows that do not fit.
     """
     paths = [Path(folder) for folder in folders]
     if not 2 <= len(paths) <= MOST:
@@ -140,12 +149,25 @@ def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
     for kind in dict.fromkeys(kind for part in parts for kind in part):
         found += _differing(kind, [part.get(kind, {}) for part in parts])
     values, quantities = plans_apart(runs)
+    names = _names(paths)
+    scenarios = [_scenario(name, run) for name, run in zip(names, runs, strict=True)]
     return SideBySide(
-        names=_names(paths),
+        names=names,
         summaries=tuple(summarise(path) for path in paths),
         differences=(*found, *values, *_differing("input", list(map(_inputs, runs)))),
         quantities=tuple(quantities),
+        scenarios=compare_scenarios(scenarios, windows, recovery_hours=recovery_hours),
     )
+
+
+def _scenario(name: str, run: Run) -> Scenario:
+    """Return a run as a scenario; without figures where it has no plan, or one of another model."""
+    try:
+        if run.elaboration is not None and run.solution is not None:
+            return Scenario.of(name, run.elaboration, run.solution)
+    except EngiagentError:
+        pass
+    return Scenario(name, (), None, {}, {})
 
 
 def _names(paths: Sequence[Path]) -> tuple[str, ...]:

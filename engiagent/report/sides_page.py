@@ -1,6 +1,6 @@
 """Runs side by side on one page: what came of each, what differs, and their series in one chart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -8,24 +8,44 @@ from typing import Final
 from engiagent.report import words
 from engiagent.report.charts import Panel
 from engiagent.report.charts.views import curve
+from engiagent.report.keyfigures import figure_name
 from engiagent.report.sections import FOLDED, Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run.listing import RunSummary
+from engiagent.run.scenarios import RECOVERY, Change, Flexibility
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
 GIVEN: Final = ("asked", "input", "parameter")
 _NAMED: Final = 3
 Link = Callable[[RunSummary], str]
+FLEXIBILITY: Final[Mapping[str, Callable[[Flexibility], str]]] = {
+    "Shed in the windows": lambda f: words.quantity(f.shed_kwh, "kWh", 5),
+    "of it shifted": lambda f: words.quantity(f.shifted_kwh, "kWh", 5),
+    "Drawn more before": lambda f: words.quantity(f.preparation_kwh, "kWh", 5),
+    "Rebound after": lambda f: words.quantity(f.rebound_kwh, "kWh", 5),
+    "Peak of the rebound": lambda f: words.quantity(f.rebound_peak_kw, "kW", 5),
+    "Peak in the windows": lambda f: words.quantity(f.peak_kw, "kW", 5),
+    "Reduction of that peak": lambda f: (
+        words.quantity(f.peak_reduction_kw, "kW", 5)
+        + ("" if f.peak_reduction_percent is None else f", {f.peak_reduction_percent:.1f} %")
+    ),
+}
+"""What is said of flexibility, and how."""
 
 
-def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
+def compare(
+    folders: Sequence[Path | str],
+    link: Link | None = None,
+    windows: Sequence[str] = (),
+    recovery_hours: float = RECOVERY,
+) -> str:
     """Return the page that puts two to six runs side by side as HTML.
 
-    ``link`` says where a run's own page is.
+    ``link`` says where a run's own page is; the rest is that of :func:`side_by_side`.
     """
-    found = side_by_side(folders)
+    found = side_by_side(folders, windows, recovery_hours)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
     kinds = {kind: [d for d in found.differences if d.kind == kind] for kind in (*GIVEN, "value")}
@@ -34,6 +54,8 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     sections = [
         *_section(found, "What changed", changed),
         Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
+        *_figures(found),
+        *_flexibility(found),
     ]
     if figures:
         text = f"{apart} more that differ are in the table only." if apart else ""
@@ -53,6 +75,46 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
         if found.differences or differing
         else "The runs do not differ.",
     )
+
+
+def _figures(found: SideBySide) -> Iterator[Section]:
+    """Yield the section of the key figures that differ."""
+    changed = [c for c in found.scenarios.changes if c.differs]
+    rows = [
+        (
+            Cell(figure_name(item.name), note=item.component or item.bus or ""),
+            *(_changed(item, k) for k in range(len(item.values))),
+        )
+        for item in changed
+    ]
+    if rows:
+        table = _with_csv("Key figures", ("Figure", *found.names), rows, "figures.csv")
+        is_long = len(rows) > FOLDED
+        yield Section("Key figures", tables=(table,), kind="values cards", is_folded=is_long)
+
+
+def _changed(item: Change, k: int) -> Cell:
+    value, apart, share = item.values[k], item.differences[k], item.percent[k]
+    text = "–" if value is None else words.quantity(value, item.unit, 5)
+    note = "" if not apart else f"{apart:+.4g}" + ("" if share is None else f", {share:+.1f} %")
+    return Cell(text, note=note, is_number=True)
+
+
+def _flexibility(found: SideBySide) -> Iterator[Section]:
+    """Yield the section of what is shed and shifted out of windows."""
+    items = found.scenarios.flexibility
+    if not items:
+        return
+    rows = [
+        (Cell(title), *(Cell(show(item), is_number=True) for item in items))
+        for title, show in FLEXIBILITY.items()
+    ]
+    several = len(found.scenarios.windows) > 1
+    heads = (f"{i.scenario}, bus {i.bus}" if several else i.scenario for i in items)
+    spans = found.scenarios.windows[items[0].bus]
+    text = f"Against {found.names[0]}, in {len(spans)} windows; the first begins at {spans[0][0]}."
+    table = _with_csv("Flexibility", ("Figure", *heads), rows, "flexibility.csv")
+    yield Section("Flexibility", text, (table,), kind="values cards")
 
 
 def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list[Section]:

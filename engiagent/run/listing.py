@@ -1,6 +1,7 @@
 """The runs below a folder: what each was asked, how far it came and what it found.
 
-Only ``run.json`` and ``certificate.json`` are read, so that a list of many runs stays quick.
+Only ``run.json`` and ``certificate.json`` are read, so that a list of many runs stays quick; of a
+simulation or a closed loop what it has in place of the first.
 """
 
 import os
@@ -13,7 +14,7 @@ from typing import Any, Final
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
-from engiagent.run.folder import CERTIFICATE, RECORD, SCHEMA, is_under_way
+from engiagent.run.folder import CERTIFICATE, LOOP, RECORD, SCHEMA, SIMULATION, is_under_way
 
 SUMMARY: Final = "engiagent-run-summary/1"
 DEPTH: Final = 4
@@ -125,11 +126,9 @@ def summarise(folder: Path, root: Path | None = None) -> RunSummary:
         if record.get("schema") != SCHEMA:
             raise InputError("this is no record of a run", RECORD, expected=f'schema "{SCHEMA}"')
     except EngiagentError as error:
-        return RunSummary(folder, name, folder.name, UNREADABLE, reason=str(error))
-    try:
-        certificate = _object(folder, CERTIFICATE)
-    except EngiagentError:
-        certificate = {}
+        unreadable = RunSummary(folder, name, folder.name, UNREADABLE, reason=str(error))
+        return _of_a_plant(folder, name) or unreadable
+    certificate = _object_if_any(folder, CERTIFICATE)
     asked = _mapping(record.get("asked"))
     goal, bound = _mapping(certificate.get("objective")), _mapping(certificate.get("bound"))
     return RunSummary(
@@ -148,6 +147,25 @@ def summarise(folder: Path, root: Path | None = None) -> RunSummary:
         sense=_text(goal.get("sense")),
         bound=_number(bound.get("value")),
         gap=_number(bound.get("gap")),
+    )
+
+
+def _of_a_plant(folder: Path, name: str) -> RunSummary | None:
+    """Return what a simulation or a closed loop came to; None of any other folder."""
+    simulation, loop = (_object_if_any(folder, file) for file in (SIMULATION, LOOP))
+    if not simulation and not loop:
+        return None
+    goal = _mapping(loop.get("objective") if loop else simulation.get("cost"))
+    return RunSummary(
+        folder=folder,
+        name=name,
+        problem=str(simulation.get("plant") or loop.get("problem") or folder.name),
+        state="stopped" if loop.get("stopped") else "done",
+        reason=_text(loop.get("stopped")),
+        verdict=_text(_object_if_any(folder, CERTIFICATE).get("verdict")),
+        objective=_number(goal.get("value")),
+        unit=_text(goal.get("unit")),
+        sense=_text(goal.get("sense") or "minimize"),
     )
 
 
@@ -179,6 +197,13 @@ def _state(record: Mapping[str, Any]) -> str:
 def _object(folder: Path, name: str) -> Mapping[str, Any]:
     text = open_inside(folder, name).decode("utf-8", errors="replace")
     return _mapping(loads_strict(text, name))
+
+
+def _object_if_any(folder: Path, name: str) -> Mapping[str, Any]:
+    try:
+        return _object(folder, name)
+    except EngiagentError:
+        return {}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

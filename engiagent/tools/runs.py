@@ -21,6 +21,7 @@ from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 from engiagent.verify.foreign import Reading
 
+GROUP: Final = "runs"
 _MOST: Final = 50_000
 _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 
@@ -44,7 +45,7 @@ def report(state: State, arguments: Json) -> Outcome:
         reading = None if solved.columns is None else Reading(mapping=solved.columns)
         kept = KeptSchedule(solved.schedule, reading, drafted.not_understood)
         keep_check(out, certificate, kept, posed.problem, drafted.blueprint, posed.folder)
-        return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
+        return _written(arguments["folder"], out)
     run = RunFolder.create(out, posed.name, {"tools": True, "overrides": dict(drafted.values)})
     with run.stage("report"):
         if posed.problem is not None:
@@ -55,11 +56,13 @@ def report(state: State, arguments: Json) -> Outcome:
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
     write_report(run.path)
-    return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
+    return _written(arguments["folder"], out)
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def _written(name: str, folder: Path) -> Outcome:
+    names = sorted(path.name for path in folder.iterdir())
+    files = tuple(f"{name}/{file}" for file in names)
+    return Outcome({"folder": name, "artefacts": names}, artefacts=files)
 
 
 _RUN: Final = record(
