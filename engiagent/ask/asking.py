@@ -14,7 +14,7 @@ from engiagent.ask.answers import Answered, answered
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
 from engiagent.ask.page import page
-from engiagent.ask.plan import Open, Plan, filled, open_arguments
+from engiagent.ask.plan import Open, Plan, Step, filled, open_arguments
 from engiagent.ask.planning import Planner, Planning
 from engiagent.ask.requests import Model
 from engiagent.errors import InputError
@@ -97,7 +97,8 @@ class Inquiry:
 
     def _delegated(self, planner: Planner, execution: Execution) -> Answered:
         """Have specialists reach their goals, one after the other; stop at an open argument."""
-        steps, draft = [], self._drafted(Plan(self.question), execution)
+        steps = list[Step]()
+        draft = self._drafted(Plan(self.question), execution)
         for goal in planner.goals():
             self._tell("goal", goal)
             draft = self._executed(planner.specialist(goal), execution)

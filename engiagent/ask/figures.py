@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.ask.rules import follow
-from engiagent.tools.registry import Json, tools
 from engiagent.text.lexer import Token, tokens_of
+from engiagent.tools.registry import Json, tools
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 from engiagent.units.words import Conventions
 
@@ -88,7 +88,10 @@ def _same(shown: Figure, found: Figure, decimals: int) -> bool:
     if shown.unit is not None and found.unit is not None:
         if shown.unit.dimension != found.unit.dimension:
             return False
-        factor, offset = conversion(found.unit, shown.unit)
+        try:
+            factor, offset = conversion(found.unit, shown.unit)
+        except UnitError:  # a difference is no point on a scale
+            return False
         value = value * factor + offset
     half = 0.5 * 10.0**-decimals
     return abs(abs(value) - abs(shown.value)) <= half * (1 + 1e-9) + 1e-12
@@ -123,19 +126,27 @@ def struck(
 ) -> tuple[str, tuple[Mapping[str, str], ...]]:
     """Return a prose without the figures that no call has, and those figures.
 
+    A placeholder that stands for no finding is struck out too.
+
     ``texts`` is all that calls were given and answered, for times and dates.
     """
-    found: list[Mapping[str, str]] = []
-    parts, end = [], 0
-    for token in tokens_of(prose, _PLAIN):
-        written = prose[token.start : token.end]
-        if not any(char.isdigit() for char in written) or _known(prose, token, produced, texts):
-            continue
-        context = " ".join(prose[max(0, token.start - 40) : token.end + 40].split())
-        found.append({"figure": written, "context": context})
-        parts += [prose[end : token.start], STRUCK]
-        end = token.end
+    places = [
+        (token.start, token.end)
+        for token in tokens_of(prose, _PLAIN)
+        if _has_digits(prose, token) and not _known(prose, token, produced, texts)
+    ]
+    places += [match.span() for match in _PLACEHOLDER.finditer(prose)]
+    found, parts, end = list[Mapping[str, str]](), [], 0
+    for first, last in sorted(places):
+        context = " ".join(prose[max(0, first - 40) : last + 40].split())
+        found.append({"figure": prose[first:last], "context": context})
+        parts += [prose[end:first], STRUCK]
+        end = last
     return "".join([*parts, prose[end:]]), tuple(found)
+
+
+def _has_digits(text: str, token: Token) -> bool:
+    return any(char.isdigit() for char in text[token.start : token.end])
 
 
 def _known(prose: str, token: Token, produced: Sequence[Figure], texts: str) -> bool:
@@ -150,8 +161,7 @@ def unused(question: str, given: Sequence[Figure], texts: str) -> tuple[str, ...
     return tuple(
         question[token.start : token.end]
         for token in tokens_of(question, _PLAIN)
-        if any(char.isdigit() for char in question[token.start : token.end])
-        and not _known(question, token, given, texts)
+        if _has_digits(question, token) and not _known(question, token, given, texts)
     )
 
 

@@ -140,8 +140,8 @@ def _corner(place: tuple[int, int]) -> tuple[float, float]:
 
 def _box(place: tuple[int, int], name: str, agent: str, task: str) -> list[Element]:
     x, y = _corner(place)
-    style = {"fill": "none", "stroke": "currentColor", "rx": 4}
-    words = {"fill": "currentColor", "x": x + 8, "font-size": 12}
+    style: dict[str, str | float] = {"fill": "none", "stroke": "currentColor", "rx": 4}
+    words: dict[str, str | float] = {"fill": "currentColor", "x": x + 8, "font-size": 12}
     return [
         element("rect", element("title", task), x=x, y=y, width=_WIDTH, height=_HEIGHT, **style),
         element("text", name[:30], y=y + 19, **words),
@@ -152,6 +152,8 @@ def _box(place: tuple[int, int], name: str, agent: str, task: str) -> list[Eleme
 def _arrow(before: tuple[int, int], after: tuple[int, int]) -> Element:
     (x0, y0), (x1, y1) = _corner(before), _corner(after)
     start, end = (x0 + _WIDTH, y0 + _HEIGHT / 2), (x1, y1 + _HEIGHT / 2)
-    head = f"M {end[0] - 6:g} {end[1] - 4:g} L {end[0]:g} {end[1]:g} L {end[0] - 6:g} {end[1] + 4:g}"
+    head = (
+        f"M {end[0] - 6:g} {end[1] - 4:g} L {end[0]:g} {end[1]:g} L {end[0] - 6:g} {end[1] + 4:g}"
+    )
     path = f"M {start[0]:g} {start[1]:g} L {end[0]:g} {end[1]:g} {head}"
     return element("path", d=path, fill="none", stroke="currentColor")

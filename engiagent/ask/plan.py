@@ -209,7 +209,7 @@ def _misfits(step: Step) -> Iterator[str]:
     partial = replace(tool, arguments=tuple(replace(a, required=False) for a in tool.arguments))
     unknown = set(step.arguments) - {argument.name for argument in tool.arguments}
     try:
-        partial.checked({**literal, **{name: None for name in unknown}})
+        partial.checked({**literal, **dict.fromkeys(unknown)})
         if step.validation:
             checked(step.validation)
     except InputError as error:

@@ -151,7 +151,7 @@ class Planner:
         open_points = (*draft.not_done, *reply["not_done"])
         return wanted, reply["prose"], replace(draft, assumptions=stated, not_done=open_points)
 
-    # --- parts of requests and checks of replies ---------------------------------------------------
+    # --- parts of requests and checks of replies -------------------------------------------------
 
     def _situation(self) -> Sections:
         session = session_text(self.execution.session)
@@ -212,5 +212,3 @@ class Planner:
 
 def _examples(known: Sequence[Workflow]) -> str:
     return "\n\n".join(plan_text(workflow.plan) for workflow in known)
-
-

@@ -43,7 +43,7 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
     "only and each specialist its calls.",
 )
 @click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), help="Execute a plan.")
-@click.option("--engine", type=click.Choice(["anthropic"]), help="Who plans; needed to ask a model.")
+@click.option("--engine", type=click.Choice(["anthropic"]), help="Who plans and answers.")
 @click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
 @click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Of all prompts and replies.")
@@ -123,7 +123,7 @@ def _plan_of(path: Path | None) -> Any:
 def clarified(question: Open) -> Any:
     """Ask the user on the terminal; nothing for an empty answer."""
     argument = question.argument
-    while text := click.prompt(f"{question.question}", default="", show_default=False, err=True):
+    while text := click.prompt(question.question, default="", show_default=False, err=True):
         try:
             return read_value(argument.schema, argument.unit, text)
         except (InputError, ValueError) as error:

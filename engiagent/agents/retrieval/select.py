@@ -101,10 +101,7 @@ def strangers(known: Sequence[Exemplar], text: str) -> tuple[Exemplar, ...]:
 
 
 def ranked(
-    known: Sequence[K],
-    text: str,
-    sketch: Blueprint | None = None,
-    embed: Embed | None = None,
+    known: Sequence[K], text: str, sketch: Blueprint | None = None, embed: Embed | None = None
 ) -> tuple[K, ...]:
     """Return the exemplars up to the break in their relevance, the most relevant first."""
     if not known:
@@ -123,9 +120,7 @@ def ranked(
     return tuple(known[k] for k in order[:kept])
 
 
-def structurally_alike(
-    candidates: Sequence[K], sketch: Blueprint | None = None
-) -> tuple[K, ...]:
+def structurally_alike(candidates: Sequence[K], sketch: Blueprint | None = None) -> tuple[K, ...]:
     """Return the candidates that are made of what is expected.
 
     Expected is the sketch's structure; without a sketch that of the best candidate, since a text
