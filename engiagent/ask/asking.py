@@ -92,6 +92,8 @@ class Inquiry:
             draft = self._executed(plan, execution)
         else:
             draft = self._delegated(planner, execution)
+        for card in planner.staff.hired:
+            self._tell("hire", card)
         stated = replace(draft.plan, unused=tuple(planner.reserved))
         return replace(draft, plan=stated, assumptions=tuple(planner.assumptions))
 

@@ -120,6 +120,7 @@ class Staff:
             names = dict.fromkeys([*entry["tools"], *proposal["tools"]])
             card = read_card({**entry, "tools": list(names)}, "proposed card")
             self.cards[card.id] = card
+            self.hired = [entry for entry in self.hired if entry["id"] != card.id]
             self.hired.append({"widened": before is not None, **_as_entry(card)})
 
 
@@ -134,6 +135,6 @@ def above_ceiling(name: str) -> str | None:
 
 def _as_entry(card: Card | None) -> Json:
     if card is None:
-        blank: Json = dict.fromkeys(("groups", "tools", "tasks", "constraints"), [])
+        blank: Json = {name: [] for name in ("groups", "tools", "tasks", "constraints")}
         return {**blank, "scope": "", "model": "claude-haiku-5-5", "effort": "low"}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(card).items()}

@@ -55,9 +55,10 @@ class LanguageModel:
         return self.answer(self.prompting.request(question), partial(_value, question=question))
 
     def answer(self, request: Request, read: Read) -> Answer:
-        """Return what ``read`` makes of the reply to a request; a reply that does not fit once more.
+        """Return what ``read`` makes of the reply to a request.
 
-        ``read`` returns the answer, or the fault that a reply has.
+        ``read`` returns the answer, or the fault that a reply has; after one that does not fit the
+        model is asked once more.
         """
         said, usage = self._asked(request, read)
         if isinstance(said, Fault) and said.kind == "reply-malformed":
