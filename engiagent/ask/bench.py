@@ -96,9 +96,9 @@ def load_suite(path: Path) -> AskSuite:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the suite cannot be read: {error}", str(path)) from None
     found = loads_yaml(text, str(path))
-    error = next(Draft202012Validator(_SUITE).iter_errors(found), None)
-    if error is not None:
-        raise InputError(f"{error.json_path}: {error.message[:300]}", str(path))
+    misfit = next(Draft202012Validator(_SUITE).iter_errors(found), None)
+    if misfit is not None:
+        raise InputError(f"{misfit.json_path}: {misfit.message[:300]}", str(path))
     cases = tuple(_case(entry, path) for entry in found["cases"])
     plannings = tuple(found.get("plannings", PLANNINGS))
     digest = sha256(text.encode()).hexdigest()
@@ -118,9 +118,9 @@ def _case(entry: Json, path: Path) -> Case:
             if name not in known:
                 raise InputError(f"{entry['test_id']}: there is no {what} {name!r}", str(path))
     values = tuple(ExpectedValue(**value) for value in entry.get("expected_values", ()))
-    lists = {"expected_steps": steps, "expected_values": values}
-    names = {key: tuple(entry[key]) for key in ("expected_agents", "expected_tools")}
-    return Case(**{"answers": {}, **entry, **names, **lists})
+    lists = {key: tuple(entry[key]) for key in ("expected_agents", "expected_tools")}
+    read = {**lists, "expected_steps": steps, "expected_values": values}
+    return Case(**{"answers": {}, **entry, **read})
 
 
 def run_suite(
