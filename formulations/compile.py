@@ -56,7 +56,9 @@ from engiagent.formulations.values import (
 )
 
 
-def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) -> Program:
+def compile_blueprint(
+    blueprint: Blueprint, folder: Path | str | None = None, elaboration: Elaboration | None = None
+) -> Program:
     """Return the program that a blueprint states.
 
     Parameters
@@ -65,6 +67,8 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
         The blueprint; components not yet expanded are expanded first.
     folder
         Where its data files lie.
+    elaboration
+        Of the expanded blueprint over this folder, where static analysis has made one.
 
     Raises
     ------
@@ -81,7 +85,8 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     full = expand(blueprint)
     place = Path(folder) if folder is not None else None
     try:
-        elaboration = Elaboration(full.core, place)
+        if elaboration is None or elaboration.core is not full.core:
+            elaboration = Elaboration(full.core, place)
         if elaboration.missing:
             raise MissingDataError(elaboration.missing)
         elaboration.build()
@@ -121,13 +126,7 @@ class Compiler:
         self.penalties: Form = constant(0.0, 1)
 
     def run(self) -> Program:
-        """Return the program.
-
-        Raises
-        ------
-        BlueprintError
-            With a located diagnostic for every error found.
-        """
+        """Return the program; BlueprintError with a located diagnostic for every error found."""
         errors: list[Diagnostic] = []
         goals: list[tuple[Form, Any]] = []
         try:

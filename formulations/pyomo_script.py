@@ -12,7 +12,7 @@ from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import ColumnBlock, Goal, RowBlock
+from engiagent.formulations.program import ColumnBlock, Goal, Program, RowBlock
 from engiagent.formulations.scripts.algebra import Algebra, Dialect, Names, listed, number
 from engiagent.formulations.scripts.printing import about, body, comment, main
 from engiagent.formulations.scripts.pyomo_text import RESERVED, functions_for, pyomo_head, solving
@@ -36,21 +36,19 @@ PYOMO = Dialect(
 )
 
 
-def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
+def emit_pyomo(
+    blueprint: Blueprint, folder: Path | str | None = None, program: Program | None = None
+) -> str:
     """Return a Python script that builds and solves the blueprint with Pyomo.
 
     Linear programs go to HiGHS, convex ones without whole numbers to IPOPT where it is there,
-    and everything else to SCIP.
+    and everything else to SCIP. ``program`` is the blueprint's, where it has been compiled.
 
-    Raises
-    ------
-    BlueprintError
-        When the blueprint is wrong.
-    MissingDataError
-        When parameters are declared as missing.
+    Raises BlueprintError when the blueprint is wrong; MissingDataError when parameters are declared
+    as missing.
     """
     full = expand(blueprint)
-    program = compile_blueprint(full, folder)
+    program = program or compile_blueprint(full, folder)
     names = Names(set(RESERVED))
     algebra = Algebra(program, PYOMO, names)
     columns = [line for b in program.columns if b.size for line in _column(algebra, b)]

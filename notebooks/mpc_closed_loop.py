@@ -19,7 +19,7 @@
 # %%
 import numpy as np
 
-from engiagent.control import RecedingHorizon, battery_plant
+from engiagent.control import RecedingHorizon
 from engiagent.plant.site import Site
 from engiagent.models.battery import Battery
 
@@ -53,9 +53,14 @@ blueprint.solve().plot("balance")
 
 # %%
 field = Battery(energy_capacity=10.0, charge_efficiency=0.90, discharge_efficiency=0.90)
-plant = battery_plant(
-    field, 1.0, state="stored", charge="battery_charge", discharge="battery_discharge"
-)
+
+
+def plant(state, controls, disturbances):
+    """Return what is stored an hour later."""
+    powers = (np.atleast_1d(controls[f"battery_{name}"]) for name in ("charge", "discharge"))
+    return {"stored": field.simulate(*powers, 1.0, initial_energy=float(state["stored"]))[-1]}
+
+
 controller = RecedingHorizon(
     blueprint,
     state={"battery.state_of_charge": "stored"},

@@ -20,6 +20,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers.convex.outcome import refusal
+from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.selection import select
@@ -61,19 +62,10 @@ class Engine(Protocol):
 class Session:
     """A persistent solver of one program.
 
-    Parameters
-    ----------
-    program
-        A program, or what holds one whose arrays are changed in place between solves.
-    options
-        Limits and settings of each single solve. A memory limit needs a process of its own and is
-        refused here.
-
-    Raises
-    ------
-    EngiagentError
-        When an option cannot be honoured or the program holds a number that no solver can be
-        trusted with.
+    ``program``: a program, or what holds one whose arrays are changed in place between solves.
+    ``options``: limits and settings of each single solve. A memory limit needs a process of its own
+    and is refused here. Raises EngiagentError when an option cannot be honoured or the program
+    holds a number that no solver can be trusted with.
     """
 
     def __init__(
@@ -111,20 +103,13 @@ class Session:
             self._moves.clear()
         if not math.isfinite(self._program.offset):
             check_program(self._program)
-        return self._engine.solve()
+        return netted(self._program, self._engine.solve())
 
     def set_start(self, x: Floats) -> None:
         """Start the next solve from a point; it need not be feasible.
 
-        Parameters
-        ----------
-        x
-            Values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
-
-        Raises
-        ------
-        EngiagentError
-            When the shape is wrong or a value is not finite.
+        ``x``: values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
+        Raises EngiagentError when the shape is wrong or a value is not finite.
         """
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._program.column_count,) or not np.all(np.isfinite(point)):
@@ -140,10 +125,7 @@ class Session:
         What stood at stage k + ``stages`` of a time set is taken for stage k; the last stages
         keep what they had. For receding horizons.
 
-        Raises
-        ------
-        EngiagentError
-            When ``stages`` is negative.
+        Raises EngiagentError when ``stages`` is negative.
         """
         if stages < 0:
             raise EngiagentError(f"stages is {stages}; give a whole number of at least 0")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.document import Core, ParameterDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Binder, parse, parse_binder, references
 from engiagent.blueprint.sets import IndexSet
@@ -54,10 +54,14 @@ class Declarations:
     def _cache(self) -> dict[str, Symbol]:
         return {}
 
+    @cached_property
+    def _parameter_defs(self) -> dict[str, ParameterDef]:
+        return {parameter.name: parameter for parameter in self.core.parameters}
+
     def parameter(self, name: str) -> Symbol | None:
         """Return a parameter in SI units, or None when there is none of that name."""
         if name not in self._cache:
-            definition = next((p for p in self.core.parameters if p.name == name), None)
+            definition = self._parameter_defs.get(name)
             if definition is None:
                 return None
             if definition.status == "missing":
@@ -81,7 +85,7 @@ class Declarations:
         return other
 
     def _read_parameter(self, name: str, written: object) -> Symbol:
-        definition = next(p for p in self.core.parameters if p.name == name)
+        definition = self._parameter_defs[name]
         if isinstance(written, str) and definition.type in (None, "number"):
             symbol = self._evaluated(name, written)
             if symbol is not None:
@@ -109,7 +113,7 @@ class Declarations:
         """Evaluate a parameter that is an expression; None for a recursion over itself."""
         if any(ref.name == name for ref in references(text)):
             return None
-        definition = next(p for p in self.core.parameters if p.name == name)
+        definition = self._parameter_defs[name]
         dims, binders = self.dims(definition.index)
         frame = whole_grid(dims, binders)
         value = self._evaluator().evaluate(text, frame)
@@ -135,14 +139,9 @@ class Declarations:
 class Bench:
     """Declarations together with the numbers of one schedule.
 
-    Parameters
-    ----------
-    declarations
-        The blueprint or the requirements.
-    series
-        Numbers by variable name and by quantity.
-    recomputed
-        Quantities whose numbers stand for the expressions that the blueprint has for them.
+    ``declarations``: the blueprint or the requirements. ``series``: numbers by variable name and by
+    quantity. ``recomputed``: quantities whose numbers stand for the expressions that the blueprint
+    has for them.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ def compiled(
         warnings = found.warnings
         if found.error is not None:
             return None, warnings, found.error
-        return compile_blueprint(expanded, board.data), warnings, None
+        return compile_blueprint(expanded, board.data, found.elaboration), warnings, None
     except EngiagentError as error:
         return None, warnings, error
 

@@ -1,5 +1,6 @@
 """One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
@@ -16,6 +17,7 @@ from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
 from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import Program
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
 from engiagent.report.artefacts import load_run
@@ -49,6 +51,8 @@ from engiagent.verify.opinions import Opinion, with_opinion
 if TYPE_CHECKING:
     from engiagent.agents.calls import Calls
 
+ALLOWANCE: Final = 10.0
+"""How long after the time limit work still begins on which the verdict does not hang. [s]"""
 SECOND_SECONDS: Final = (30.0, 12.0)
 """The longest time for a second solver that nobody asked for, and what it has in any case."""
 
@@ -76,6 +80,8 @@ class Run:
     state: State = "done"
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
+    clock: Callable[[], float] = time.monotonic
+    _due: float = inf
     _saved: Any = None
     _calls: "Calls | None" = None
 
@@ -83,6 +89,15 @@ class Run:
     def data(self) -> Path:
         """Where the run's copy of the problem and its data lie."""
         return self.folder.path / PROBLEM
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left in which work begins that only explains or confirms a plan.
+
+        The time limit and the allowance count from the newest program on: what an engine takes to
+        answer has budgets of its own.
+        """
+        return self._due - self.clock()
 
     def guarded(self, work: Callable[[], None]) -> RunOutcome:
         """Do the work; whatever ends it, record how the run ended."""
@@ -175,6 +190,7 @@ class Run:
                 self.folder.note(text)
         if "program" in outcome.changes and board.program is not None:
             self.choice = choice_of(board.program, self.options)
+            self._due = self.clock() + (self.options.time_limit or inf) + ALLOWANCE
         self._adopt(board)
         if self._calls is not None:
             self._calls.keep(board, outcome)
@@ -232,9 +248,13 @@ class Run:
         other = another_solver(solution) if alone else None
         if other is None:
             return found.to_dict()
+        left = self.left
+        if left <= 0.0:
+            self.folder.leave_out(OPINION)
+            return found.to_dict()
         seconds = 0.0 if board.result is None else board.result.seconds
         most, least = SECOND_SECONDS
-        limit = min(most, max(least, 3.0 * seconds), self.options.time_limit or inf)
+        limit = min(most, max(least, 3.0 * seconds), self.options.time_limit or inf, left)
         proofs = replace(self.proofs, second_solver=other)
         try:
             said = self._opinion(board, blueprint, proofs, replace(self.options, time_limit=limit))
@@ -259,24 +279,22 @@ class Run:
     def _tell(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""
         board, result, blueprint = ended.board, ended.board.result, self.blueprint
+        program = board.program
         is_open = (board.certificate or {}).get("verdict") == "undecided"
         if ended.stopped or ended.faults or is_open:
             self.reason = ended.reason
-        if result is None or board.program is None or blueprint is None:
+        if result is None or program is None or blueprint is None:
             return
         self.status = result.status
         if result.status != "optimal":
             self.reason = result.reason
         if result.status == "interrupted":
             self.state = "interrupted"
-        with self.folder.stage("explain"):
-            self._aside(lambda: self._explain(blueprint, board))
-        with self.folder.stage("emit"):
-            self._aside(lambda: self._emit(blueprint))
+        self._further("explain", EXPLANATION, lambda: self._explain(blueprint, board))
+        self._further("emit", SCRIPT, lambda: self._emit(blueprint, program))
         report = None if board.blueprint is None else board.blueprint.core.report
         if report is not None and report.cases and self.status == "optimal":
-            with self.folder.stage("cases"):
-                self._aside(lambda: self._compare(board))
+            self._further("cases", CASES, lambda: self._compare(board))
 
     def _compare(self, board: Board) -> None:
         """Solve the cases that the report asks for beside the base, with the same options."""
@@ -291,7 +309,7 @@ class Run:
         assert board.program is not None
         assert board.result is not None
         given = (blueprint, board.program, board.result, self.data, self.problem)
-        found = explained(*given, name=board.name, choice=self.choice)
+        found = explained(*given, name=board.name, choice=self.choice, seconds=self.left)
         self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
         why = reasons(found)
         if why:
@@ -304,10 +322,10 @@ class Run:
             self.certificate = found.to_dict()
             self.folder.write(CERTIFICATE, found.to_json())
 
-    def _emit(self, blueprint: Blueprint) -> None:
+    def _emit(self, blueprint: Blueprint, program: Program) -> None:
         from engiagent.formulations.pyomo_script import emit_pyomo
 
-        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data))
+        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data, program))
 
     def _report(self) -> None:
         """Write the report, which shows how the run ended, so the record goes first."""
@@ -319,9 +337,17 @@ class Run:
             self._aside(self._write_report)
 
     def _write_report(self) -> None:
-        run = load_run(self.folder.path)
+        run = load_run(self.folder.path, blueprint=self.blueprint, solution=self._saved)
         write_report(run)
         self.figures = run.figures
+
+    def _further(self, stage: str, artefact: str, work: Callable[[], object]) -> None:
+        """Do a stage that the verdict does not hang on, while there is time for it."""
+        if self.left <= 0.0:
+            self.folder.leave_out(artefact)
+            return
+        with self.folder.stage(stage):
+            self._aside(work)
 
     def _aside(self, work: Callable[[], object]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""

@@ -33,22 +33,16 @@ WHOLE = 1e-9
 
 @dataclass(frozen=True)
 class Analysis:
-    """What static analysis found.
+    """What static analysis found."""
 
-    Attributes
-    ----------
-    diagnostics
-        Errors first, then warnings, then notes, each in the order of the document.
-    variables, constraints
-        How many single variables and rows there are.
-    missing
-        Parameters that are declared as missing.
-    """
-
+    # errors first, then warnings, then notes, each in the order of the document
     diagnostics: tuple[Diagnostic, ...]
+    # variables, constraints: how many single variables and rows there are
     variables: int
     constraints: int
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # parameters that are declared as missing
+    # sets, parameters and symbols with what was checked over them; None where these are wrong
+    elaboration: Elaboration | None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -103,6 +97,7 @@ class _Analyser:
     def run(self) -> Analysis:
         variables: dict[str, Variable] = {}
         missing: tuple[str, ...] = ()
+        checked: Elaboration | None = None
         try:
             elaboration = Elaboration(self.core, self.folder)
             missing = elaboration.missing
@@ -110,6 +105,7 @@ class _Analyser:
         except BlueprintError as error:
             self.found += error.diagnostics
         else:
+            checked = elaboration
             self._data(elaboration)
             variables = self._variables(elaboration)
             self.found += stage_findings(elaboration)
@@ -126,9 +122,8 @@ class _Analyser:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}
         self.found = sorted(dict.fromkeys(self.found), key=lambda d: order[d.severity])
-        return Analysis(
-            tuple(self.found), sum(v.size for v in variables.values()), self.rows, missing
-        )
+        size = sum(v.size for v in variables.values())
+        return Analysis(tuple(self.found), size, self.rows, missing, checked)
 
     def _note(
         self,

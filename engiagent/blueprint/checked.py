@@ -15,19 +15,9 @@ from engiagent.blueprint.diagnostics import located
 from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Evaluator
-from engiagent.blueprint.grammar import (
-    Binary,
-    Binder,
-    Call,
-    Compare,
-    ExpressionError,
-    Reduce,
-    Ref,
-    parse,
-)
+from engiagent.blueprint.grammar import Binary, Binder, Call, Compare, ExpressionError, Reduce, Ref
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Place, Rows, Value
-from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.symbols import Typed
 from engiagent.units.unit import Unit, parse_unit
@@ -38,28 +28,20 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A decision variable with its elements and bounds.
-
-    Attributes
-    ----------
-    positions
-        Flat positions of its elements in the full grid of ``sets``; None when the grid is full.
-    lookup
-        For a filtered variable: element number by flat position, -1 where there is none.
-    lower, upper
-        Bounds in ``unit``, shape (size,), infinite where there is none; not to be written to.
-    history
-        Values before the first period, latest first, in ``unit``.
-    """
+    """A decision variable with its elements and bounds."""
 
     definition: VariableDef
     sets: tuple[IndexSet, ...]
     grid: Grid
+    # flat positions of its elements in the full grid of ``sets``; None when the grid is full
     positions: Ints | None
+    # for a filtered variable: element number by flat position, -1 where there is none
     lookup: Ints | None
+    # lower, upper: bounds in ``unit``, shape (size,), infinite where there is none; not to be
+    # written to
     lower: Floats
     upper: Floats
-    history: Floats
+    history: Floats  # values before the first period, latest first, in ``unit``
     unit: Unit
 
     @property
@@ -70,10 +52,8 @@ class Variable:
     def elements(self, ref: Ref, place: Place) -> Ints:
         """Return element numbers for places, early ones as 0.
 
-        Raises
-        ------
-        ExpressionError
-            When the filter of the variable leaves an element out that is named here.
+        Raises ExpressionError when the filter of the variable leaves an element out that is named
+        here.
         """
         flat = place.flat
         if self.lookup is None:
@@ -121,10 +101,7 @@ class Constraint:
 def checked_variable(elaboration: Elaboration, position: int) -> Variable:
     """Return one decision variable with its elements and bounds.
 
-    Raises
-    ------
-    BlueprintError
-        When an index, a bound or the filter is wrong.
+    Raises BlueprintError when an index, a bound or the filter is wrong.
     """
     definition = elaboration.core.decision_variables[position]
     path = f"{PATH}.decision_variables[{position}]"
@@ -200,10 +177,7 @@ class _Bounds:
 def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
     """Return one constraint, checked, with its rows.
 
-    Raises
-    ------
-    BlueprintError
-        When a binder, the filter or the expression is wrong.
+    Raises BlueprintError when a binder, the filter or the expression is wrong.
     """
     definition = elaboration.core.constraints[position]
     path = f"{PATH}.constraints[{position}]"
@@ -211,14 +185,11 @@ def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
     with located(f"{path}.forall", label):
         binders = elaboration.binders(definition.forall)
     with located(f"{path}.expression", label):
-        checker = elaboration.checker()
-        tree, scope = parse(definition.expression), checker.scope_of(binders)
-        typed = checked_relation(checker, tree, scope)
+        typed, notes = elaboration.relation(definition.expression, binders)
     with located(f"{path}.where", label):
         grid, positions = elaboration.grid_with_positions(binders, definition.where)
     sets = tuple(elaboration.index_set(b.set) for b in binders)
     kept = positions if definition.where is not None else None
-    notes = tuple(checker.notes)
     return Constraint(definition, path, binders, sets, grid, kept, typed, notes)
 
 

@@ -29,9 +29,10 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.indexing import Named, Table
+from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS, SET_BUILDERS, parents_of, single_parent
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.symbols import SetInfo, Symbol
+from engiagent.blueprint.symbols import SetInfo, Symbol, Typed
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.values import element_positions, inline_values, unit_of
@@ -39,18 +40,15 @@ from engiagent.units.unit import Unit, parse_unit
 
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
+Notes = tuple[tuple[int, str], ...]
+"""Announcements of the type checker: a column and a text each."""
 PATH = "core_model_elements"
 
 
 class Elaboration:
     """The sets, parameters and symbols of a blueprint, built on demand.
 
-    Parameters
-    ----------
-    core
-        The declarations.
-    folder
-        Where data files lie; None when there are none.
+    ``core``: the declarations. ``folder``: where data files lie; None when there are none.
     """
 
     def __init__(self, core: Core, folder: Path | None = None) -> None:
@@ -58,8 +56,10 @@ class Elaboration:
         self.folder = folder
         self._sets: dict[str, IndexSet] = {}
         self._tables: dict[str, Table] = {}
+        self._relations: dict[tuple[str, tuple[Binder, ...]], tuple[Typed, Notes]] = {}
         self._open: list[str] = []
         self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
+        self._parameter_numbers = {p.name: k for k, p in enumerate(core.parameters)}
         self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
         groups = ("sets", "parameters", "decision_variables", "expressions")
         refuse_double_names([(group, getattr(core, group)) for group in groups])
@@ -193,10 +193,7 @@ class Elaboration:
     def build(self) -> None:
         """Build every set and every parameter, so that what nothing uses is no less right.
 
-        Raises
-        ------
-        BlueprintError
-            With every set and parameter that cannot be built.
+        Raises BlueprintError with every set and parameter that cannot be built.
         """
         found: list[Diagnostic] = []
         for index_set in self.core.sets:
@@ -211,6 +208,18 @@ class Elaboration:
     def checker(self) -> TypeChecker:
         """Return a new type checker over all symbols."""
         return TypeChecker(self.set_infos, self.symbols)
+
+    def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
+        """Return a constraint checked, with its announcements; asked again, the same.
+
+        Raises ExpressionError when a part of it is wrong.
+        """
+        known = self._relations.get((text, binders))
+        if known is None:
+            checker = self.checker()
+            typed = checked_relation(checker, parse(text), checker.scope_of(binders))
+            known = self._relations[text, binders] = typed, tuple(checker.notes)
+        return known
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -233,10 +242,7 @@ class Elaboration:
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
         """Return the binders of an index list; a set's name alone stands for ``_i in S``.
 
-        Raises
-        ------
-        ExpressionError
-            When a binder cannot be read or names no set.
+        Raises ExpressionError when a binder cannot be read or names no set.
         """
         binders = []
         for position, text in enumerate(texts):
@@ -289,7 +295,7 @@ class Elaboration:
     def _set_def(self, name: str) -> SetDef:
         if name not in self._set_defs:
             hint = f"declared are {', '.join(self._set_defs) or 'none'}"
-            users = [position for position, d in enumerate(self.core.sets) if name in _mentions(d)]
+            users = [k for k, d in enumerate(self.core.sets) if d.of and name in parents_of(d)]
             path = f"{PATH}.sets[{users[0]}].of" if users else f"{PATH}.sets"
             raise refused("EB002", path, f"unknown set {name!r}", hint)
         return self._set_defs[name]
@@ -315,7 +321,7 @@ class Elaboration:
         """Return the values of a parameter, in its own unit."""
         if name not in self._tables:
             definition = self._parameter_defs[name]
-            path = f"{PATH}.parameters[{self.core.parameters.index(definition)}]"
+            path = f"{PATH}.parameters[{self._parameter_numbers[name]}]"
             with self._once(f"parameter {name}", path), located(path, name):
                 self._tables[name] = self._build_table(definition)
         return self._tables[name]
@@ -391,10 +397,7 @@ class _DataEvaluator(Evaluator):
 def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
     """Refuse names that two things have, and words of the expression syntax.
 
-    Raises
-    ------
-    BlueprintError
-        With every such name.
+    Raises BlueprintError with every such name.
     """
     seen: dict[str, str] = {}
     found = []
@@ -426,10 +429,8 @@ def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
 def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
     """Return how many nodes an expression has once the named ones in it are written out.
 
-    Raises
-    ------
-    ExpressionError
-        When they are too many: each of forty lines that doubles the one before is a trillion.
+    Raises ExpressionError when they are too many: each of forty lines that doubles the one before
+    is a trillion.
     """
     size = 0
     for node in walk(tree):
@@ -439,7 +440,3 @@ def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
             hint = "make a variable of a part that is used often"
             raise ExpressionError(text, node.span[0] + 1, hint, "EB012")
     return size
-
-
-def _mentions(d: SetDef) -> tuple[str, ...]:
-    return () if d.of is None else parents_of(d)

@@ -62,14 +62,8 @@ Span = tuple[int, int]
 class ExpressionError(EngiagentError):
     """Something in an expression is wrong.
 
-    Attributes
-    ----------
-    code
-        A stable code, as ``EB005``; ``docs/diagnostics.md`` explains each.
-    column
-        Where it goes wrong, counted from 1.
-    suggestion
-        What to write instead, where that can be said.
+    ``code``: a stable code, as ``EB005``; ``docs/diagnostics.md`` explains each. ``column``: where
+    it goes wrong, counted from 1. ``suggestion``: what to write instead, where that can be said.
     """
 
     def __init__(
@@ -203,27 +197,33 @@ class Choice(Node):
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
+"""The fields of each kind of node whose type is a node of this module, or a tuple of them."""
 
 
-def children(node: Node) -> Iterator[Node]:
-    """Yield the nodes directly below ``node``, in the order of writing."""
+def children(node: Node) -> list[Node]:
+    """Return the nodes directly below ``node``, in the order of writing."""
     kind = type(node)
     names = _FIELDS.get(kind)
     if names is None:
-        names = _FIELDS[kind] = tuple(field.name for field in fields(node))
+        holding = (field.name for field in fields(node) if __name__ in str(field.type))
+        names = _FIELDS[kind] = tuple(holding)
+    found: list[Node] = []
     for name in names:
         value = getattr(node, name)
         if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (item for item in value if isinstance(item, Node))
+            found.append(value)
+        elif value is not None:
+            found.extend(value)
+    return found
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield ``node`` and everything below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """Yield ``node`` and everything below it, in the order of writing."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -290,10 +290,7 @@ def neighbours(bare: Sequence[bool]) -> list[int]:
 def parse(text: str) -> Node:
     """Return the tree of an expression.
 
-    Raises
-    ------
-    GrammarError
-        With the column and, where possible, what to write instead.
+    Raises GrammarError with the column and, where possible, what to write instead.
 
     Examples
     --------
@@ -308,10 +305,7 @@ def parse(text: str) -> Node:
 def references(text: str) -> tuple[Ref, ...]:
     """Return every reference of an expression, in the order of writing.
 
-    Raises
-    ------
-    GrammarError
-        When the text is no expression.
+    Raises GrammarError when the text is no expression.
     """
     return tuple(node for node in walk(parse(text)) if isinstance(node, Ref))
 
@@ -324,10 +318,21 @@ def tree_of(text: object) -> Node | None:
         return None  # whoever compiles it says what is wrong
 
 
-def names_in(expression: object) -> set[str]:
+def names_in(expression: object) -> frozenset[str]:
     """Return the names in a tree or a text; none for numbers and for what cannot be read."""
-    tree = expression if isinstance(expression, Node) else tree_of(expression)
-    return set() if tree is None else {n.name for n in walk(tree) if isinstance(n, Ref)}
+    if isinstance(expression, str):
+        return _names_in_text(expression)
+    return _names_in_tree(expression) if isinstance(expression, Node) else frozenset()
+
+
+@lru_cache(maxsize=8192)
+def _names_in_text(text: str) -> frozenset[str]:
+    tree = tree_of(text)
+    return frozenset() if tree is None else _names_in_tree(tree)
+
+
+def _names_in_tree(tree: Node) -> frozenset[str]:
+    return frozenset(node.name for node in walk(tree) if isinstance(node, Ref))
 
 
 @lru_cache(maxsize=4096)

@@ -37,7 +37,7 @@ def with_periods(
     ahead: int = 0,
     step: str | None = None,
 ) -> Blueprint:
-    """Return a blueprint over another number of periods.
+    """Return a blueprint over another number of periods, with all its numbers in it.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def with_periods(
         The length of the periods, as ``15 min``, where it is to be another.
     """
     core = blueprint.core
+    values = {**_from_files(core, folder, values), **values}
     changes: dict[str, Any] = {"start": start_after(core, periods, ahead)} if ahead else {}
     changes |= {} if step is None else {"step": step}
     sets = tuple(
@@ -67,6 +68,22 @@ def with_periods(
 
     parameters = tuple(changed(p) if p.name in values else p for p in core.parameters)
     return blueprint.with_core(sets=sets, parameters=parameters, report=None)
+
+
+def _from_files(core: Core, folder: Path | None, known: Iterable[str]) -> dict[str, Any]:
+    """Return the numbers that stand in files and do not move with the periods."""
+    whole = Elaboration(core, folder)
+    named = {*known, *find_moving(whole)}
+    return {
+        p.name: whole.table(p.name).values
+        for p in core.parameters
+        if p.data is not None and p.name not in named and (p.type or "number") == "number"
+    }
+
+
+def has_start(core: Core, periods: str) -> bool:
+    """Whether a time set says when it begins."""
+    return any(s.name == periods and isinstance(s.start, str) for s in core.sets)
 
 
 def start_after(core: Core, periods: str, count: int) -> str:

@@ -20,7 +20,8 @@ from engiagent.cli.experts import (
     stored_schedules,
 )
 from engiagent.cli.output import item_text, number, summary
-from engiagent.cli.targets import Target, targets_below, targets_of
+from engiagent.cli.targets import Target, is_certified_loop, targets_below, targets_of
+from engiagent.control.certificate import certify_loop
 from engiagent.errors import EngiagentError, InputError, SolverMissingError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
@@ -427,7 +428,12 @@ class Examiner:
             why = "no problem: it has neither front matter nor a plant block"
             return CheckResult(path=place, code=ExitCode.FEASIBLE, error=why, skipped=True)
         own = self if given is None else replace(self, solution=given)
-        checks = {"run": own._run, "problem": own._problem, "blueprint": own._blueprint}
+        checks = {
+            "run": own._run,
+            "loop": lambda path: of_certificate(path, certify_loop(path)),
+            "problem": own._problem,
+            "blueprint": own._blueprint,
+        }
         try:
             if target.kind == "schedule":
                 raise InputError(
@@ -450,8 +456,10 @@ class Examiner:
         """Compare what was found with the stored certificate, if there is one."""
         stored = self.certificate
         plain = self.proofs == PLAIN and self.disturb is None  # no more than the stored one
-        if stored is None and plain and self.solution is None and is_run_folder(Path(result.path)):
-            stored = Path(result.path) / CERTIFICATE
+        folder = Path(result.path)
+        own = is_run_folder(folder) or is_certified_loop(folder)
+        if stored is None and plain and self.solution is None and own:
+            stored = folder / CERTIFICATE
             stored = stored if stored.is_file() else None
         if stored is None:
             return result
@@ -478,6 +486,8 @@ class Examiner:
             )
         if is_run_folder(path):
             return [Target(path, "run", self.solution)]
+        if is_certified_loop(path) and self.solution is None:
+            return [Target(path, "loop")]
         if self.solution is None:
             found = targets_below(path)
             if [target.kind for target in found] != ["page"]:

@@ -1,12 +1,16 @@
 """``engiagent control``: a closed loop of a plant."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
@@ -14,18 +18,26 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.assessment import assess, broken_limits, prediction_errors
+from engiagent.control.assessment import CLUSTER, assess, broken_limits, prediction_errors
+from engiagent.control.buildings import per_building as of_each_building
+from engiagent.control.certificate import PLANS, RECORD, STEPS, certify_loop
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
+from engiagent.environment.controllers import RULES
+from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
-from engiagent.io.files import write_atomic
+from engiagent.errors import InputError
+from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.plant.cluster import SHARES
+from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, CONTROLLED, LOOP, SOLUTION
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION, is_run_folder
 from engiagent.run.keyfigures import Figure
 from engiagent.solvers.solution import save_solution
+from engiagent.text import Problem
 
-STEPS, PAGE, PLANT = "steps.csv", "loop.html", "plant.csv"
+PAGE = "loop.html"
 
 
 @click.command(epilog=exit_codes.table())
@@ -53,8 +65,15 @@ STEPS, PAGE, PLANT = "steps.csv", "loop.html", "plant.csv"
     "--against",
     multiple=True,
     metavar="RULE|FILE",
-    help="Run the same plant under a rule or a file of rules as well, and compare key figures; "
-    "repeatable.",
+    help="Run the same plant under a rule, a file of rules or another plan as well, and compare "
+    "key figures; repeatable.",
+)
+@click.option(
+    "--per-building",
+    multiple=True,
+    type=click.Choice(SHARES),
+    help="Of a cluster: let each building plan alone as well, with a share of the limits by this "
+    "rule, and compare key figures; repeatable.",
 )
 @click.option(
     "--relax",
@@ -69,6 +88,11 @@ STEPS, PAGE, PLANT = "steps.csv", "loop.html", "plant.csv"
     default="refuse",
     show_default=True,
     help="What comes after the data where a plan looks beyond them.",
+)
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Let the checker judge the plan of each step, and keep plans and certificate.",
 )
 @click.option("--force", is_flag=True, help="Replace an earlier loop in DIR.")
 @click.option(
@@ -87,8 +111,10 @@ def control(
     signals: Path | None,
     actual: Path | None,
     against: tuple[str, ...],
+    per_building: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
+    certify: bool,
     force: bool,
     out: Path | None,
     settings: tuple[str, ...],
@@ -100,47 +126,96 @@ def control(
     States are measured from the plant's own initial values on; forecasts are its own series.
     """
     blueprint, data, name = read_source(source, settings)
+    cluster = None
+    if not (Blueprint.is_in(source) or is_run_folder(source)):
+        cluster = cluster_of(Problem.load(source))
+    if per_building and cluster is None:
+        raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
     folder = out or Path("runs") / f"control-{name}"
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
     with moving_line() as show:
-        loop = close(
-            blueprint,
-            steps,
+        closed = partial(
+            close,
             horizon=horizon,
-            plant=plant,
             signals=signals,
             actual=actual,
-            limits=[[limit] for limit in relax] or None,
             end=end,
-            folder=data,
             options=solve_options(**given),
-            on_step=show and (lambda done, total: show(f"step {done} of {total}")),
+            certify=certify,
+            on_step=None if show is None else _progress(show),
         )
-    rivals: dict[str, tuple[Figure, ...]] = {}
+        relaxing = [[limit] for limit in relax] or None
+        loop = closed(blueprint, steps=steps, plant=plant, limits=relaxing, folder=data)
+        loop = replace(loop, cluster=cluster)
+        found = {
+            text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
+            for text in against
+        }
+    rivals = {text: other.figures for text, other in found.items()}
     folder.mkdir(parents=True, exist_ok=True)
-    for controller in against:
-        record = rival(loop, controller, plant, signals, blueprint, data)
-        rivals[controller] = assess(loop, record)
-        write_atomic(folder / f"against-{Path(controller).stem}.csv", as_csv(record))
-    compared = {rule: [f.to_dict() for f in found] for rule, found in rivals.items()}
-    about = {**loop.to_dict(), "against": compared}
+    for text, other in found.items():
+        if other.record is not None:
+            write_atomic(folder / f"against-{Path(text).stem}.csv", as_csv(other.record))
+        if other.loop is not None:
+            notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
+            loop = replace(loop, notes=(*loop.notes, notes))
+    for rule in per_building:
+        record, more = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        loop = replace(loop, notes=(*loop.notes, *more))
+        rivals[f"per building, {rule}"] = assess(loop, record)
+        write_atomic(folder / f"per-building-{rule}.csv", as_csv(record))
+    compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
+    about = {**loop.to_dict(), "against": compared, "plant": _plant(plant)}
     write_atomic(folder / LOOP, dumps_canonical({"problem": name, **about}))
     write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}", rivals))
     _write(loop, folder)
     _say(loop, rivals, folder, name)
+    if certify:
+        certificate = certify_loop(folder)
+        write_atomic(folder / CERTIFICATE, certificate.to_json())
+        say(f"  verdict    {certificate.line}")
     if as_json:
         print_json({"problem": name, "run": str(folder), **about})
     return int(_code(loop))
 
 
+def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(f"step {done} of {total}")
+
+
+def _controller(text: str, closed: Callable[..., ClosedLoop]) -> str | Callable[..., ClosedLoop]:
+    """Return what a rule or a file of rules is called, or what closes the loop of another plan."""
+    path = Path(text)
+    rules = text in RULES or not path.exists()
+    if rules or (path.suffix in (".yaml", ".yml") and "components" not in read_yaml(path)):
+        return text
+    blueprint, folder, _ = read_source(path, ())
+    return partial(closed, blueprint, folder=folder, certify=False)
+
+
+def _plant(place: str) -> dict[str, str | None]:
+    """Return which plant answered, and the SHA-256 of its file where it has one."""
+    kind, _, name = place.partition(":")
+    spec = find_spec(kind) if name and kind != "fmu" else None
+    file = Path(name if kind == "fmu" else spec.origin or "" if spec is not None else place)
+    return {"name": place, "sha256": sha256_bytes(file.read_bytes()) if file.is_file() else None}
+
+
 def _write(loop: ClosedLoop, folder: Path) -> None:
+    for stale in (folder / CERTIFICATE, *(folder / PLANS).glob("*")):
+        stale.unlink(missing_ok=True)
+    for step, plan in enumerate(loop.plans):
+        (folder / PLANS).mkdir(exist_ok=True)
+        if plan is not None:
+            write_atomic(folder / PLANS / f"{step:04d}.json", plan.blueprint.to_json())
+            save_solution(plan.solution, folder / PLANS / f"{step:04d}.nc")
     write_atomic(folder / BLUEPRINT, loop.schedule.blueprint.to_json())
     save_solution(loop.schedule.solution, folder / SOLUTION)
     write_atomic(folder / STEPS, steps_csv(loop))
     if loop.plant is not None:
-        write_atomic(folder / PLANT, as_csv(loop.plant))
+        write_atomic(folder / RECORD, as_csv(loop.plant))
         save_solution(loop.plant, folder / CONTROLLED)
 
 
@@ -181,6 +256,8 @@ def _say(
 
 
 def _figures(found: Sequence[Figure]) -> str:
+    """Return figures in a line, of a cluster those of all buildings alone."""
+    found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
     return ", ".join(
         f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"

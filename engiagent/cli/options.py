@@ -106,7 +106,9 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="MB",
             help="What the solver may take beyond its process with libraries loaded.",
         ),
-        click.option("--time-limit", type=positive, metavar="S", help="Wall-clock limit."),
+        click.option(
+            "--time-limit", type=positive, metavar="S", help="Wall-clock limit of a solve."
+        ),
     ):
         command = option(command)
     return command

@@ -16,7 +16,7 @@ from engiagent.cli.options import RUN
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_items
 from engiagent.cli.run import resumed
 from engiagent.io.files import write_atomic
-from engiagent.report.sides_page import FLEXIBILITY
+from engiagent.report.sides_page import flexibility_figures
 from engiagent.run.folder import read_record, remove_run
 from engiagent.run.listing import RunSummary, find_runs, summarise
 from engiagent.run.scenarios import RECOVERY, Change
@@ -201,8 +201,9 @@ def compared_lines(found: report.SideBySide) -> list[str]:
     figures = [figure for figure in found.scenarios.changes if figure.differs]
     lines += [_figure_line(figure) for figure in figures[: 2 * WORST]]
     for moved in found.scenarios.flexibility:
-        said = (f"{title.lower()} {show(moved)}" for title, show in FLEXIBILITY.items())
-        lines.append(f"flexibility: {moved.scenario}, {moved.bus}: {'; '.join(said)}")
+        said = "; ".join(f"{n.lower()} {v}" for n, v in flexibility_figures(moved).items())
+        said = said.replace("\u00a0", " ")
+        lines.append(f"flexibility: {moved.scenario}, {moved.bus}: {said}")
     for item in found.quantities:
         if item.largest is None or not item.is_shared:
             lines.append(f"series: {item.label}: not in all, or on another grid")

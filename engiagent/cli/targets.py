@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, LOOP, is_run_folder
 from engiagent.run.inputs import EXPERT
 from engiagent.text.corpus import MAX_DEPTH, folders_in, texts_in
 from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
@@ -18,7 +18,7 @@ _STARTS: Final = ("---\n", "---\r\n", "\ufeff---")
 _BLOCK: Final = "yaml engiagent"
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 
-Kind = Literal["run", "problem", "blueprint", "schedule", "page"]
+Kind = Literal["run", "loop", "problem", "blueprint", "schedule", "page"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,19 @@ def _walk(folder: Path, depth: int) -> Iterator[Target]:
     if is_run_folder(folder):
         yield Target(folder, "run")
         return
+    if is_certified_loop(folder):
+        yield Target(folder, "loop")
+        return
     own, plants = targets_of(folder), plants_in(folder)
     yield from own if own is not None else _loose(folder, plants)
     yield from (Target(plant, "problem") for plant in plants)
     for inner in folders_in(folder) if depth < MAX_DEPTH else ():
         yield from _walk(inner, depth + 1)
+
+
+def is_certified_loop(folder: Path) -> bool:
+    """Whether a folder holds a closed loop with the certificate of its plans."""
+    return all((folder / name).is_file() for name in (LOOP, CERTIFICATE))
 
 
 def plants_in(folder: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """``engiagent tool``: one call of the registry, in a session that is a folder."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -151,12 +152,8 @@ def read_value(schema: Json, unit: str | None, text: str) -> Any:
     >>> read_value({"type": "number"}, "kWh", "0.02 MWh")
     20.0
     """
-    for option in schema.get("anyOf", ()):
-        if option.get("pattern") is None or option["pattern"] in text:
-            try:
-                return read_value(option, unit, text)
-            except ValueError:
-                continue
+    if "anyOf" in schema:
+        return _first_of(schema["anyOf"], unit, text)
     match schema.get("type"):
         case "number":
             return amount(text, "the value", unit or "1")[0]
@@ -171,7 +168,21 @@ def read_value(schema: Json, unit: str | None, text: str) -> Any:
     return text
 
 
+def _first_of(options: Sequence[Json], unit: str | None, text: str) -> Any:
+    """Return what the first kind that a text fits makes of it; the fault of the first if none."""
+    fitting = [o for o in options if "pattern" not in o or re.search(o["pattern"], text)]
+    faults: list[Exception] = []
+    for option in fitting:
+        try:
+            return read_value(option, unit, text)
+        except (InputError, ValueError) as error:
+            faults.append(error)
+    raise faults[0]
+
+
 def _list_of(items: Json, unit: str | None, text: str) -> list[Any]:
+    if text.startswith("["):
+        return list(json.loads(text))
     parts: list[str] = []
     for part in text.split(","):
         if parts and "=" in items.get("pattern", "") and "=" not in part:

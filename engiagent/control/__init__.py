@@ -3,17 +3,7 @@
 from engiagent.control.closedloop import ClosedLoop
 from engiagent.control.elastic import Relaxation
 from engiagent.control.horizon import ControlError
-from engiagent.control.plants import battery_plant, thermal_plant
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.starting import control
 
-__all__ = [
-    "ClosedLoop",
-    "Control",
-    "ControlError",
-    "RecedingHorizon",
-    "Relaxation",
-    "battery_plant",
-    "control",
-    "thermal_plant",
-]
+__all__ = ["ClosedLoop", "Control", "ControlError", "RecedingHorizon", "Relaxation", "control"]

@@ -2,25 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, FrozenMap
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.periods import with_periods
+from engiagent.blueprint.periods import has_start, with_periods
 from engiagent.control.horizon import Floats
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solution import to_dataset
+from engiagent.solvers.solution import to_arrays, to_dataset
 from engiagent.solvers.solving import solve
 
 if TYPE_CHECKING:
     import xarray
 
     from engiagent.control.closedloop import ClosedLoop
-    from engiagent.control.runner import RecedingHorizon
+    from engiagent.control.runner import Control, RecedingHorizon
+
+STARTS: Final = ("initial_energy", "initial_fraction", "initial_temperature")
+"""Slots of a state at the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,48 @@ class Applied:
     elaboration: Elaboration
     program: Program
     result: SolverResult
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedPlan:
+    """The plan of a step with the blueprint that it is the plan of; both stand alone."""
+
+    blueprint: Blueprint
+    solution: SolutionArrays
+
+
+def applied_plan(runner: "RecedingHorizon", control: "Control") -> AppliedPlan | None:
+    """Return the plan of a step, with the states and the data that it was made from.
+
+    None where an earlier plan goes on. A state begins where it is measured, not where its component
+    says, and a plan with relaxed limits has no proof of what would be best within them.
+    """
+    if control.outcome == "previous plan":
+        return None
+    horizon, result = runner.horizon, control.result
+    names = (*runner.axes, *(s.parameter for s in runner.states))
+    values = {name: runner.parametric.value(name) for name in names}
+    dated = has_start(runner.blueprint.core, horizon.periods)
+    ahead = control.step * runner.applied if dated else 0
+    blueprint = with_periods(
+        runner.blueprint, runner.folder, horizon.periods, horizon.size, values, ahead=ahead
+    )
+    if control.outcome == "relaxed":
+        result = replace(result, row_dual=None, column_dual=None, bound=None, gap=None)
+    solution = to_arrays(runner.program, result)
+    states = " ".join(s.variable for s in runner.states)
+    axes = {"periods": horizon.periods, "instants": horizon.instants}
+    solution = solution.assign_attrs({"states": states, **axes})
+    return AppliedPlan(_measured(blueprint), replace(solution, coords={}))
+
+
+def _measured(blueprint: Blueprint) -> Blueprint:
+    """Return a blueprint whose components do not say where their states begin."""
+    components = (
+        replace(c, parameters=FrozenMap({k: v for k, v in c.parameters.items() if k not in STARTS}))
+        for c in blueprint.core.components
+    )
+    return blueprint.with_core(components=tuple(components))
 
 
 def applied_schedule(loop: "ClosedLoop") -> Applied:

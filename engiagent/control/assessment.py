@@ -1,5 +1,6 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,8 +10,9 @@ from engiagent.control.elastic import Relaxation, find_limits, relaxations
 from engiagent.control.linked import element_labels
 from engiagent.environment.interface import element_name
 from engiagent.environment.records import as_solution
-from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
-from engiagent.run.scenarios import energy_costs
+from engiagent.plant.cluster import WAYS, Cluster
+from engiagent.run.keyfigures import Figure
+from engiagent.run.scenarios import Scenario
 from engiagent.solvers.arrays import AnySolution
 
 if TYPE_CHECKING:
@@ -19,12 +21,17 @@ if TYPE_CHECKING:
     from engiagent.control.closedloop import ClosedLoop
 
 COMPARED: Final = (
-    *("energy_cost", "import", "export", "peak_import", "discomfort_below", "discomfort_above"),
-    *("emissions", "computing_time_ratio"),
+    *("energy_cost", "import", "export", "peak_import", "emissions"),
+    *("discomfort_below", "discomfort_above", "discomfort"),
 )
-"""The key figures of BOPTEST, which any controller of any plant has."""
-
-
+"""The key figures of BOPTEST (Blum et al., Journal of Building Performance Simulation 14, 2021,
+doi:10.1080/19401493.2021.1986574) that any controller of any plant has; computing time is beside
+them. They are those of the site, not over its area."""
+CLUSTER: Final = "cluster"
+"""The component of a figure of all buildings, which meet at the connection that they share."""
+SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
+EXCEEDED: Final = "limit_exceeded"
+"""Energy above what a cluster limits at the shared connection."""
 NOTHING: Final = 1e-6
 """By how much a limit may be exceeded, in its unit, before it counts as broken."""
 
@@ -58,12 +65,44 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     limits of the plan. None stands for the run of the loop itself, where the plan's own prediction
     or a function answered.
     """
-    elaboration, solution = loop.schedule.elaboration, shown(loop, record)
-    found = [*energy_costs(elaboration, solution), *key_figures(elaboration, solution).physical]
-    if record is None or record is loop.plant:
-        length = loop.runner.horizon.hours * loop.runner.applied * 3600.0
-        found.append(Figure("computing_time_ratio", float(loop.seconds.mean()) / length, "1"))
-    return KeyFigures(physical=tuple(f for f in found if f.name in COMPARED)).all
+    scenario = Scenario.of("", loop.schedule.elaboration, shown(loop, record))
+    figures = tuple(figure for figure in scenario.figures if figure.name in COMPARED)
+    if loop.cluster is None:
+        return figures
+    return tuple(_of_cluster(loop.cluster, loop, record, figures))
+
+
+def _of_cluster(
+    cluster: Cluster,
+    loop: "ClosedLoop",
+    record: "xarray.Dataset | None",
+    figures: tuple[Figure, ...],
+) -> Iterator[Figure]:
+    """Yield key figures, those of all buildings together before those of each."""
+    flow_of = loop.solution if record is None else record
+    for name in SUMMED:
+        own = [figure for figure in figures if figure.name == name]
+        if own:
+            yield Figure(name, sum(f.value or 0.0 for f in own), own[0].unit, CLUSTER)
+    flows = {
+        way: sum(np.asarray(flow_of[f"{grid}.{way}"]) for grid in cluster.connections.values())
+        for way in WAYS
+    }
+    net = np.asarray(flows["import"] - flows["export"])
+    over, hours = 0.0, loop.runner.horizon.hours * loop.runner.applied
+    for way, flow in zip(WAYS, (net, -net), strict=True):
+        yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
+        above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
+        over += hours * float(np.sum(above, where=above > NOTHING))
+    if cluster.limits:
+        yield Figure(EXCEEDED, over, "kWh", CLUSTER)
+    yield from figures
+
+
+def computing_time(loop: "ClosedLoop") -> Figure:
+    """Return the mean time of planning over the time of a step. [-]."""
+    length = loop.runner.horizon.hours * loop.runner.applied * 3600.0
+    return Figure("computing_time_ratio", float(loop.seconds.mean()) / length, "1")
 
 
 def shown(loop: "ClosedLoop", record: "xarray.Dataset | None") -> AnySolution:

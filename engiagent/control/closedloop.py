@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.control.applied import Applied, applied_schedule
-from engiagent.control.assessment import assess, broken_limits, prediction_errors, shown
+from engiagent.control.applied import Applied, AppliedPlan, applied_plan, applied_schedule
+from engiagent.control.assessment import (
+    assess,
+    broken_limits,
+    computing_time,
+    prediction_errors,
+    shown,
+)
 from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
+from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
 from engiagent.run.scenarios import Scenario
 
@@ -54,6 +61,10 @@ class ClosedLoop:
         What each plan takes anew although the loop has gone on.
     plant
         What a plant that is not a function was told and showed, as a run of it is recorded.
+    plans
+        The plan of each step, where they were to be certified; None where an earlier one goes on.
+    cluster
+        Of which buildings it is the loop; None where it is of none.
     """
 
     controls: tuple[Control, ...]
@@ -66,6 +77,8 @@ class ClosedLoop:
     stopped: str = ""
     notes: tuple[str, ...] = ()
     plant: "xarray.Dataset | None" = None
+    plans: tuple[AppliedPlan | None, ...] = ()
+    cluster: Cluster | None = None
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
@@ -87,7 +100,7 @@ class ClosedLoop:
     @cached_property
     def assessment(self) -> tuple[Figure, ...]:
         """The figures by which any controller of this plant is judged, from what it showed."""
-        return assess(self, self.plant)
+        return (*assess(self, self.plant), computing_time(self))
 
     def scenario(self, name: str) -> Scenario:
         """Return what the plant showed, or else what was applied, as one of several scenarios."""
@@ -212,12 +225,13 @@ def close(
     forecast: Callable[[int], Mapping[str, npt.ArrayLike]] | None,
     *,
     keep: bool = False,
+    plans: bool = False,
     on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
     """Run a loop; see :meth:`RecedingHorizon.run`.
 
-    ``keep`` returns what there was where a step finds no control, ``on_step`` is told the number of
-    steps done, and of all.
+    ``keep`` returns what there was where a step finds no control, ``plans`` keeps the plan of each
+    step, ``on_step`` is told the number of steps done, and of all.
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; give at least 1")
@@ -227,6 +241,7 @@ def close(
         raise InputError(f"no measurement of {', '.join(absent)}")
     state = {name: _shaped(runner, name, measured[name]) for name in names}
     controls: list[Control] = []
+    made: list[AppliedPlan | None] = []
     states, came, stopped = [], [], ""
     for number in range(steps):
         now = {
@@ -243,6 +258,7 @@ def close(
             name: _applied(runner, name, number, truth.get(name)) for name in runner.axes
         }
         controls.append(control)
+        made.append(applied_plan(runner, control) if plans else None)
         states.append(state)
         came.append(disturbances)
         if runner.plant is None:
@@ -261,7 +277,8 @@ def close(
     log = _log(runner, controls, states, came)
     seconds = np.array([c.seconds for c in controls])
     unit = runner.program.objective_unit
-    return ClosedLoop(tuple(controls), log, state, cost, unit, seconds, runner, stopped)
+    kept = tuple(made) if plans else ()
+    return ClosedLoop(tuple(controls), log, state, cost, unit, seconds, runner, stopped, plans=kept)
 
 
 def _applied(runner: RecedingHorizon, name: str, number: int, truth: Series | None) -> Floats:

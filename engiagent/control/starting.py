@@ -1,7 +1,7 @@
 """A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.values import as_written
+from engiagent.control.assessment import assess, computing_time
 from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import Floats
 from engiagent.control.linked import LinkedPlant
@@ -29,14 +30,15 @@ from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.control.series import End, read_series
 from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs
-from engiagent.environment.running import run
+from engiagent.environment.interface import Runs, between
+from engiagent.environment.running import INPUTS, Forcing, run
 from engiagent.environment.signals import Connected, Signals, open_fmu
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
+from engiagent.run.keyfigures import Figure
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.frontmatter import DataOptions
@@ -67,6 +69,7 @@ def control(
     end: End = "refuse",
     folder: Path | None = None,
     options: SolveOptions | None = None,
+    certify: bool = False,
     on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
     """Close the loop of a plant: plan, apply the first period, measure, plan again.
@@ -98,6 +101,8 @@ def control(
         As :class:`RecedingHorizon` takes them.
     folder
         Where the data files of the blueprint lie.
+    certify
+        Whether to keep the plan of each step, for :mod:`engiagent.control.certificate`.
     on_step
         Is told the number of steps done, and of all.
 
@@ -163,7 +168,7 @@ def control(
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
-    loop = close(runner, steps, start, truth, None, keep=True, on_step=on_step)
+    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
     if linked is not None and isinstance(linked.plant, Connected):
@@ -416,33 +421,78 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """Another controller of the plant of a loop, and how it did.
+
+    Attributes
+    ----------
+    figures
+        As those of the loop: with the prices and comfort limits of its plan.
+    record
+        What the plant was told and showed; None where a function answered.
+    loop
+        Of another plan; None of rules.
+    """
+
+    figures: tuple[Figure, ...]
+    record: "xarray.Dataset | None"
+    loop: ClosedLoop | None = None
+
+
 def rival(
     loop: ClosedLoop,
-    controller: str,
+    controller: str | Callable[..., ClosedLoop],
     plant: str,
     signals: str | Path | None,
     blueprint: Blueprint,
     folder: Path | None,
-) -> "xarray.Dataset":
-    """Run the plant of a loop under a rule or a file of rules, for as long as the loop went.
+) -> Rival:
+    """Run the plant of a loop under another controller, for as long as the loop went.
 
-    Where the plan's own prediction answered the loop, the physics of the plan answers the rule.
+    Where the plan's own prediction answered the loop, the physics of the plan answers here.
+
+    Parameters
+    ----------
+    controller
+        A rule, a file of rules, or what closes the loop of another plan: :func:`control` with all
+        but ``steps`` and ``plant``.
+    plant, signals, blueprint, folder
+        As the loop had them.
 
     Raises
     ------
     InputError
-        When the plant is a function, which answers no rule.
+        When the plant is a function, which answers no rule, or the plans have other periods.
     """
-    place = ENVIRONMENT if plant == MODEL else plant
-    runs = load_plant(place, signals, _begins(loop.schedule.elaboration), blueprint, folder)
+    place, begins = ENVIRONMENT if plant == MODEL else plant, _begins(loop.schedule.elaboration)
+    runs = load_plant(place, signals, begins, blueprint, folder)
+    steps, seconds = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied * 3600.0
+    if not isinstance(controller, str):
+        other = controller(steps=steps, plant=runs)
+        if other.times != loop.times[: len(other.times)]:
+            said = "a plan that is compared has other periods"
+            raise InputError(said, found=other.times[0], expected=f"one step, from {loop.times[0]}")
+        figures = assess(other, None) if other.plant is None else assess(loop, other.plant)
+        return Rival((*figures, computing_time(other)), other.plant, other)
     if runs is None or callable(runs):
         raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
-    steps, hours = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied
-    begins = _begins(loop.schedule.elaboration)
-    data = run(runs, steps, hours * 3600.0, chosen(controller, runs), begins=begins)
+    forcing = _came(loop, runs, seconds)
+    data = run(runs, steps, seconds, chosen(controller, runs), forcing=forcing, begins=begins)
     if isinstance(runs, Connected):
         runs.close()
-    return data
+    return Rival(assess(loop, data), data)
+
+
+def _came(loop: ClosedLoop, plant: Runs, seconds: float) -> Forcing:
+    """Return what drove the plant in a loop, by the names and in the units of the plant."""
+    found = {}
+    for name, own in Names(loop.runner, loop.runner.blueprint.core).disturbances.items():
+        signal, came = plant.signals.get(name), loop.log[own]
+        if signal is not None and signal.role in INPUTS and came.ndim == 1:
+            factor, shift = between(came.attrs["units"], signal.unit)
+            found[name] = factor * came.values + shift
+    return Forcing(seconds * np.arange(len(loop.controls), dtype=np.float64), found)
 
 
 def _begins(whole: Elaboration) -> np.datetime64 | None:

@@ -110,26 +110,12 @@ def explain(
 ) -> Explanation:
     """Say why a problem has no plan, has no best plan, or has just this one.
 
-    Parameters
-    ----------
-    source
-        A blueprint, the path of one (``.json``), a problem file or folder, or a run folder, whose
-        plan is explained as it is stored.
-    folder
-        Where the data files of a blueprint lie that is given as an object.
-    problem
-        The problem that such a blueprint belongs to, for the words behind it.
-    overrides
-        Values of the user for a problem, as for a run.
-    options
-        Limits and settings of the solve.
-    seconds
-        For everything that is solved again to explain.
-
-    Raises
-    ------
-    EngiagentError
-        When something cannot be read or compiled.
+    ``source``: a blueprint, the path of one (``.json``), a problem file or folder, or a run folder,
+    whose plan is explained as it is stored. ``folder``: where the data files of a blueprint lie
+    that is given as an object. ``problem``: the problem that such a blueprint belongs to, for the
+    words behind it. ``overrides``: values of the user for a problem, as for a run. ``options``:
+    limits and settings of the solve. ``seconds``: for everything that is solved again to explain.
+    Raises EngiagentError when something cannot be read or compiled.
     """
     options = options or SolveOptions()
     if isinstance(source, Blueprint):
@@ -295,10 +281,11 @@ def explained(
     *,
     name: str,
     choice: str | None = None,
+    seconds: float = RUN_SECONDS,
 ) -> Explanation:
     """Return why a solve of a run ended as it did; of a plan only what its duals say."""
     given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
-    seconds = 0.0 if result.status == "optimal" else RUN_SECONDS
+    seconds = 0.0 if result.status == "optimal" else min(seconds, RUN_SECONDS)
     return explain_result(given, program, result, seconds=seconds, choice=choice)
 
 

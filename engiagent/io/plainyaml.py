@@ -14,10 +14,7 @@ MAX_NESTING: Final = 40
 def load_tree(text: str, file: str) -> Any:
     """Return the nodes of a YAML text, with the marks of line and column that the reader keeps.
 
-    Raises
-    ------
-    InputError
-        With line and column.
+    Raises InputError with line and column.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -36,13 +33,7 @@ def load_tree(text: str, file: str) -> Any:
 
 
 def loads_yaml(text: str, file: str) -> Any:
-    """Return the plain values of a YAML text.
-
-    Raises
-    ------
-    InputError
-        With line and column.
-    """
+    """Return the plain values of a YAML text; InputError with line and column."""
     return plain(load_tree(text, file))
 
 

@@ -96,8 +96,14 @@ def holds_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in _OF_A_RUN)
 
 
-def load_run(folder: Path) -> Run:
-    """Read a run folder; without one, or without any of a run's files, it is an InputError."""
+def load_run(
+    folder: Path, *, blueprint: Blueprint | None = None, solution: SolutionArrays | None = None
+) -> Run:
+    """Read a run folder; without one, or without any of a run's files, it is an InputError.
+
+    ``blueprint`` and ``solution`` are what whoever wrote these files still has; with thousands of
+    variables reading them back takes longer than solving.
+    """
     if not folder.is_dir():
         raise InputError("no such run folder", str(folder))
     if not holds_run(folder):
@@ -117,17 +123,15 @@ def load_run(folder: Path) -> Run:
         path = folder / name
         return attempt(f"{name} cannot be read", lambda: load(path)) if path.is_file() else None
 
-    blueprint, elaboration = read(BLUEPRINT, Blueprint.load), None
+    blueprint, elaboration = blueprint or read(BLUEPRINT, Blueprint.load), None
     if (written := blueprint) is not None:
         problem = f"the components of {BLUEPRINT} cannot be written out"
         blueprint = full = attempt(problem, lambda: expand(written)) or written
         problem = f"the names in {BLUEPRINT} do not fit together"
         elaboration = attempt(problem, lambda: _elaborated(full, folder / PROBLEM))
-    record = next((name for name in RECORDS if (folder / name).is_file()), "")
-    shown = None
-    if record and elaboration is not None:
-        names = elaboration
-        shown = read(record, lambda path: as_solution(names, load_arrays(path)))
+    if (names := elaboration) is not None:
+        for record in RECORDS:
+            solution = solution or read(record, lambda path: as_solution(names, load_arrays(path)))
     file = _problem_file(folder / PROBLEM)
     return Run(
         folder=folder,
@@ -135,7 +139,7 @@ def load_run(folder: Path) -> Run:
         certificate=read(CERTIFICATE, _object) or {},
         blueprint=blueprint,
         elaboration=elaboration,
-        solution=shown if shown is not None else read(SOLUTION, load_arrays),
+        solution=solution or read(SOLUTION, load_arrays),
         problem_name=file.name if file else None,
         problem_text=_text(file) if file else None,
         trouble=tuple(trouble),

@@ -12,7 +12,7 @@ from engiagent.errors import EngiagentError
 from engiagent.explain import Explanation, Given, explain_stored
 from engiagent.explain.text import lines_of
 from engiagent.io.jsontext import loads_strict
-from engiagent.report.artefacts import Run
+from engiagent.report.artefacts import Run, sequence
 from engiagent.run.folder import EXPLANATION, PROBLEM
 
 TITLES: Final = {
@@ -72,6 +72,8 @@ def _made(run: Run) -> Explanation | None:
     """Return what the stored plan says of itself; None where that cannot be found out."""
     if run.blueprint is None or run.solution is None:
         return None
+    if EXPLANATION in sequence(run.record.get("left_out")):
+        return None  # the run had no time for it, so its report has none either
     data = run.folder / PROBLEM
     name, folder = str(run.record.get("problem") or "run"), data if data.is_dir() else None
     return explain_stored(Given(blueprint=run.blueprint, folder=folder, name=name), run.solution)

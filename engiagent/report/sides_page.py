@@ -1,7 +1,7 @@
 """Runs side by side on one page: what came of each, what differs, and their series in one chart."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,19 +20,7 @@ MOST_ROWS: Final = 200
 GIVEN: Final = ("asked", "input", "parameter")
 _NAMED: Final = 3
 Link = Callable[[RunSummary], str]
-FLEXIBILITY: Final[Mapping[str, Callable[[Flexibility], str]]] = {
-    "Shed in the windows": lambda f: words.quantity(f.shed_kwh, "kWh", 5),
-    "of it shifted": lambda f: words.quantity(f.shifted_kwh, "kWh", 5),
-    "Drawn more before": lambda f: words.quantity(f.preparation_kwh, "kWh", 5),
-    "Rebound after": lambda f: words.quantity(f.rebound_kwh, "kWh", 5),
-    "Peak of the rebound": lambda f: words.quantity(f.rebound_peak_kw, "kW", 5),
-    "Peak in the windows": lambda f: words.quantity(f.peak_kw, "kW", 5),
-    "Reduction of that peak": lambda f: (
-        words.quantity(f.peak_reduction_kw, "kW", 5)
-        + ("" if f.peak_reduction_percent is None else f", {f.peak_reduction_percent:.1f} %")
-    ),
-}
-"""What is said of flexibility, and how."""
+_UNITS: Final = {"kwh": "kWh", "kw": "kW", "percent": "%"}
 
 
 def compare(
@@ -105,23 +93,43 @@ def _flexibility(found: SideBySide) -> Iterator[Section]:
     items = found.scenarios.flexibility
     if not items:
         return
+    columns = [flexibility_figures(item) for item in items]
     rows = [
-        (Cell(title), *(Cell(show(item), is_number=True) for item in items))
-        for title, show in FLEXIBILITY.items()
+        (Cell(title), *(Cell(c.get(title, "–"), is_number=True) for c in columns))
+        for title in dict.fromkeys(title for column in columns for title in column)
     ]
     several = len(found.scenarios.windows) > 1
     heads = (f"{i.scenario}, bus {i.bus}" if several else i.scenario for i in items)
     spans = found.scenarios.windows[items[0].bus]
-    text = f"Against {found.names[0]}, in {len(spans)} windows; the first begins at {spans[0][0]}."
+    more = f", and {len(spans) - _NAMED} more" if len(spans) > _NAMED else ""
+    shown = "; ".join(f"{first} to {last}" for first, last in spans[:_NAMED]).replace("T", " ")
+    text = f"Against {found.names[0]}, in the periods {shown}{more}."
     table = _with_csv("Flexibility", ("Figure", *heads), rows, "flexibility.csv")
     yield Section("Flexibility", text, (table,), kind="values cards")
+
+
+def flexibility_figures(item: Flexibility) -> dict[str, str]:
+    """Return what is said of flexibility: figures with their units, by name."""
+    found: dict[str, str] = {}
+    for name, value in asdict(item).items():
+        stem, _, unit = name.rpartition("_")
+        if unit in _UNITS and value is not None:
+            title = words.spoken(stem).capitalize()
+            title = f"{title}, relative" if unit == "percent" else title
+            found[title] = words.quantity(value, _UNITS[unit], 5)
+    return found
 
 
 def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list[Section]:
     """Return the section of some differences; none without any."""
     if not items:
         return []
-    tables = (_differences(found, title, items),)
+    rows = [
+        (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
+        for item in items[:MOST_ROWS]
+    ]
+    file = f"{title.lower().replace(' ', '-')}.csv"
+    tables = (_with_csv(f"{title}: names and values", ("Name", *found.names), rows, file),)
     return [Section(title, tables=tables, kind="compared cards", is_folded=len(items) > FOLDED)]
 
 
@@ -162,15 +170,6 @@ def _than_first(found: SideBySide, run: RunSummary) -> str:
         return "the same"
     sign = "+" if apart > 0 else ""
     return f"{sign}{words.quantity(apart, run.unit, 4)}"
-
-
-def _differences(found: SideBySide, title: str, items: Sequence[Difference]) -> DataTable:
-    rows = [
-        (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
-        for item in items[:MOST_ROWS]
-    ]
-    file = f"{title.lower().replace(' ', '-')}.csv"
-    return _with_csv(f"{title}: names and values", ("Name", *found.names), rows, file)
 
 
 def _series(found: SideBySide) -> DataTable:

@@ -164,6 +164,7 @@ class RunFolder:
             "pid": os.getpid(),
             "engiagent": __version__,
             "notes": [],
+            "left_out": [],
             "artefacts": [],
         }
         folder = cls(path, record, on_event, named=out is not None)
@@ -191,7 +192,7 @@ class RunFolder:
         for name in (name for name in ARTEFACTS if name not in _STAY):
             (path / name).unlink(missing_ok=True)
         record |= {"state": "running", "verdict": None, "reason": None, "finished": None}
-        record |= {"stage": None, "pid": os.getpid(), "notes": []}
+        record |= {"stage": None, "pid": os.getpid(), "notes": [], "left_out": []}
         record["resumed"] = [*record.get("resumed", ()), _now()]
         folder = cls(path, record, on_event)
         folder.save()
@@ -241,6 +242,11 @@ class RunFolder:
         self.notes.append(text)
         self._trace({"stage": stage, "event": "note", "text": text})
         self._tell(StageEvent(stage=stage, kind="note", text=text))
+
+    def leave_out(self, artefact: str) -> None:
+        """Record that the time limit had passed before an artefact was begun."""
+        self.record["left_out"].append(artefact)
+        self.note(f"the time limit has passed, so there is no {artefact}")
 
     def route(self, record: Mapping[str, Any]) -> None:
         """Record who was sent to do what, why, and how it went."""

@@ -9,6 +9,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.run.folder import SOLUTION, RunFolder
@@ -26,6 +27,7 @@ class StaticFindings:
 
     warnings: tuple[str, ...]
     error: EngiagentError | None
+    elaboration: Elaboration | None
 
 
 def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
@@ -33,8 +35,9 @@ def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
     found = analyse(expanded, folder)
     warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
     if found.missing:
-        return StaticFindings(warnings, MissingDataError(found.missing))
-    return StaticFindings(warnings, BlueprintError(found.errors) if found.errors else None)
+        return StaticFindings(warnings, MissingDataError(found.missing), found.elaboration)
+    error = BlueprintError(found.errors) if found.errors else None
+    return StaticFindings(warnings, error, found.elaboration)
 
 
 def solve_program(

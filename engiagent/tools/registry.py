@@ -90,7 +90,7 @@ class State:
         if made is None:
             return False
         return any(
-            self.parts[other].call != call or self.stale(other)
+            other not in self.parts or self.parts[other].call != call or self.stale(other)
             for other, call in made.basis.items()
         )
 

@@ -18,6 +18,16 @@ from engiagent.text import corpus_root
 
 HOURS = np.arange(48)
 PRICE = 0.25 + 0.1 * np.sin(HOURS / 3.0)
+HOUSE = """title: House
+horizon: {start: 2026-01-10, step: 1 h, days: 2}
+components:
+  grid: {model: grid, import_price: 0.3 EUR/kWh}
+  living: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,
+           initial_temperature: 20.5 degC, ambient_temperature: 2 degC}
+  pump: {model: heater, zone: living, electric_power_max: 2 kW, cop: 3}
+requirements: {warm: {for: t in T, must: "20 degC <= living.temperature[t] <= 22 degC"}}
+goal: {minimize: cost}
+"""
 OUTSIDE = 2 + 5 * np.sin(HOURS / 24 * 2 * np.pi)
 
 
@@ -62,6 +72,18 @@ def test_with_a_horizon_to_the_end_the_first_step_is_the_plan_and_energy_is_cons
     )
     assert loop.solution.objective == pytest.approx(loop.cost)
     assert loop.solution.certificate.verdict in ("feasible", "solved")
+
+
+def test_no_plan_charges_and_discharges_at_once() -> None:
+    """Without losses the best plans do so or not at one cost; an operator cannot."""
+    loop = depot().control(24, progress=False)
+    for control in loop.controls:
+        assert control.result.x is not None
+        flows = []
+        for way in ("charge", "discharge"):
+            block = loop.runner.program.column_block(f"battery_{way}")
+            flows.append(control.result.x[block.start : block.stop])
+        assert np.minimum(*flows).max() < 1e-6
 
 
 def test_a_peak_is_paid_for_once_over_all_that_was_applied() -> None:
@@ -178,17 +200,8 @@ def test_a_loop_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_plant_that_loses_more_is_judged_by_what_it_showed(tmp_path: Path) -> None:
-    plan = (
-        "title: House\nhorizon: {start: 2026-01-10, step: 1 h, days: 2}\ncomponents:\n"
-        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
-        "  living: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW, "
-        "initial_temperature: 20.5 degC, ambient_temperature: 2 degC}\n"
-        "  pump: {model: heater, zone: living, electric_power_max: 2 kW, cop: 3}\n"
-        "requirements: {warm: {for: t in T, must: "
-        '"20 degC <= living.temperature[t] <= 22 degC"}}\ngoal: {minimize: cost}\n'
-    )
-    (tmp_path / "plan.yaml").write_text(plan)
-    (tmp_path / "leaky.yaml").write_text(plan.replace("5 K/kW", "4 K/kW"))
+    (tmp_path / "plan.yaml").write_text(HOUSE)
+    (tmp_path / "leaky.yaml").write_text(HOUSE.replace("5 K/kW", "4 K/kW"))
     again, narrow = tmp_path / "out", tmp_path / "narrow.yaml"
     narrow.write_text(
         "pump.electric_power: {thermostat: zone.living.temperature, "
@@ -229,3 +242,46 @@ def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:
     assert max(error.worst for error in prediction_errors(loop)) == 0
     costs = [f.value for f in loop.assessment if f.name == "energy_cost"]
     assert costs == [pytest.approx(loop.cost)]
+
+
+def test_two_plans_control_one_plant(tmp_path: Path) -> None:
+    """The plan that is the plant keeps all limits; the one that believes in less loss does not."""
+    believed, true = tmp_path / "believed.yaml", tmp_path / "true.yaml"
+    believed.write_text(HOUSE)
+    true.write_text(HOUSE.replace("5 K/kW", "4 K/kW"))
+    given = ["--plant", "environment", "--steps", "12", "--json", "--out", str(tmp_path / "out")]
+    rivals = [word for plan in (true, believed) for word in ("--against", str(plan))]
+    done = CliRunner().invoke(app, ["control", str(true), *given, *rivals])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    own, same, other = (
+        {f["name"]: f["value"] for f in figures}
+        for figures in (found["assessment"], *found["against"].values())
+    )
+    assert own.pop("computing_time_ratio") > 0
+    assert same.pop("computing_time_ratio") > 0
+    assert same == pytest.approx(own)
+    assert own["discomfort_below"] == pytest.approx(0, abs=1e-6)
+    assert other["discomfort_below"] > 0.1
+    assert other["energy_cost"] < own["energy_cost"]
+    assert any("believed.yaml: 12 steps" in note for note in found["notes"])
+    later = tmp_path / "later.yaml"
+    later.write_text(HOUSE.replace("2026-01-10", "2026-01-11"))
+    done = CliRunner().invoke(
+        app, ["control", str(true), *given, "--force", "--against", str(later)]
+    )
+    assert done.exit_code == 2
+    assert "other periods" in done.output
+
+
+def test_a_rule_meets_what_really_came(tmp_path: Path) -> None:
+    plan, actual, out = tmp_path / "depot.json", tmp_path / "actual.csv", tmp_path / "out"
+    plan.write_text(depot().to_json())
+    came = [30.0 + 2 * hour for hour in range(6)]
+    rows = (f"2026-06-01T{hour:02d}:00,{power}" for hour, power in enumerate(came))
+    actual.write_text("\n".join(["time,depot.power [kW]", *rows]) + "\n")
+    given = ["--plant", "environment", "--steps", "6", "--actual", str(actual), "--out", str(out)]
+    done = CliRunner().invoke(app, ["control", str(plan), *given, "--against", "self-consumption"])
+    assert done.exit_code == 0, done.output
+    with (out / "against-self-consumption.csv").open() as file:
+        assert [float(row["depot.power [kW]"]) for row in csv.DictReader(file)] == came

@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.control import ControlError, RecedingHorizon, battery_plant, thermal_plant
+from engiagent.control import ControlError, RecedingHorizon
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.models.battery import Battery
@@ -83,8 +83,13 @@ def battery(**objective: str) -> Blueprint:
 
 
 BATTERY = Battery(energy_capacity=100.0, charge_efficiency=0.95, discharge_efficiency=0.95)
-PLANT = battery_plant(BATTERY, 1.0, state="now", charge="into", discharge="out")
 STORE = {"battery.state_of_charge": "now"}
+
+
+def store(states: Any, controls: Any, _: Any) -> dict[str, Any]:
+    """Return the energy of the battery some hours later."""
+    into, out = (np.atleast_1d(controls[name]) for name in ("into", "out"))
+    return {"now": BATTERY.simulate(into, out, 1.0, initial_energy=float(states["now"]))[-1]}
 
 
 def zone(**more: Any) -> Blueprint:
@@ -122,7 +127,15 @@ def zone(**more: Any) -> Blueprint:
 
 
 ROOM = ThermalNetwork((ThermalZone(name="room", capacitance=2.0, resistance=5.0),))
-HOUSE = thermal_plant(ROOM, 1.0, states=["now"], ambient="outside", heating=["heat"])
+
+
+def walls(states: Any, controls: Any, disturbances: Any) -> dict[str, Any]:
+    """Return the temperature of the room an hour later."""
+    heat, outside = (np.atleast_1d(v) for v in (controls["heat"], disturbances["outside"]))
+    first = [float(states["now"])]
+    return {"now": ROOM.simulate(outside, 1.0, heating=heat[:, None], initial=first)[-1, 0]}
+
+
 COLD = {"outside": np.zeros(60), "least": np.full(61, 20.0)}
 
 
@@ -146,7 +159,7 @@ def test_the_physics_of_the_plant_and_the_algebra_of_the_plan_agree() -> None:
         RecedingHorizon(battery(), state=STORE, forecasts={"price": PRICES}, plant=plant).run(
             20, {"now": 50.0}
         )
-        for plant in (None, PLANT)
+        for plant in (None, store)
     ]
     xarray.testing.assert_allclose(loops[0].log, loops[1].log, rtol=1e-7, atol=1e-6)
     assert loops[0].cost == pytest.approx(loops[1].cost, rel=1e-7)
@@ -154,7 +167,7 @@ def test_the_physics_of_the_plant_and_the_algebra_of_the_plan_agree() -> None:
 
 def test_with_a_horizon_that_sees_all_the_loop_costs_what_one_plan_does() -> None:
     """At a constant end the tail of an optimal plan is optimal (Bellman)."""
-    runner = RecedingHorizon(zone(), state={"room": "now"}, forecasts=COLD, plant=HOUSE)
+    runner = RecedingHorizon(zone(), state={"room": "now"}, forecasts=COLD, plant=walls)
     loop = runner.run(20, {"now": 25.0})
     # Heat is worth as much at any hour: the least is to coast to 20 degC and to hold it there.
     room = loop.log["now"].values
@@ -178,7 +191,7 @@ def test_a_named_expression_and_the_share_of_the_objective_cost_the_same() -> No
 
 def test_several_periods_at_once() -> None:
     runner = RecedingHorizon(
-        battery(), state=STORE, forecasts={"price": PRICES}, step=3, plant=PLANT
+        battery(), state=STORE, forecasts={"price": PRICES}, step=3, plant=store
     )
     loop = runner.run(5, {"now": 50.0})
     assert loop.log["into"].dims == ("step", "period")
@@ -192,7 +205,7 @@ def test_several_periods_at_once() -> None:
 
 @pytest.mark.parametrize("measured", [10.0 - 1e-4, 8.0, 0.0])
 def test_a_state_below_its_bound_recovers_monotonically(measured: float) -> None:
-    runner = RecedingHorizon(battery(), state=STORE, forecasts={"price": PRICES}, plant=PLANT)
+    runner = RecedingHorizon(battery(), state=STORE, forecasts={"price": PRICES}, plant=store)
     loop = runner.run(4, {"now": measured})
     first = loop.controls[0]
     assert first.outcome == "relaxed"
@@ -207,7 +220,7 @@ def test_a_state_below_its_bound_recovers_monotonically(measured: float) -> None
 
 
 def test_a_cold_room_heats_with_all_it_has_and_reports_each_degree() -> None:
-    runner = RecedingHorizon(zone(), state={"room": "now"}, forecasts=COLD, plant=HOUSE)
+    runner = RecedingHorizon(zone(), state={"room": "now"}, forecasts=COLD, plant=walls)
     outside = np.full(60, -5.0)
     loop = runner.run(
         6,
@@ -294,7 +307,7 @@ def test_limits_give_way_in_other_classes_too(kind: str) -> None:
             {"constraint_id": "switch", "forall": [T], "expression": "heat[t] <= 4[kW]*on[t]"}
         )
     runner = RecedingHorizon(
-        Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=HOUSE
+        Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=walls
     )
     loop = runner.run(4, {"now": 19.0})
     # 4 kW holds 20 degC against 0 degC outside, so the way back takes for ever, but never widens.
@@ -317,7 +330,7 @@ def test_a_heat_pump_with_a_curved_characteristic() -> None:
     )
     core["objective_function"]["expression"] = "sum(draw[t]*dt(t) for t in T)"
     runner = RecedingHorizon(
-        Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=HOUSE
+        Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=walls
     )
     held = runner.run(2, {"now": 20.0}).controls[-1]
     assert held.values["heat"] == pytest.approx(4.0, abs=1e-4)
@@ -329,7 +342,7 @@ def test_a_heat_pump_with_a_curved_characteristic() -> None:
 
 def test_what_really_comes_replaces_the_first_forecast_only() -> None:
     runner = RecedingHorizon(
-        battery(), state=STORE, forecasts={"price": PRICES}, plant=PLANT, end="hold"
+        battery(), state=STORE, forecasts={"price": PRICES}, plant=store, end="hold"
     )
     truth = PRICES + 5.0
     loop = runner.run(8, {"now": 50.0}, disturbances={"price": truth})

@@ -152,12 +152,12 @@ def test_folders_of_simulations_and_of_a_loop_are_compared(tmp_path: Path) -> No
     )
     page = tmp_path / "compared.html"
     loop = ["--plant", "environment", "--horizon", "1", "--steps", "24", "--out", runs[2]]
-    for given in (
+    for words in (
         ["simulate", plant, *cooled, "--step", "1h", "--out", runs[0]],
         ["simulate", plant, *cooled, "--step", "1h", *upgrade, "--out", runs[1]],
         ["control", plant, *loop],
     ):
-        done = CliRunner().invoke(app, given)
+        done = CliRunner().invoke(app, words)
         assert done.exit_code in (0, 1), done.stderr
     asked = ["runs", "compare", *runs, "--window", "17:00..21:00", "--html", str(page), "--json"]
     done = CliRunner().invoke(app, asked)

@@ -159,7 +159,7 @@ def _made_of(blueprint: Blueprint, names: set[str]) -> set[str]:
     made_of = {p.name: names_in(p.value) for p in blueprint.core.parameters}
     known, waiting = set(names), list(names)
     while waiting:
-        more = made_of.get(waiting.pop(), set()) - known
+        more = made_of.get(waiting.pop(), frozenset()) - known
         known |= more
         waiting += more
     return known

@@ -29,18 +29,10 @@ _PERIODS: Final = "periods"
 
 @dataclass(frozen=True)
 class Unit:
-    """One declared unit in the plant that is executed.
+    """One declared unit in the plant that is executed."""
 
-    Attributes
-    ----------
-    plant
-        All units with the plan.
-    declared
-        Its entry in ``dynamics``, or the component that it is.
-    """
-
-    plant: "Plant"
-    declared: Dynamics
+    plant: "Plant"  # all units with the plan
+    declared: Dynamics  # its entry in ``dynamics``, or the component that it is
 
     @property
     def name(self) -> str:
@@ -107,10 +99,7 @@ class Unit:
     def slot(self, name: str, unit: str | None = None) -> Floats | None:
         """Return a parameter over the periods, its default or None where it is not given.
 
-        Parameters
-        ----------
-        unit
-            In which it is wanted; the unit of the model's slot when None.
+        ``unit``: in which it is wanted; the unit of the model's slot when None.
         """
         slot, written = self.slots[name], self.parameters.get(name)
         if written is None and slot.required:
@@ -241,13 +230,7 @@ class Unit:
         return None
 
     def decision(self, word: str) -> Floats:
-        """Return a series that an operator sets.
-
-        Raises
-        ------
-        MissingQuantity
-            When the plan does not have it.
-        """
+        """Return a series that an operator sets; MissingQuantity when the plan does not have it."""
         found = self.claimed(word)
         if found is None:
             raise MissingQuantity(self.names(word)[0])

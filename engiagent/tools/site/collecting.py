@@ -4,21 +4,23 @@ Seven groups by one grammar: a :class:`Kind` says where its entries stand, which
 take and what becomes of these.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
+from engiagent.environment.interface import amount
 from engiagent.errors import InputError
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Argument, Json, Outcome, State, Work, tool
+from engiagent.tools.site.arguments import ID, stated
 from engiagent.tools.site.document import Draft, group_of
 from engiagent.tools.site.plants import DRIVEN
 from engiagent.tools.site.slots import (
     DER,
     ELECTRICAL,
     HVAC,
-    OTHERS,
     THERMAL,
     WATER,
     described,
@@ -27,31 +29,10 @@ from engiagent.tools.site.slots import (
     slot_arguments,
 )
 
-ID: Final[Json] = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]*$", "maxLength": 60}
-IDS: Final[Json] = {"type": "array", "items": ID, "minItems": 1, "maxItems": 200}
-WORDS: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
-_PLACES: Final = ("zone", "bus", "heat_bus", "cooling_bus", "fuel_bus")
-_OWN: Final = ("id", "kind", "building", "buildings", "others", "comfort_min", "comfort_max")
+_LIMITS: Final = ("comfort_min", "comfort_max")
+_OWN: Final = ("id", "kind", "building", "buildings", "others", *_LIMITS)
 _ENTRY: Final = record({"id": TEXT, "entry": OBJECT})
 _SLOT: Final = record({"name": TEXT, "kind": TEXT, "meaning": TEXT}, more=True)
-
-
-def number(name: str, about: str, unit: str, **limits: float) -> Argument:
-    """Return an argument that is a number; ``limits`` go by the words of JSON Schema."""
-    return Argument(name, {"type": "number", **limits}, about, unit=unit)
-
-
-def hour(name: str, about: str) -> Argument:
-    """Return an argument that is a time of the day."""
-    return number(name, about, "h", minimum=0, maximum=24)
-
-
-def word(name: str, about: str, *values: str, required: bool = False) -> Argument:
-    """Return an argument that is one of some words; the first of them is the default."""
-    usual = "" if required else f"; {values[0]} without it"
-    schema = {"type": "string", "enum": list(values)}
-    return Argument(name, schema, f"{about}{usual}.", required=required)
-
 
 Fill = Callable[[Draft, Json, Json], Json]
 """From a draft, the entry as it is and the arguments to the entry as it becomes."""
@@ -84,9 +65,13 @@ class Kind:
     @property
     def changed(self) -> tuple[Argument, ...]:
         """What an update takes."""
-        ids = Argument("id", ID, f"Which {self.noun}; the selected one without it.")
         own = (a for a in self.arguments if a.name != "kind")
-        return (ids, *(Argument(a.name, a.schema, a.description, a.unit) for a in own))
+        return (self.meant, *(replace(a, required=False) for a in own))
+
+    @property
+    def meant(self) -> Argument:
+        """Which entry a call is about."""
+        return Argument("id", ID, f"Which {self.noun}; the selected or only one without it.")
 
     def of(self, draft: Draft, name: str | None) -> str:
         """Return the name of the entry that a call means."""
@@ -135,6 +120,7 @@ def adding(
 
 def grammar(kind: Kind) -> None:
     """Register update, remove, query and select of a group."""
+    removing(kind)
 
     @written(
         kind,
@@ -147,22 +133,6 @@ def grammar(kind: Kind) -> None:
         name = kind.of(draft, given.get("id"))
         entry = draft.document[kind.section][name]
         return kind.put(draft, name, kind.fill(draft, entry, {**given, "id": name}))
-
-    @tool(
-        "write",
-        Argument("id", ID, f"Which {kind.noun}.", required=True),
-        returns=record({"removed": TEXT, "left": TEXTS}),
-        needs=("site",),
-        name=f"{kind.group}_remove",
-        group=kind.group,
-        about=f"Remove a {kind.noun} that nothing else of the active configuration names.",
-        repeatable=False,
-        writes=("site",),
-    )
-    def remove(state: State, given: Json) -> Outcome:
-        draft = Draft.of(state)
-        name = kind.of(draft, given["id"])
-        return removed(draft, kind, name)
 
     @tool(
         "read",
@@ -225,23 +195,39 @@ def _kinds(kind: Kind) -> tuple[Argument, ...]:
     return (Argument("kind", {"type": "string", "enum": list(kind.models)}, about),)
 
 
-def removed(draft: Draft, kind: Kind, name: str) -> Outcome:
-    """Return the outcome of removing an entry that nothing names."""
-    document = draft.document
-    rest = {key: value for key, value in document.items() if key != "selected"}
-    users = [
-        other
-        for section, entries in rest.items()
-        for other, entry in (entries.items() if isinstance(entries, Mapping) else ())
-        if (section, other) != (kind.section, name) and _names(entry, name)
-    ]
-    if users:
-        said = f"{kind.noun} {name!r} is named by {', '.join(users)}"
-        raise InputError(said, expected="these removed or changed first")
-    del document[kind.section][name]
-    document["selected"] = {k: v for k, v in document["selected"].items() if v != name}
-    left = [n for n, e in document[kind.section].items() if kind.has(e)]
-    return Outcome({"removed": name, "left": left}, {"site": draft.finished()})
+def removing(kind: Kind, word: str = "remove") -> None:
+    """Register a tool that removes an entry which nothing names."""
+
+    @tool(
+        "write",
+        Argument("id", ID, f"Which {kind.noun}.", required=True),
+        returns=record({"removed": TEXT, "left": TEXTS}),
+        needs=("site",),
+        name=f"{kind.group}_{word}",
+        group=kind.group,
+        about=f"Remove a {kind.noun} that nothing else of the active configuration names.",
+        repeatable=False,
+        writes=("site",),
+    )
+    def remove(state: State, given: Json) -> Outcome:
+        draft = Draft.of(state)
+        name, document = kind.of(draft, given["id"]), draft.document
+        users = list(_users(document, kind.section, name))
+        if users:
+            said = f"{kind.noun} {name!r} is named by {', '.join(users)}"
+            raise InputError(said, expected="these removed or changed first")
+        del document[kind.section][name]
+        document["selected"] = {k: v for k, v in document["selected"].items() if v != name}
+        left = [n for n, e in document[kind.section].items() if kind.has(e)]
+        return Outcome({"removed": name, "left": left}, {"site": draft.finished()})
+
+
+def _users(document: Json, section: str, name: str) -> Iterator[str]:
+    """Yield the entries of a configuration that refer to one of its entries."""
+    for other, entries in document.items():
+        for user, entry in entries.items() if isinstance(entries, Mapping) else ():
+            if other != "selected" and (other, user) != (section, name) and _names(entry, name):
+                yield user
 
 
 def _names(entry: Any, name: str) -> bool:
@@ -258,8 +244,11 @@ def _names(entry: Any, name: str) -> bool:
 
 def _cluster(draft: Draft, entry: Json, given: Json) -> Json:
     slots = {k: v for k, v in given.items() if k not in ("id", "title")}
-    title = {"title": given["title"]} if "title" in given else {}
-    return {**entry, **title, **filled("grid", slots, (), draft.document["currency"])}
+    return {**entry, **_title(given), **filled("grid", slots, (), draft.document["currency"])}
+
+
+def _title(given: Json) -> Json:
+    return {"title": given["title"]} if "title" in given else {}
 
 
 def _building(draft: Draft, entry: Json, given: Json) -> Json:
@@ -268,10 +257,9 @@ def _building(draft: Draft, entry: Json, given: Json) -> Json:
     if "zone" in given:
         zones = {n: e for n, e in draft.document["components"].items() if "domain" in e}
         zone = draft.chosen("zone", zones, given["zone"])
-        own: Json = {k: given[k] for k in ("others", "comfort_min", "comfort_max") if k in given}
+        own: Json = {k: given[k] for k in ("others", *_LIMITS) if k in given}
         draft.document["components"][zone] = _component(draft, zones[zone], {"id": zone, **own})
-    title = {"title": given["title"]} if "title" in given else {}
-    return {**entry, "cluster": cluster, **title}
+    return {**entry, "cluster": cluster, **_title(given)}
 
 
 def _environment(draft: Draft, entry: Json, given: Json) -> Json:
@@ -284,46 +272,22 @@ def _environment(draft: Draft, entry: Json, given: Json) -> Json:
             known = {n: e for n, e in document["disturbances"].items() if e["kind"] == key}
             value = draft.chosen(key, known, value)
         found[key] = f"{value:g} min" if key == "step" else value
+    try:
+        datetime.fromisoformat(found["start"])
+    except ValueError as error:
+        said = f"the start is no date: {error}"
+        raise InputError(said, found=found["start"], expected="as 2026-07-06T00:00") from None
     del found["id"]
     document["selected"].setdefault("environment", given["id"])
     return found
 
 
-_TITLE: Final = Argument("title", WORDS, "What to call it for people.")
-_COMFORT: Final = (
-    number("comfort_min", "Least temperature for comfort, a requirement.", "degC"),
-    number("comfort_max", "Largest temperature for comfort, a requirement.", "degC"),
-)
 CLUSTER: Final = Kind(
-    "cluster", "cluster", "clusters", (_TITLE, *slot_arguments(("grid",))), _cluster
+    "cluster", "cluster", "clusters", (*stated("titled"), *slot_arguments(("grid",))), _cluster
 )
-BUILDING: Final = Kind(
-    "building",
-    "building",
-    "buildings",
-    (Argument("cluster", ID, "To which cluster it belongs; the selected one without it."), _TITLE),
-    _building,
-)
+BUILDING: Final = Kind("building", "building", "buildings", stated("building"), _building)
 ENVIRONMENT: Final = Kind(
-    "environment",
-    "environment",
-    "environments",
-    (
-        Argument(
-            "start",
-            {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$"},
-            "When it begins, as 2026-07-06T00:00.",
-            required=True,
-        ),
-        number("step", "Length of a period; 60 without it.", "min", minimum=1, maximum=60),
-        number("days", "How long it is; 1 without it.", "d", exclusiveMinimum=0, maximum=366),
-        Argument("cluster", ID, "The cluster that it runs; all without it."),
-        *(
-            Argument(kind, ID, f"The disturbance that gives its {kind}.")
-            for kind in ("weather", "price", "occupancy")
-        ),
-    ),
-    _environment,
+    "environment", "environment", "environments", stated("environment"), _environment
 )
 
 
@@ -335,94 +299,72 @@ def _component(draft: Draft, entry: Json, given: Json) -> Json:
     model = entry.get("model") or given["kind"]
     slots = {k: v for k, v in given.items() if k not in (*_OWN, "domain", "neighbours")}
     own = filled(model, slots, given.get("others", ()), document["currency"])
-    found = {"model": model, **({"domain": given["domain"]} if "domain" in given else {})}
-    wanted = given.get("buildings") or [given.get("building")]
+    found = {**entry, "model": model}
+    found |= {"domain": given["domain"]} if "domain" in given else {}
     if not entry or "building" in given or "buildings" in given:
+        wanted = given.get("buildings") or [given.get("building")]
         found["buildings"] = [draft.chosen("building", document["buildings"], n) for n in wanted]
-    found = {**entry, **found, **own}
-    for key in ("comfort_min", "comfort_max"):
-        if key in given:
-            _refuse_no_comfort(model)
-            found |= {key: f"{given[key]:g} degC"}
-            if model == "zone_5r1c":
-                found[key.replace("comfort", "temperature")] = found[key]
+    found |= {**own, **_comfort(model, given)}
     zones = {n: e for n, e in document["components"].items() if e.get("domain") == "thermal"}
     if "zone" in own:
         found["zone"] = draft.chosen("zone", zones, str(own["zone"]))
-    if "neighbours" in given:
-        pairs = dict(text.split("=", 1) for text in given["neighbours"])
-        found["neighbours"] = {
-            draft.chosen("zone", zones, n.strip()): v.strip() for n, v in pairs.items()
-        }
+    for text in given.get("neighbours", ()):
+        name, _, value = (part.strip() for part in text.partition("="))
+        amount(value, f"the resistance to {name}", "K/kW")
+        other = draft.chosen("zone", zones, name)
+        found["neighbours"] = {**found.get("neighbours", {}), other: value}
     driven = [slot for owner, slot in DRIVEN if owner == model]
     refuse_lacking(model, given["id"], found, driven)
     return found
 
 
-def _refuse_no_comfort(model: str) -> None:
-    if model not in THERMAL:
+def _comfort(model: str, given: Json) -> Json:
+    """Return the limits of comfort; where a model has slots for them, these too."""
+    found: Json = {key: f"{given[key]:g} degC" for key in _LIMITS if key in given}
+    if found and model not in THERMAL:
         raise InputError(f"a {model} has no comfort", expected="a thermal zone")
+    slots = {key.replace("comfort", "temperature"): value for key, value in found.items()}
+    return {**found, **(slots if model == "zone_5r1c" else {})}
+
+
+def _places(models: Sequence[str]) -> tuple[Argument, ...]:
+    """Return the arguments that buses and zones of some models are."""
+    known = {place for model in models for place in COMPONENTS[model].connections}
+    return tuple(a for a in stated("places") if a.name in known)
+
+
+def _model(models: Sequence[str], *, required: bool = False) -> Argument:
+    usual = "" if required else f"; {models[0]} without it"
+    return Argument("kind", {"enum": list(models)}, f"Its model{usual}.", required=required)
 
 
 def _system(group: str, noun: str, models: tuple[str, ...]) -> Kind:
-    places = {p for m in models for p in COMPONENTS[m].connections if p in _PLACES}
-    about = {
-        "zone": "The thermal zone that it serves.",
-        **{p: f"The bus, by any name, of its {p.removesuffix('_bus')}." for p in _PLACES[1:]},
-        "bus": "The bus of electricity, by any name; that of its cluster without it.",
-    }
-    return Kind(
-        group,
-        noun,
-        "components",
-        (
-            Argument("kind", {"type": "string", "enum": list(models)}, "Its model.", required=True),
-            Argument("buildings", IDS, "To which buildings; the selected one without it."),
-            *(Argument(p, ID, about[p]) for p in _PLACES if p in places),
-            *slot_arguments(models),
-            OTHERS,
-        ),
-        _component,
-        lambda entry: group_of(entry) == group,
-        models,
-    )
+    own = (_model(models, required=True), *stated("system"), *_places(models))
+    slots = (*slot_arguments(models), *stated("others"))
+    kind = Kind(group, noun, "components", (*own, *slots), _component, models=models)
+    return replace(kind, has=lambda entry: group_of(entry) == group)
 
 
 HVAC_SYSTEM: Final = _system("hvac", "HVAC system", HVAC)
 DER_SYSTEM: Final = _system("der", "DER system", DER)
 
 
-def _zone(domain: str, models: tuple[str, ...], *more: Argument) -> None:
+def _zone(domain: str, models: tuple[str, ...], *more: str) -> None:
     """Register the tool that adds zones of a domain."""
-    own = Kind("building", f"{domain} zone", "components", (), _component)
-    buses = {p for m in models for p in COMPONENTS[m].connections if p in _PLACES}
     adding(
-        own,
+        Kind("building", f"{domain} zone", "components", (), _component),
         f"add_{domain}_zone",
         f"Add a {domain} zone to a building.",
         ("domain", domain),
         ("kind", models[0]),
         arguments=(
-            word("kind", "Its model", *models),
-            Argument("building", ID, "To which building; the selected one without it."),
-            *(Argument(p, ID, "The bus that it is on, by any name.") for p in sorted(buses)),
+            _model(models),
+            *stated("in a building"),
+            *_places(models),
             *slot_arguments(models, "temperature_min", "temperature_max"),
-            *more,
-            OTHERS,
+            *stated(*more, "others"),
         ),
     )
-
-
-_NEIGHBOURS: Final = Argument(
-    "neighbours",
-    {"type": "array", "items": {"type": "string", "pattern": r"^\w+ ?=.+$"}, "maxItems": 50},
-    "Other zones with the thermal resistance to each, as 'corridor=2 K/kW'.",
-)
-_ZONE_ONLY: Final = (
-    Argument("zone", ID, "A zone of it to change, by 'others' and the limits of comfort."),
-    OTHERS,
-    *_COMFORT,
-)
 
 
 def _register() -> None:
@@ -433,23 +375,24 @@ def _register() -> None:
     adding(
         DER_SYSTEM, "add", "Add a generator, a store of electricity, a vehicle or a flexible load."
     )
-    _zone("thermal", THERMAL, _NEIGHBOURS, *_COMFORT)
+    _zone("thermal", THERMAL, "thermal zone", "comfort")
     _zone("electrical", ELECTRICAL)
     _zone("water", WATER)
-    changed = Kind(
-        "building", "building", "buildings", (*BUILDING.arguments, *_ZONE_ONLY), _building
-    )
+    own = (*BUILDING.arguments, *stated("zone of a building", "comfort"))
+    changed = replace(BUILDING, arguments=own)
     for kind in (CLUSTER, changed, ENVIRONMENT, HVAC_SYSTEM, DER_SYSTEM):
         grammar(kind)
     for kind in (HVAC_SYSTEM, DER_SYSTEM):
         _assigning(kind)
+    zone = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
+    removing(zone, "remove_zone")
 
 
 def _assigning(kind: Kind) -> None:
     @written(
         kind,
-        Argument("id", ID, f"Which {kind.noun}; the selected one without it."),
-        Argument("buildings", IDS, "The buildings that it belongs to from now on.", required=True),
+        kind.meant,
+        *stated("assigned to buildings"),
         name="assign_to_buildings",
         about=f"Assign a {kind.noun} to buildings; the first says on which cluster it is.",
     )
@@ -461,26 +404,6 @@ def _assigning(kind: Kind) -> None:
             draft.chosen("building", draft.document["buildings"], n) for n in given["buildings"]
         ]
         return kind.put(draft, name, {**entry, "buildings": names})
-
-
-@tool(
-    "write",
-    Argument("id", ID, "Which zone.", required=True),
-    returns=record({"removed": TEXT, "left": TEXTS}),
-    needs=("site",),
-    name="building_remove_zone",
-    group="building",
-    repeatable=False,
-    writes=("site",),
-)
-def remove_zone(state: State, given: Json) -> Outcome:
-    """Remove a zone of a building that no system serves."""
-    draft = Draft.of(state)
-    zones = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
-    name = draft.chosen(
-        "zone", {n: e for n, e in draft.document["components"].items() if zones.has(e)}, given["id"]
-    )
-    return removed(draft, zones, name)
 
 
 _register()

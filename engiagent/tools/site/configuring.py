@@ -7,17 +7,32 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
+from jsonschema import Draft202012Validator
+
+from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
-from engiagent.io.schemawords import COUNT, FLAG, OBJECT, TEXT, TEXTS, list_of, maybe, record
+from engiagent.io.schemawords import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 from engiagent.plant.horizon import KEYS
 from engiagent.plant.reading import read_statement
+from engiagent.slots import COMPONENTS
 from engiagent.text import Problem
 from engiagent.tools.places import files_below, inside, new_folder
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
-from engiagent.tools.site.collecting import ID, WORDS, word
+from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import SECTIONS, Site, differences, empty
 from engiagent.tools.site.plants import Plant, reference, write_plant
 
@@ -26,7 +41,6 @@ CONFIGURATION: Final = "configuration.yaml"
 FORM: Final = "engiagent-configuration/1"
 _STORED: Final = "site.json"
 
-_NAME: Final = Argument("name", ID, "The configuration; the active one without it.")
 _STATED: Final = record({"configuration": TEXT, "active": maybe(TEXT), "contents": OBJECT})
 _CHANGES: Final = list_of(record({"path": TEXT, "before": {}, "after": {}}))
 _COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
@@ -70,9 +84,7 @@ def _added(state: State, name: str, document: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("name", ID, "What to call it.", required=True),
-    word("template", "The reference test building, or nothing", "reference", "empty"),
-    Argument("title", WORDS, "What to call it for people."),
+    *stated("config_create"),
     returns=_STATED,
     uses=("site",),
     repeatable=False,
@@ -92,10 +104,7 @@ def config_create(state: State, given: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument(
-        "path", WORDS, "A configuration that config_save wrote, or a plant file.", required=True
-    ),
-    Argument("name", ID, "What to call it.", required=True),
+    *stated("config_load"),
     returns=_STATED,
     uses=("site",),
     outside=True,
@@ -113,16 +122,40 @@ def config_load(state: State, given: Json) -> Outcome:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", given["path"]) from None
     if isinstance(tree, dict) and tree.get("schema") == FORM:
-        return _added(state, given["name"], _read(tree, given["path"]))
+        document = _read(tree, given["path"])
+        _refuse_loose(document, state.root, given["path"])
+        return _added(state, given["name"], document)
     return _added(state, given["name"], _of_plant(path, tree, state.root))
 
 
+_ENTRIES: Final = {
+    "environments": {"start": TEXT, "step": TEXT, "days": NUMBER},
+    "buildings": {"cluster": TEXT},
+    "components": {"model": {"enum": list(COMPONENTS)}},
+    "controllers": {"kind": TEXT, "systems": TEXTS},
+    "disturbances": {"kind": TEXT, "form": TEXT},
+}
+"""What entries of a configuration have at least."""
+
+
 def _read(tree: Json, file: str) -> Json:
+    """Return a configuration that config_save wrote."""
     document = {**empty("A site"), **{k: v for k, v in tree.items() if k != "schema"}}
-    odd = [s for s in (*SECTIONS, "selected") if not isinstance(document[s], dict)]
-    if odd:
-        raise InputError(f"{odd[0]} is no mapping", file, expected="entries by name")
+    forms = {s: by_name(record(_ENTRIES.get(s, {}), more=True)) for s in SECTIONS}
+    schema = record({**forms, "title": TEXT, "currency": TEXT, "selected": OBJECT}, more=True)
+    error = next(Draft202012Validator(schema).iter_errors(document), None)
+    if error is not None:
+        raise InputError(f"{error.json_path}: {error.message[:200]}", file)
     return document
+
+
+def _refuse_loose(document: Json, root: Path, file: str) -> None:
+    """Refuse a configuration in which something names what is not there."""
+    try:
+        if document["selected"].get("environment") is not None:
+            Plant(document, root).stated()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the configuration does not hold together: {error}", file) from None
 
 
 def _of_plant(path: Path, tree: Any, root: Path) -> Json:
@@ -171,8 +204,6 @@ def _domain(entry: Json) -> Json:
 
 
 def _minutes(step: str) -> float:
-    from engiagent.blueprint.timeaxis import parse_step
-
     return parse_step(step)[0] / 60.0
 
 
@@ -187,8 +218,7 @@ def _moved(tree: Any, place: str) -> Any:
 
 @tool(
     "write",
-    Argument("folder", WORDS, "The new folder, below the session's.", required=True),
-    _NAME,
+    *stated("config_save"),
     returns=record({"configuration": TEXT, "folder": TEXT, "files": TEXTS}),
     needs=("site",),
     outside=True,
@@ -211,7 +241,7 @@ def config_save(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    _NAME,
+    *stated("configuration"),
     returns=record({"configuration": TEXT, "valid": FLAG, "problems": TEXTS, "components": COUNT}),
     needs=("site",),
     outside=True,
@@ -232,13 +262,7 @@ def _problems(document: Json, root: Path) -> Iterator[str]:
         yield from str(error).splitlines()
 
 
-@tool(
-    "write",
-    Argument("name", ID, "Which one.", required=True),
-    returns=_STATED,
-    needs=("site",),
-    writes=("site",),
-)
+@tool("write", *stated("config_set_active"), returns=_STATED, needs=("site",), writes=("site",))
 def config_set_active(state: State, given: Json) -> Outcome:
     """Make a configuration the one that all other tools work on."""
     name, _ = _site(state).named(given["name"])
@@ -263,8 +287,7 @@ def config_list(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    _NAME,
-    Argument("path", WORDS, "A part of it, as components.battery; all without it."),
+    *stated("config_query"),
     returns=record({"configuration": TEXT, "content": {}}),
     needs=("site",),
 )
@@ -299,7 +322,12 @@ def config_undo(state: State, given: Json) -> Outcome:
     return Outcome({**content, "changes": changes}, {"site": restored})
 
 
-@tool("read", _NAME, returns=record({"configuration": TEXT, "changes": _CHANGES}), needs=("site",))
+@tool(
+    "read",
+    *stated("configuration"),
+    returns=record({"configuration": TEXT, "changes": _CHANGES}),
+    needs=("site",),
+)
 def config_diff(state: State, given: Json) -> Outcome:
     """List by path what differs in a configuration since the session created or loaded it."""
     name, document = _site(state).named(given.get("name"))

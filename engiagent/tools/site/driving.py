@@ -4,102 +4,16 @@ from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import inside_parts
-from engiagent.io.schemawords import FLAG
 from engiagent.tools.registry import Argument, Json, Outcome, State
-from engiagent.tools.site.collecting import (
-    ID,
-    IDS,
-    WORDS,
-    Kind,
-    adding,
-    grammar,
-    hour,
-    number,
-    word,
-    written,
-)
+from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.collecting import Kind, adding, grammar, written
 from engiagent.tools.site.document import Draft, group_of
 from engiagent.tools.site.plants import GAINS, MACHINES
 
-_SYSTEMS: Final = Argument("systems", IDS, "What it controls; the selected system without it.")
-_HORIZON: Final = number(
-    "horizon",
-    "How far a plan of an optimal controller looks ahead; 24 without it.",
-    "h",
-    minimum=1,
-    maximum=168,
-)
-_SHIFTED: Final = {
-    "precooling": "how far the setpoint of cooling is lowered ahead of need",
-    "preheating": "how far the setpoint of heating is raised ahead of need",
-    "setback": "how far setpoints are given up, as at night",
-}
-_POWERS: Final = {
-    "charge": "of a store or vehicle",
-    "discharge": "of a store or vehicle",
-    "power": "of a generator",
-}
-_HVAC: Final = (
-    word(
-        "kind",
-        "A thermostat, or plans of the least cost within the limits of comfort",
-        "thermostat",
-        "optimal",
-    ),
-    _SYSTEMS,
-    *(
-        number(
-            f"{way}_setpoint",
-            f"Around which {way} keeps the temperature.",
-            "degC",
-            minimum=-50,
-            maximum=100,
-        )
-        for way in ("cooling", "heating")
-    ),
-    number(
-        "deadband",
-        "Between switching off and on; 1 without it.",
-        "K",
-        exclusiveMinimum=0,
-        maximum=20,
-    ),
-    *(
-        part
-        for name, about in _SHIFTED.items()
-        for part in (
-            number(name, f"By {about}.", "K", minimum=0, maximum=20),
-            hour(f"{name}_start", f"When {name} begins, as 12.5 for half past noon."),
-            number(f"{name}_hours", f"How long {name} lasts.", "h", exclusiveMinimum=0, maximum=24),
-        )
-    ),
-    _HORIZON,
-)
-_DER: Final = (
-    word(
-        "kind",
-        "By surplus and need, by the time of the day, or by plans of the least cost",
-        "self_consumption",
-        "schedule",
-        "optimal",
-    ),
-    _SYSTEMS,
-    *(
-        part
-        for way, about in _POWERS.items()
-        for part in (
-            number(
-                f"{way}_level",
-                f"The {way} {about} by schedule; its limit without it.",
-                "kW",
-                minimum=0,
-            ),
-            hour(f"{way}_start", f"When {way} by schedule begins."),
-            number(f"{way}_hours", f"How long {way} lasts.", "h", exclusiveMinimum=0, maximum=24),
-        )
-    ),
-    _HORIZON,
-)
+_SHIFTS: Final = ("precooling", "preheating", "setback")
+_POWERS: Final = ("charge", "discharge", "power")
+_HVAC: Final = stated("hvac controller")
+_DER: Final = stated("der controller")
 
 
 def _controller(draft: Draft, entry: Json, given: Json) -> Json:
@@ -121,10 +35,10 @@ def _controller(draft: Draft, entry: Json, given: Json) -> Json:
 
 def _refuse_half(entry: Json) -> None:
     """Refuse a shift or a schedule of which start or length is missing."""
-    for name in (*_SHIFTED, *_POWERS):
+    for name in (*_SHIFTS, *_POWERS):
         parts = [f"{name}_start", f"{name}_hours"]
         wanted = name in entry or f"{name}_level" in entry or any(p in entry for p in parts)
-        lacking = [p for p in ([name] if name in _SHIFTED else []) + parts if p not in entry]
+        lacking = [p for p in ([name] if name in _SHIFTS else []) + parts if p not in entry]
         if wanted and lacking:
             raise InputError(f"{name} is stated in part", expected=f"also {', '.join(lacking)}")
 
@@ -146,74 +60,9 @@ CONTROLLER: Final = Kind("controller", "controller", "controllers", _BOTH, _cont
 
 # -- disturbances ---------------------------------------------------------------------------------
 
-_FILE: Final = Argument("file", WORDS, "A CSV file of the session's folder with time stamps.")
-_COLUMN: Final = Argument("column", WORDS, "Its column.")
-_WEATHER: Final = (
-    word("form", "Constant, a profile over the day, or a file", "daily", "constant", "file"),
-    number(
-        "temperature",
-        "Of the air: constant, or the mean of the profile.",
-        "degC",
-        minimum=-90,
-        maximum=70,
-    ),
-    number(
-        "amplitude",
-        "Half of the difference between the hottest and the coldest hour; 0 without it.",
-        "K",
-        minimum=0,
-        maximum=40,
-    ),
-    hour("hottest_hour", "When it is hottest; 15 without it."),
-    number(
-        "irradiance_max",
-        "In the plane of arrays, at its highest; 0 without it.",
-        "W/m2",
-        minimum=0,
-        maximum=2000,
-    ),
-    hour("sunrise", "When irradiance begins; 6 without it."),
-    hour("sunset", "When irradiance ends; 18 without it."),
-    Argument(
-        "file", WORDS, "An EPW file, or a CSV file with time stamps, in the session's folder."
-    ),
-    Argument("temperature_column", WORDS, "Its column of temperature; an EPW file needs none."),
-    Argument(
-        "irradiance_column",
-        WORDS,
-        "Its column of irradiance; by default of an EPW file the global horizontal one.",
-    ),
-)
-_PRICE: Final = (
-    word(
-        "form",
-        "One price, two rates by the time of the day, or a file",
-        "flat",
-        "two_rates",
-        "file",
-    ),
-    number("import_price", "Of energy from the grid; with two rates the low one.", "EUR/kWh"),
-    number("high_price", "The high rate.", "EUR/kWh"),
-    hour("high_from", "When the high rate begins."),
-    hour("high_until", "When the high rate ends."),
-    number("export_price", "Paid for energy to the grid; nothing without it.", "EUR/kWh"),
-    _FILE,
-    _COLUMN,
-)
-_OCCUPANCY: Final = (
-    word("form", "Hours of presence, or a file with the heat of people", "hours", "file"),
-    number("people", "How many are present in each building.", "1", minimum=0),
-    number("heat_per_person", "Heat that each gives off.", "W", minimum=0, maximum=1000),
-    hour("present_from", "When they come."),
-    hour("present_until", "When they leave."),
-    Argument(
-        "workdays_only", FLAG, "Whether nobody comes on Saturday and Sunday; false without it."
-    ),
-    _FILE,
-    _COLUMN,
-)
+_TAKEN: Final = {kind: stated(kind) for kind in ("weather", "price", "occupancy")}
 _FORMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "weather": {"constant": ("temperature",), "daily": ("temperature",), "file": ("file",)},
+    "weather": {"daily": ("temperature",), "constant": ("temperature",), "file": ("file",)},
     "price": {
         "flat": ("import_price",),
         "two_rates": ("import_price", "high_price", "high_from", "high_until"),
@@ -238,8 +87,7 @@ _USUAL: Final[dict[str, Json]] = {
 def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
     kind = entry.get("kind") or given["of"]
     own = {k: v for k, v in given.items() if k not in ("id", "of")}
-    first = {"weather": "daily"}.get(kind, next(iter(_FORMS[kind])))
-    found: Json = {"kind": kind, "form": first, **_USUAL[kind], **entry, **own}
+    found: Json = {"kind": kind, "form": next(iter(_FORMS[kind])), **_USUAL[kind], **entry, **own}
     takes = {a.name for a in _TAKEN[kind]}
     odd = [name for name in own if name not in takes]
     if odd:
@@ -260,7 +108,6 @@ def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
     return found
 
 
-_TAKEN: Final = {"weather": _WEATHER, "price": _PRICE, "occupancy": _OCCUPANCY}
 _ANY: Final = {a.name: a for taken in _TAKEN.values() for a in taken if a.name != "form"}
 _FORM: Final = Argument(
     "form",
@@ -300,8 +147,8 @@ def _register() -> None:
 
 @written(
     CONTROLLER,
-    Argument("id", ID, "Which controller; the only one without it."),
-    Argument("systems", IDS, "What it controls from now on.", required=True),
+    CONTROLLER.meant,
+    *stated("assigned to systems"),
     name="assign_to_system",
     about="Assign a controller to systems, in the place of those that it controlled.",
 )

@@ -21,18 +21,9 @@ from engiagent.text import Problem
 from engiagent.tools import planning
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import OBJECTIVE, files_below, new_folder
-from engiagent.tools.registry import (
-    REGISTRY,
-    Argument,
-    Held,
-    Json,
-    Outcome,
-    State,
-    declare_part,
-    tool,
-)
+from engiagent.tools.registry import REGISTRY, Held, Json, Outcome, State, declare_part, tool
 from engiagent.tools.site.analysing import FIGURE
-from engiagent.tools.site.collecting import ID
+from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import PLANT, Plant
 from engiagent.tools.site.simulating import load_name, save_name
@@ -44,7 +35,7 @@ declare_part("plan", Held("optimise_schedule", (), save_name, load_name))
 
 @tool(
     "write",
-    Argument("name", ID, "What to call the plan; plan1, plan2 and so on without it."),
+    *stated("optimise_schedule"),
     SECONDS,
     returns=record(
         {
@@ -118,7 +109,7 @@ def plans(root: Path) -> list[str]:
 
 @tool(
     "read",
-    Argument("name", ID, "Which plan; the latest of the session without it."),
+    *stated("certify"),
     returns=REGISTRY["check"].returns,
     needs=("plan",),
     outside=True,

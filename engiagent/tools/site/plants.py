@@ -13,7 +13,6 @@ over the day are, with the hour :math:`h` in the middle of a period,
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -25,13 +24,14 @@ from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
 from engiagent.environment.running import Controller
 from engiagent.errors import InputError
-from engiagent.io.files import open_inside, write_atomic
+from engiagent.io.files import open_inside, packaged_yaml, write_atomic
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.io.schemawords import Json
 from engiagent.io.weather import read_weather, series_over
-from engiagent.plant.source import FormError
+from engiagent.plant.source import FormError, PlantError
 from engiagent.plant.values import Column, pieces
 from engiagent.slots import COMPONENTS
+from engiagent.tools.places import inside
 from engiagent.tools.site.document import buildings_of, named_slots
 from engiagent.tools.site.slots import THERMAL, refuse_lacking
 from engiagent.units.words import Conventions
@@ -202,7 +202,7 @@ class Plant:
                 said = f"the weather does not say which column is the {what}"
                 raise InputError(said, entry["file"], expected=f"{what}_column")
             return f'{entry["file"]}#"{column}"'
-        found = read_weather(self.root / entry["file"])
+        found = read_weather(inside(self.root, entry["file"]))
         name = column or _FROM_FILE[what]
         values = series_over(found, name, self.stamps[0], self.hours, self.periods)
         return self._series(f"weather_{what}", found.units[name], values)
@@ -288,7 +288,8 @@ class Plant:
 
     def controller(self, site: Environment) -> Controller | None:
         """Return what sets inputs; None where nothing does."""
-        parts = [ruled("self-consumption", site)] if self.controllers("self_consumption") else []
+        own = {s for e in self.controllers("self_consumption").values() for s in e["systems"]}
+        parts = [_of_systems(ruled("self-consumption", site), own)] if own else []
         rules = self.rules(site)
         parts += [by_rules(rules, site.signals, CONTROL)] if rules else []
         return joined(*parts) if parts else None
@@ -314,6 +315,13 @@ class Plant:
         return found
 
 
+def _of_systems(controller: Controller, systems: set[str]) -> Controller:
+    """Return a controller that sets inputs of some systems alone."""
+    return lambda now: {
+        name: value for name, value in controller(now).items() if name.partition(".")[0] in systems
+    }
+
+
 def write_plant(plant: Plant, folder: Path) -> Environment:
     """Write plant file, data and rules of control into a folder; return the plant as it runs.
 
@@ -325,8 +333,9 @@ def write_plant(plant: Plant, folder: Path) -> Environment:
     plant.write(folder)
     try:
         site = Environment.load(folder / PLANT)
-    except InputError as error:
-        error.file = None  # of a file that nobody wrote
+    except PlantError as error:
+        for fault in error.errors:  # the file is of this module, its lines say nothing to users
+            fault.file = fault.line = fault.column = None
         raise
     rules = plant.rules(site)
     if rules:
@@ -440,7 +449,9 @@ def _between(hours: Any, start: float, stop: float) -> Any:
 
 
 def _stands_in(entry: Json, slot: str) -> bool:
-    """Whether other slots take the place of one that the weather could drive."""
+    """Whether a slot that the weather could drive is not wanted, by what else is filled."""
+    if slot == "ambient_temperature":
+        return entry["model"] == "thermal_zone" and "resistance" not in entry
     return slot == "source_temperature" and "cop" in entry
 
 
@@ -461,64 +472,5 @@ def _files(tree: Any) -> set[str]:
 
 def reference() -> Json:
     """Return the reference test building; docs/tools.md says what it is."""
-    return deepcopy(_REFERENCE)
-
-
-_REFERENCE: Final[Json] = {
-    "title": "Reference test building",
-    "currency": "EUR",
-    "selected": {"cluster": "campus", "building": "office", "environment": "summer"},
-    "environments": {
-        "summer": {
-            **{"start": "2026-07-06T00:00", "step": "15 min", "days": 3},
-            **{"weather": "hot_days", "price": "two_rates", "occupancy": "office_hours"},
-        }
-    },
-    "clusters": {"campus": {"import_power_max": "30 kW"}},
-    "buildings": {"office": {"cluster": "campus"}},
-    "components": {
-        "room": {
-            **{"model": "thermal_zone", "domain": "thermal", "buildings": ["office"]},
-            **{
-                "capacitance": "4 kWh/K",
-                "resistance": "1.5 K/kW",
-                "initial_temperature": "23 degC",
-            },
-            **{"comfort_min": "20 degC", "comfort_max": "25 degC"},
-        },
-        "appliances": {
-            **{"model": "load", "domain": "electrical", "buildings": ["office"], "power": "1 kW"}
-        },
-        "cooling": {
-            **{"model": "cooler", "buildings": ["office"], "zone": "room"},
-            **{"electric_power_max": "3 kW", "cop": 3.2},
-        },
-        "pv": {"model": "pv", "buildings": ["office"], "dc_capacity": "5 kW"},
-        "battery": {
-            **{"model": "battery", "buildings": ["office"], "energy_capacity": "10 kWh"},
-            **{"charge_power_max": "5 kW", "discharge_power_max": "5 kW"},
-            **{"charge_efficiency": 0.95, "discharge_efficiency": 0.95, "initial_energy": "5 kWh"},
-        },
-    },
-    "controllers": {
-        "comfort": {
-            **{"kind": "thermostat", "systems": ["cooling"], "cooling_setpoint": 24.0},
-            **{"deadband": 1.0},
-        },
-        "store": {"kind": "self_consumption", "systems": ["battery"]},
-    },
-    "disturbances": {
-        "hot_days": {
-            **{"kind": "weather", "form": "daily", "temperature": 27.0, "amplitude": 6.0},
-            **{"hottest_hour": 15.0, "irradiance_max": 850.0, "sunrise": 5.0, "sunset": 21.0},
-        },
-        "two_rates": {
-            **{"kind": "price", "form": "two_rates", "import_price": 0.2, "high_price": 0.4},
-            **{"high_from": 16.0, "high_until": 21.0, "export_price": 0.08},
-        },
-        "office_hours": {
-            **{"kind": "occupancy", "form": "hours", "people": 20, "heat_per_person": 100.0},
-            **{"present_from": 8.0, "present_until": 18.0, "workdays_only": True},
-        },
-    },
-}
+    found: Json = packaged_yaml("engiagent.tools.site", "reference.yaml")
+    return found

@@ -29,8 +29,8 @@ from engiagent.solvers.solution import load_arrays
 from engiagent.tools.graph import digest
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import files_below, new_folder
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
-from engiagent.tools.site.collecting import ID, WORDS
+from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import Plant, write_plant
 
@@ -50,7 +50,6 @@ def load_name(folder: Path) -> str:
 
 declare_part("simulation", Held("simulation_run", (), save_name, load_name))
 
-NAMED: Final = Argument("name", ID, "Which result; the latest of the session without it.")
 _MOST: Final = 2_000
 _SUMMARY: Final = {
     **{"name": TEXT, "configuration": TEXT, "steps": COUNT, "step_seconds": NUMBER},
@@ -89,10 +88,7 @@ def summary(folder: Path) -> Json:
 
 @tool(
     "write",
-    Argument("name", ID, "What to call the result; run1, run2 and so on without it."),
-    Argument(
-        "seed", {"type": "integer", "minimum": 0, "maximum": 2**31}, "Of all chance; 0 without it."
-    ),
+    *stated("simulation_run"),
     returns=record({**_SUMMARY, "energy_imbalance": NUMBER}),
     needs=("site",),
     outside=True,
@@ -181,7 +177,7 @@ def _shown(folder: Path, *more: str) -> Json:
 
 @tool(
     "read",
-    NAMED,
+    *stated("result"),
     returns=record({**_SUMMARY, "state": TEXT, "latest": {}}),
     uses=("simulation", "site"),
     outside=True,
@@ -203,17 +199,7 @@ _SERIES: Final = record({"unit": TEXT, "role": TEXT, "values": list_of(maybe(NUM
 
 @tool(
     "read",
-    NAMED,
-    Argument(
-        "signals",
-        {"type": "array", "items": WORDS, "minItems": 1, "maxItems": 20},
-        "Which series, as battery.state_of_charge; only their names and ranges without it.",
-    ),
-    Argument(
-        "every",
-        {"type": "integer", "minimum": 1, "maximum": 1000},
-        "Return each so many values, to have fewer; 1 without it.",
-    ),
+    *stated("result", "simulation_query"),
     returns=record(
         {"name": TEXT, "signals": by_name(OBJECT)}, {"series": by_name(_SERIES), "times": TEXTS}
     ),
@@ -260,8 +246,7 @@ def simulation_query(state: State, given: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("folder", WORDS, "The new folder, below the session's.", required=True),
-    NAMED,
+    *stated("simulation_save"),
     returns=record({"name": TEXT, "folder": TEXT, "files": TEXTS}),
     needs=("simulation",),
     outside=True,
@@ -279,7 +264,7 @@ def simulation_save(state: State, given: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("name", ID, "Which result.", required=True),
+    *stated("simulation_remove"),
     returns=record({"removed": TEXT, "left": TEXTS}),
     outside=True,
     repeatable=False,

@@ -107,19 +107,6 @@ def _argument(name: str, slots: Sequence[Slot]) -> Argument:
     return Argument(name, schema, f"{about}{usual}.", unit=slot.unit)
 
 
-OTHERS: Final = Argument(
-    "others",
-    {
-        "type": "array",
-        "items": {"type": "string", "pattern": r"^\w+ ?=.+$"},
-        "minItems": 1,
-        "maxItems": 50,
-    },
-    "Further slots, options and buses of the model, each as name=value with its unit, as "
-    "'standby_power=50 W'; several values of a table by commas. The query tool lists them by kind.",
-)
-
-
 def described(model: str) -> Iterator[Json]:
     """Yield name, unit, range, default and meaning of the slots, options and buses of a model."""
     known = COMPONENTS[model]

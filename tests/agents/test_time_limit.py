@@ -1,0 +1,117 @@
+"""A time limit bounds what a run begins, and a run costs as much per row however many there are."""
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from random import Random
+from time import monotonic, process_time
+
+import pytest
+
+from engiagent.agents.running import Run
+from engiagent.blueprint import Blueprint
+from engiagent.cli.exit_codes import ExitCode, of_outcome
+from engiagent.run.folder import EXPLANATION, OPINION, REPORT, SCRIPT, RunFolder, read_record
+from engiagent.run.outcome import RunOutcome
+from engiagent.solvers.result import SolveOptions
+from tests.blueprints import Json, blueprint, constraint, goal, parameter, variable
+
+
+def scalars(size: int) -> Blueprint:
+    """Return a programme of single variables and rows, summed up in 25 named expressions."""
+    names = [f"x{k}" for k in range(size)]
+    left = [" + ".join(f"{n + 1}*x{(k + 7 * n * n) % size}" for n in range(4)) for k in range(size)]
+    sums = {f"e{k}": " + ".join(names[k::25]) for k in range(25)}
+    return blueprint(
+        parameters=[parameter("price", 1, "EUR/kW")],
+        decision_variables=[variable(name) for name in names],
+        expressions=[{"name": name, "expression": s, "unit": "kW"} for name, s in sums.items()],
+        constraints=rows([f"{text} >= {1 + k % 9}[kW]" for k, text in enumerate(left)]),
+        objective_function=goal(f"price*({' + '.join(sums)})"),
+    )
+
+
+def packing(size: int) -> Blueprint:
+    """Return a programme of binaries whose best plan no bound proves at once."""
+    left, half = weighted(10, size)
+    worth, _ = weighted(1, size, seed=2)
+    return blueprint(
+        decision_variables=binaries(size),
+        constraints=rows([f"{text} <= {most}" for text, most in zip(left, half, strict=True)]),
+        objective_function=goal(worth[0], "1", "maximize"),
+    )
+
+
+def splitting(size: int, slack: bool) -> Blueprint:
+    """Return equations between binaries, with slack or without, that take a solver very long."""
+    left, half = weighted(8, size)
+    room = [f" + above{k} - below{k}" if slack else "" for k in range(8)]
+    sides = zip(left, room, half, strict=True)
+    slacks = [f"{name}{k}" for k in range(8) for name in ("above", "below")] if slack else []
+    return blueprint(
+        decision_variables=[*binaries(size), *(variable(n, unit="1", upper=9999) for n in slacks)],
+        constraints=rows([f"{text}{more} == {exact}" for text, more, exact in sides]),
+        objective_function=goal(" + ".join(slacks) or "b0", "1"),
+    )
+
+
+def weighted(count: int, size: int, seed: int = 1) -> tuple[list[str], list[int]]:
+    """Return weighted sums of binaries, and half of the sum of the weights of each."""
+    drawn = Random(seed)
+    weights = [[drawn.randint(1, 99) for _ in range(size)] for _ in range(count)]
+    texts = [" + ".join(f"{w}*b{k}" for k, w in enumerate(row)) for row in weights]
+    return texts, [sum(row) // 2 for row in weights]
+
+
+def binaries(size: int) -> list[Json]:
+    return [variable(f"b{k}", type="binary", unit="1") for k in range(size)]
+
+
+def rows(texts: list[str]) -> list[Json]:
+    return [constraint(text, constraint_id=f"C{k}") for k, text in enumerate(texts)]
+
+
+def solved(
+    given: Blueprint, out: Path, limit: float | None, clock: Callable[[], float] = monotonic
+) -> RunOutcome:
+    folder = RunFolder.create(out, "limited", {})
+    run = Run(folder, None, SolveOptions(time_limit=limit), None, clock=clock)
+    return run.guarded(lambda: run.from_blueprint_file(given, out))
+
+
+def test_a_row_costs_the_same_among_many_as_among_few(tmp_path: Path) -> None:
+    def seconds_per_row(size: int) -> float:
+        given, began = scalars(size), process_time()
+        assert solved(given, tmp_path / str(size), 60.0).verdict == "certified"
+        return (process_time() - began) / size
+
+    solved(scalars(25), tmp_path / "first", 60.0)  # what is imported and read once
+    assert seconds_per_row(500) < 2.0 * seconds_per_row(50)
+
+
+def test_after_the_limit_nothing_is_begun_that_the_verdict_does_not_hang_on(tmp_path: Path) -> None:
+    slow = count(0.0, 1000.0).__next__  # every look at the clock is 1000 s after the one before
+    in_time, late = (
+        solved(packing(36), tmp_path / name, 600.0, clock)
+        for name, clock in {"in time": monotonic, "late": slow}.items()
+    )
+    # Two solvers that agree prove more than one: what is left out makes no verdict better.
+    assert (in_time.verdict, late.verdict) == ("certified", "feasible")
+    assert late.objective == in_time.objective
+    for name in (OPINION, EXPLANATION, SCRIPT):
+        assert (in_time.folder / name).exists()
+        assert not (late.folder / name).exists()
+        assert f"the time limit has passed, so there is no {name}" in late.notes
+    assert read_record(late.folder)["left_out"] == [OPINION, EXPLANATION, SCRIPT]
+    reports = [(outcome.folder / REPORT).read_text("utf-8") for outcome in (in_time, late)]
+    assert ["Limits in force" in report for report in reports] == [True, False]
+
+
+@pytest.mark.parametrize("slack", [True, False])
+def test_a_search_without_end_ends_with_a_schedule_or_undecided(
+    slack: bool, tmp_path: Path
+) -> None:
+    outcome = solved(splitting(50, slack), tmp_path / "run", 0.5)
+    assert "time limit of 0.5 s" in str(outcome.reason)
+    known = ("feasible", ExitCode.FEASIBLE) if slack else ("undecided", ExitCode.LIMIT)
+    assert (outcome.verdict, of_outcome(outcome)) == known
