@@ -66,7 +66,10 @@ def test_all_ways_of_planning_come_to_what_a_script_comes_to(
     result, found, server = asked(script, tmp_path / "a", "--planning", planning)
     assert result.exit_code == 0, result.output
     figure = next(row for row in direct["figures"] if row["name"] == "energy_cost")
-    assert [row["value"] for row in found["findings"]] == [figure["values"][1], figure["percent"][1]]
+    assert [row["value"] for row in found["findings"]] == [
+        figure["values"][1],
+        figure["percent"][1],
+    ]
     assert [row["unit"] for row in found["findings"]] == ["EUR", "%"]
     assert found["prose"] == "The cost is 8.233 EUR, a change of -38.04 %."
     if planning != "one-stage":  # all schemas at once are what the other two avoid
@@ -167,9 +170,7 @@ def test_a_card_is_hired_below_the_ceiling_only(tmp_path: Path) -> None:
     hire = [{"id": "surveyor", "role": "Does it all.", "tools": tools}]
     outline = {**NAMES, "outline": [{**s, "agent": "surveyor"} for s in NAMES["outline"]]}
     script = scripted(
-        plan_names={**outline, "hire": hire},
-        plan_arguments={**PLAN, "steps": own},
-        answer=answer(),
+        plan_names={**outline, "hire": hire}, plan_arguments={**PLAN, "steps": own}, answer=answer()
     )
     result, found, _ = asked(script, tmp_path / "a")
     assert result.exit_code == 0, result.output
