@@ -99,7 +99,10 @@ def test_a_reply_that_does_not_fit_is_shown_what_does_not(tmp_path: Path) -> Non
 
 
 def test_a_figure_of_the_question_that_no_call_has_sends_the_plan_back(tmp_path: Path) -> None:
-    other = {**PLAN, "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"cooling","cop":5.4}'}]}
+    other: Json = {
+        **PLAN,
+        "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"cooling","cop":5.4}'}],
+    }
     other["steps"] += STEPS[3:]
     script = scripted(plan_names=NAMES, plan_arguments=other, answer=answer())
     result, found, server = asked(script, tmp_path / "a")
@@ -112,7 +115,10 @@ def test_a_figure_of_the_question_that_no_call_has_sends_the_plan_back(tmp_path:
 
 
 def test_a_call_that_fails_is_planned_anew_at_most_twice(tmp_path: Path) -> None:
-    wrong = {**PLAN, "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"chiller","cop":4.5}'}]}
+    wrong: Json = {
+        **PLAN,
+        "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"chiller","cop":4.5}'}],
+    }
     wrong["steps"] += STEPS[3:]
     right = [{**entry, "id": f"r{entry['id']}", "depends_on": []} for entry in STEPS[2:]]
     revised = {"revised": right, "reason": ""}

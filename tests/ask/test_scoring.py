@@ -62,27 +62,20 @@ def test_one_of_k_is_no_harder_and_all_of_k_no_easier(runs: tuple[int, int]) -> 
 
 def expert(request: Json, number: int) -> Say:
     """Answer as whoever knows the suite's cases would, each kind of request."""
-    case = next(
-        c for c in load_suite(SUITE).cases if c.request in request["messages"][0]["content"]
-    )
+    asked = request["messages"][0]["content"]
+    case = next(c for c in load_suite(SUITE).cases if c.request in asked)
     steps = [
         step(f"s{k}", s.agent_id, tool, **s.expected_parameters.get(tool, {}))
         for k, s in enumerate(case.expected_steps, 1)
         for tool in s.required_tools
     ]
     last = steps[-1]
-    figures = list(case.expected_values)
-    path = (
-        "figures.energy_cost.values.1"
-        if "comparison" in last["tool"]
-        else "figures.energy_cost.value"
-    )
-    findings = [{"label": "cost", "call": last["id"], "path": path}] if figures else []
-    goal = (
-        request["messages"][0]["content"].rpartition("## Your goal\n")[2].partition(" Expected")[0]
-    )
+    place = "values.1" if "comparison" in last["tool"] else "value"
+    finding = {"label": "cost", "call": last["id"], "path": f"figures.energy_cost.{place}"}
+    findings = [finding] if case.expected_values else []
+    goal = asked.rpartition("## Your goal\n")[2].partition(" Expected")[0]
     own = next((s for s in steps if s["task"] + s["id"] == goal), last)
-    replies = {
+    replies: Json = {
         "plan-names": {
             "outline": [{k: s[k] for k in ("id", "agent", "task", "tool")} for s in steps]
         },
@@ -98,7 +91,7 @@ def expert(request: Json, number: int) -> Say:
     kind = kind_of(request)
     if kind == "answer" and findings:
         findings[0]["call"] = _last_call(request)
-    extra = {"similar": [], "hire": []} if kind == "plan-names" else {"hire": []}
+    extra: Json = {"similar": [], "hire": []} if kind == "plan-names" else {"hire": []}
     return Say(json.dumps({**replies[kind], **(extra if kind.startswith("plan") else {})}))
 
 
@@ -108,7 +101,7 @@ def _goal(entry: Json) -> Json:
 
 def _last_call(request: Json) -> str:
     lines = request["messages"][0]["content"].splitlines()
-    return [line.split()[0] for line in lines if " done: " in line][-1]
+    return [str(line).split()[0] for line in lines if " done: " in line][-1]
 
 
 def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> None:
