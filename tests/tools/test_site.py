@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
-from engiagent.tools import Observation, Session, Tool, tools
+from engiagent.tools import Session, Tool, tools
 from engiagent.tools.registry import groups
 from tests.cli.asking import answer, invoke
 
@@ -544,8 +544,22 @@ def test_the_plant_file_of_a_configuration_is_simulated_as_it_is(session: Sessio
     to = session.root / "again"
     result = invoke("simulate", session.root / "out/plant.yaml", *rules, "--out", to, "--json")
     assert answer(result)["cost"]["value"] == pytest.approx(cost)
-    seen: Observation = session.call("config_load", {"path": "out/plant.yaml", "name": "loaded"})
-    assert seen.status == "done"
+    done(session, "config_load", path="out/plant.yaml", name="loaded")
     plan = done(session, "optimise_schedule")["objective"]["value"]
     done(session, "config_set_active", name="ref")
     assert done(session, "optimise_schedule")["objective"]["value"] == pytest.approx(plan)
+
+
+def test_a_cluster_of_plant_files_is_loaded_with_its_buildings(session: Session) -> None:
+    small(session)
+    done(session, "config_save", folder="street")
+    (session.root / "street/all.yaml").write_text(
+        "title: Street\nhorizon: {step: 30 min, start: 2026-07-06T00:00, periods: 12}\n"
+        "buildings: {north: plant.yaml, south: plant.yaml}\n"
+        "limit: {import: 9 kW, at: campus}\ngoal: {minimize: cost}\n"
+    )
+    one = done(session, "optimise_schedule")["objective"]["value"]
+    made = done(session, "config_load", path="street/all.yaml", name="street")["contents"]
+    assert (made["buildings"], len(made["components"])) == (["north", "south"], 10)
+    done(session, "hvac_query", id="south_cooling")
+    assert done(session, "optimise_schedule")["objective"]["value"] == pytest.approx(2.0 * one)

@@ -26,10 +26,8 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
-from engiagent.plant.horizon import KEYS
-from engiagent.plant.reading import read_statement
+from engiagent.plant.site import Site as PlantSite
 from engiagent.slots import COMPONENTS
-from engiagent.text import Problem
 from engiagent.tools.places import files_below, inside, new_folder
 from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
 from engiagent.tools.site.arguments import stated
@@ -112,7 +110,7 @@ def config_create(state: State, given: Json) -> Outcome:
     writes=("site",),
 )
 def config_load(state: State, given: Json) -> Outcome:
-    """Load a configuration, or a plant file as one, from the session's folder and make it active.
+    """Load a configuration, a plant file or a cluster from the session's folder, and activate it.
 
     A plant file keeps all that it says: requirements, sizes to be chosen, cases, baseline, goal.
     """
@@ -158,40 +156,38 @@ def _refuse_loose(document: Json, root: Path, file: str) -> None:
         raise InputError(f"the configuration does not hold together: {error}", file) from None
 
 
-def _of_plant(path: Path, tree: Any, root: Path) -> Json:
-    """Return the configuration that a plant file is: one building, its grids as clusters."""
-    problem = Problem.load(path)
-    stated = read_statement(problem)
-    if stated is None or not isinstance(tree, dict):
-        raise InputError("no plant file", path.name, expected="a plant file or a configuration")
-    time, place = (
-        stated.time,
-        path.parent.relative_to(root.resolve() if path.is_absolute() else root),
-    )
-    tree = _moved(tree, "" if place == Path() else f"{place.as_posix()}/")
-    grids = {n: e for n, e in tree["components"].items() if e["model"] == "grid"}
-    document = {**empty(stated.title, stated.currency), **_further(tree)}
-    document["clusters"] = {
-        name: {key: value for key, value in entry.items() if key != "model"}
-        for name, entry in grids.items()
-    } or {"site": {}}
-    first = next(iter(document["clusters"]))
-    document["buildings"] = {"building": {"cluster": first}}
-    document["components"] = {
-        name: {**entry, "buildings": ["building"], **_domain(entry)}
-        for name, entry in tree["components"].items()
+def _of_plant(path: Path, stated: Any, root: Path) -> Json:
+    """Return the configuration that a plant file or a cluster is; grids are its clusters."""
+    folder = path.parent.resolve().relative_to(root.resolve())
+    place = "" if folder == Path() else f"{folder.as_posix()}/"
+    tree = _moved(loads_yaml(PlantSite.load(path).to_yaml(), path.name), place)
+    parts, horizon = tree["components"], tree["horizon"]
+    grids = {name: entry for name, entry in parts.items() if entry["model"] == "grid"}
+    clusters = {n: {k: v for k, v in e.items() if k != "model"} for n, e in grids.items()}
+    clusters = clusters or {"site": {}}
+    first, *_ = clusters
+    buildings = {"building": {"cluster": first}}
+    if "buildings" in stated:  # each has a grid of its own, as north_grid
+        buildings = {name.rpartition("_")[0]: {"cluster": name} for name in clusters}
+    chosen, *_ = buildings
+    components = {
+        name: {**entry, "buildings": [_owner(name, buildings)], **_domain(entry)}
+        for name, entry in parts.items()
         if name not in grids
     }
-    minutes = _minutes(time["step"])
-    kept = {key: tree["horizon"][key] for key in KEYS[5:] if key in tree["horizon"]}
-    document["environments"] = {
-        "stated": {
-            **{"start": str(time["start"]), "step": time["step"]},
-            **{"days": time["periods"] * minutes / 1440.0, **kept},
-        }
+    days = float(horizon.pop("periods")) * parse_step(horizon["step"])[0] / 86400.0
+    return {
+        **empty(tree["title"], tree["currency"]),
+        **_further(tree),
+        **{"clusters": clusters, "buildings": buildings, "components": components},
+        "environments": {"stated": {**horizon, "days": days}},
+        "selected": {"environment": "stated", "building": chosen, "cluster": first},
     }
-    document["selected"] = {"environment": "stated", "building": "building", "cluster": first}
-    return document
+
+
+def _owner(name: str, buildings: Json) -> str:
+    """Return the building of a component, by the beginning of its name."""
+    return next((b for b in buildings if name.startswith(f"{b}_")), next(iter(buildings)))
 
 
 def _further(tree: Json) -> Json:
@@ -201,10 +197,6 @@ def _further(tree: Json) -> Json:
 def _domain(entry: Json) -> Json:
     zones = {"thermal_zone": "thermal", "zone_5r1c": "thermal", "load": "electrical"}
     return {"domain": zones[entry["model"]]} if entry["model"] in zones else {}
-
-
-def _minutes(step: str) -> float:
-    return parse_step(step)[0] / 60.0
 
 
 def _moved(tree: Any, place: str) -> Any:

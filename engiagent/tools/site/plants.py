@@ -125,7 +125,7 @@ class Plant:
         about = {"title": document["title"], "currency": document["currency"]}
         shown = {
             key: self.environment[key]
-            for key in ("start", "step", "zone", "align", "weight")
+            for key in ("start", "step", "zone", "weight", "representative")
             if key in self.environment
         }
         return {

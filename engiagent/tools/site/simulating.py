@@ -10,6 +10,7 @@ import numpy as np
 from engiagent.control import control
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.running import SCHEMA, write_record
+from engiagent.environment.wear import wear
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import loads_strict
@@ -89,7 +90,7 @@ def summary(folder: Path) -> Json:
 @tool(
     "write",
     *stated("simulation_run"),
-    returns=record({**_SUMMARY, "energy_imbalance": NUMBER}),
+    returns=record({**_SUMMARY, "energy_imbalance": NUMBER, "batteries": by_name(OBJECT)}),
     needs=("site",),
     outside=True,
     repeatable=False,
@@ -118,6 +119,7 @@ def simulation_run(state: State, given: Json) -> Outcome:
             **{"name": name, "configuration": configuration, "steps": plant.periods},
             **{"step_seconds": environment.seconds, "cost": cost, BALANCE: environment.imbalance},
             **{"controllers": sorted(_used(plant)), "notes": notes},
+            "batteries": wear(environment.built.units, data, {}),
         }
         about = {"schema": SCHEMA, "plant": configuration, **content}
         about |= {"made": datetime.now().isoformat(), "document": digest(document)}
