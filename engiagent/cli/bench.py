@@ -10,6 +10,10 @@ from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
 from engiagent.agents.bench.machine import machine, versions
 from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
 from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
+from engiagent.agents.engines.asking import Asking
+from engiagent.ask.bench import load_suite as load_questions
+from engiagent.ask.bench import run_suite as run_questions
+from engiagent.ask.bench import summary as summary_of_questions
 from engiagent.cli import exit_codes, options
 from engiagent.cli.output import clean, print_json, say
 from engiagent.io.files import write_atomic
@@ -71,6 +75,53 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
             click.echo(line)
         say(f"results in {folder}")
     return int(exit_codes.ExitCode.VIOLATED if any(m.false for m in found.values()) else 0)
+
+
+@bench.command("ask")
+@click.argument("path", metavar="SUITE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--replay", is_flag=True, help="Answer from the runs in FOLDER; asks no model.")
+@click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
+@click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where runs and checkpoints are; by default beside the suite.",
+)
+@options.as_json
+def ask(
+    path: Path,
+    replay: bool,
+    base_url: str | None,
+    model: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Ask the questions of SUITE in each way of planning, and score the answers by rule.
+
+    Finished runs are kept in FOLDER/runs.sqlite; the same suite again asks only what is missing.
+    """
+    known, asking = load_questions(path), Asking(model, base_url)
+    if not replay:
+        asking.ready()
+    folder = out or path.with_suffix("")
+    found = run_questions(known, folder, asking, replay=replay, on_run=_say_case)
+    figures_of = summary_of_questions(found)
+    content = {"schema": "engiagent-bench-ask/1", "suite": known.name, "planning": figures_of}
+    if as_json:
+        print_json({**content, "runs": found})
+    else:
+        for way, values in figures_of.items():
+            click.echo(way)
+            for name, value in values.items():
+                click.echo(f"  {name.replace('_', ' '):<18} {value}")
+    return int(exit_codes.ExitCode.FEASIBLE)
+
+
+def _say_case(row: dict[str, Any]) -> None:
+    state = "right" if row["success"] else "open"
+    why = f": {clean(row['reason'])}" if row["reason"] else ""
+    say(f"{state:<6} {row['case']} {row['planning']} #{row['repetition']}{why}")
 
 
 def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:

@@ -1,6 +1,6 @@
 """``engiagent trace``: what a run did, turn by turn, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,18 @@ _MOST_FAULTS: Final = 3
 """Findings of a turn that are shown; all of them with ``--json``."""
 
 Line = Mapping[str, Any]
+
+_OF_A_QUESTION: Final[Mapping[str, Callable[[Line], str]]] = {
+    "message": lambda line: f"{line['agent']} asked for {line['kind']}{_spent(line)}",
+    "goal": lambda line: f"goal {line['id']} of {line['agent']}: {line['task']}",
+    "plan": lambda line: f"plan: {', '.join(step['tool'] for step in line['steps'])}",
+    "clarified": lambda line: f"the user on {line['id']}: {line['value']}",
+    "hire": lambda line: f"hired {line['id']} for {', '.join(line['tools'])}",
+    "insert": lambda line: f"{line['tool']} inserted before {line['before']}",
+    "replan": lambda line: f"planned anew from {line['from']}: {line['why']}",
+    "call": lambda line: f"{line['id']} {line['agent']} {line['tool']} {line['status']}",
+}
+"""What the trace of a question shows of its events."""
 
 
 @click.command(epilog=exit_codes.table())
@@ -66,6 +78,7 @@ def _compared(repeated: Line) -> Iterator[str]:
 def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
     """Return the trace as one JSON object."""
     routes = [line for line in lines if line.get("event") == "route"]
+    events = [line for line in lines if line.get("event") in _OF_A_QUESTION]
     return {
         "schema": "engiagent-trace/1",
         "run": str(run),
@@ -76,6 +89,7 @@ def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
         "stages": [line for line in lines if line.get("event") == "end"],
         "notes": [line.get("text") for line in lines if line.get("event") == "note"],
         "usage": _total(routes),
+        **({"events": events} if events else {}),
     }
 
 
@@ -92,6 +106,11 @@ def timeline(record: Line, lines: Sequence[Line]) -> Iterator[str]:
             yield f"  {_clock(line)}  note: {line.get('text')}"
         elif line.get("event") == "route":
             yield from _turn(line)
+        elif line.get("event") in _OF_A_QUESTION:
+            yield f"  {_clock(line)}  {_OF_A_QUESTION[line['event']](line)}"
+    if "question" in asked:
+        yield f"  {record.get('state')}, {record.get('verdict') or record.get('reason')}"
+        return
     if not routes:
         yield "  no turns"
     yield from _end(record, routes)

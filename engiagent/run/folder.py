@@ -250,7 +250,11 @@ class RunFolder:
 
     def route(self, record: Mapping[str, Any]) -> None:
         """Record who was sent to do what, why, and how it went."""
-        self._trace({"event": "route", **record})
+        self.line("route", record)
+
+    def line(self, event: str, line: Mapping[str, Any]) -> None:
+        """Record an event of the work that the folder is of, with what is known of it."""
+        self._trace({"event": event, **line})
 
     def progress(self, elapsed: float, report: Mapping[str, Any]) -> None:
         """Record how far a stage has come, ever more seldom, so that a long one fills no disk.

@@ -75,7 +75,7 @@ class Session:
         key = digest([name, given, made])
         if missing and key not in self._advised:
             self._advised.add(key)
-            return Observation(name, "blocked", self._advice(chosen, missing))
+            return Observation(name, "blocked", self.advice(chosen, missing))
         return self._made(chosen, given, watch or Watch(), insisted=bool(missing))
 
     def missing(self, chosen: Tool) -> tuple[Part, ...]:
@@ -84,7 +84,8 @@ class Session:
             part for part in chosen.needs if not self.state.has(part) or self.state.stale(part)
         )
 
-    def _advice(self, chosen: Tool, missing: tuple[Part, ...]) -> Json:
+    def advice(self, chosen: Tool, missing: tuple[Part, ...]) -> Json:
+        """Return what to call before a tool whose rule asks for parts that are missing."""
         said = []
         for part in missing:
             absent = not self.state.has(part)

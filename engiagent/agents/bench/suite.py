@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from hashlib import sha256
@@ -197,37 +197,50 @@ def run_suite(
     """
     found: dict[Cell, Measured] = {}
     digest = suite.digest
-    try:
-        checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(checkpoint, timeout=20.0)) as store:
-            store.execute(_TABLE)
-            for cell in cells(suite):
-                before = _stored(store, digest, cell)
-                measured = before or measure(suite, cell, make or partial(engine_of, suite))
-                if before is None:
-                    _store(store, digest, cell, measured)
-                found[cell] = measured
-                if on_run is not None:
-                    on_run(cell, measured, before is not None)
-    except (sqlite3.Error, OSError) as error:
-        raise InputError(f"the checkpoint cannot be used: {error}", str(checkpoint)) from None
+    with checkpoints(checkpoint) as store:
+        for cell in cells(suite):
+            before = stored(store, digest, cell)
+            if before is None:
+                measured = measure(suite, cell, make or partial(engine_of, suite))
+                store_result(store, digest, cell, asdict(measured))
+            else:
+                measured = Measured(**before)
+            found[cell] = measured
+            if on_run is not None:
+                on_run(cell, measured, before is not None)
     return found
 
 
-def _stored(store: sqlite3.Connection, digest: str, cell: Cell) -> Measured | None:
+@contextmanager
+def checkpoints(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file of checkpoints, a new one where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=20.0)) as store:
+            store.execute(_TABLE)
+            yield store
+    except (sqlite3.Error, OSError) as error:
+        raise InputError(f"the checkpoint cannot be used: {error}", str(path)) from None
+
+
+def stored(store: sqlite3.Connection, digest: str, cell: Cell) -> dict[str, Any] | None:
+    """Return the result that a checkpoint has of a run; None without one."""
     row = store.execute(
         "SELECT result FROM runs WHERE suite = ? AND problem = ? AND engine = ? AND "
         "coordination = ? AND repetition = ?",
         (digest, *asdict(cell).values()),
     ).fetchone()
-    return None if row is None else Measured(**json.loads(row[0]))
+    return None if row is None else dict(json.loads(row[0]))
 
 
-def _store(store: sqlite3.Connection, digest: str, cell: Cell, measured: Measured) -> None:
+def store_result(
+    store: sqlite3.Connection, digest: str, cell: Cell, result: Mapping[str, Any]
+) -> None:
+    """Write the result of a run, before the next one begins."""
     with store:
         store.execute(
             "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
-            (digest, *asdict(cell).values(), json.dumps(asdict(measured))),
+            (digest, *asdict(cell).values(), json.dumps(result)),
         )
 
 

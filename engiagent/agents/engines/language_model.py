@@ -8,6 +8,7 @@ a reply may be as long as what is left pays for.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from engiagent.agents.budgets import Budget
@@ -24,6 +25,8 @@ CAUTION: Final = 1.3
 """By how much a prompt may have more tokens than it was estimated to have."""
 MOST_SHOWN: Final = 20_000
 """Letters of a reply that are shown to the model again."""
+
+Read = Callable[[Reply], Any]
 
 
 @dataclass
@@ -49,16 +52,23 @@ class LanguageModel:
 
     def ask(self, question: Question) -> Answer:
         """Return what the model answers, or why there is no answer."""
-        request = self.prompting.request(question)
-        said, usage = self._asked(request, question)
+        return self.answer(self.prompting.request(question), partial(_value, question=question))
+
+    def answer(self, request: Request, read: Read) -> Answer:
+        """Return what ``read`` makes of the reply to a request.
+
+        ``read`` returns the answer, or the fault that a reply has; after one that does not fit the
+        model is asked once more.
+        """
+        said, usage = self._asked(request, read)
         if isinstance(said, Fault) and said.kind == "reply-malformed":
             again = self._again(request, said)
-            said, more = self._asked(again, question)
+            said, more = self._asked(again, read)
             usage += more
         value, fault = (None, said) if isinstance(said, Fault) else (said, None)
         return Answer(value, usage, fault)
 
-    def _asked(self, request: Request, question: Question) -> tuple[Any, Usage]:
+    def _asked(self, request: Request, read: Read) -> tuple[Any, Usage]:
         """Return the value of one exchange, or its fault, and what it took."""
         begun = self.clock()
         limited = self.limited(request)
@@ -68,7 +78,7 @@ class LanguageModel:
         self._last = reply.text
         usage = self._usage(request.model, reply.tokens, self.clock() - begun)
         self.usage += usage
-        return _value(reply, question), usage
+        return read(reply), usage
 
     def _usage(self, model: str, tokens: Tokens, seconds: float) -> Usage:
         return Usage(

@@ -59,12 +59,12 @@ def _bounded_by_words(schema: Json) -> Json:
 
 def read_reply(kind: str, text: str, problem: Problem | None) -> dict[str, Json]:
     """Return the answer that a reply is, in the form of the question's schema."""
-    value = _object(text)
+    value = read_object(text)
     convert = _CONVERSIONS.get(kind)
     return value if convert is None else convert(value, problem)
 
 
-def _object(text: str) -> dict[str, Json]:
+def read_object(text: str) -> dict[str, Json]:
     """Return the JSON object of a reply, also out of a fence or words around it."""
     fenced = _FENCE.search(text)
     candidates = [text.strip(), fenced[1].strip() if fenced else "", _outermost(text)]

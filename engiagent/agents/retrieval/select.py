@@ -7,7 +7,7 @@ is measured with exemplars is no recollection of an answer.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,29 @@ STRUCTURE_WEIGHT: Final = 0.5
 ALIKE: Final = 0.25
 """Share of common structure that a candidate needs with what is expected."""
 CHARACTERS_A_TOKEN: Final = 4
+
+
+class Known(Protocol):
+    """What is ranked: a text with its words, and what it is made of."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def text(self) -> str:
+        """What is compared by embeddings."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is compared by words."""
+
+    @property
+    def structure(self) -> tuple[str, ...]:
+        """What it is made of."""
+
+
+K = TypeVar("K", bound=Known)
 
 
 def exemplars(
@@ -73,11 +96,8 @@ def strangers(known: Sequence[Exemplar], text: str) -> tuple[Exemplar, ...]:
 
 
 def ranked(
-    known: Sequence[Exemplar],
-    text: str,
-    sketch: Blueprint | None = None,
-    embed: Embed | None = None,
-) -> tuple[Exemplar, ...]:
+    known: Sequence[K], text: str, sketch: Blueprint | None = None, embed: Embed | None = None
+) -> tuple[K, ...]:
     """Return the exemplars up to the break in their relevance, the most relevant first."""
     if not known:
         return ()
@@ -95,9 +115,7 @@ def ranked(
     return tuple(known[k] for k in order[:kept])
 
 
-def structurally_alike(
-    candidates: Sequence[Exemplar], sketch: Blueprint | None = None
-) -> tuple[Exemplar, ...]:
+def structurally_alike(candidates: Sequence[K], sketch: Blueprint | None = None) -> tuple[K, ...]:
     """Return the candidates that are made of what is expected.
 
     Expected is the sketch's structure; without a sketch that of the best candidate, since a text

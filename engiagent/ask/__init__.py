@@ -1,0 +1,1 @@
+"""Questions answered over the registry of tools: planned, supervised, with figures from calls."""
