@@ -1,6 +1,8 @@
 """netCDF files: arrays with the labels or time stamps along their dimensions, and tables."""
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -61,14 +63,25 @@ class GridVariable:
     coordinates: Mapping[str, tuple[str, tuple[str, ...]]]
 
 
-def open_netcdf(data: bytes, file: str) -> Any:
-    """Return an open netCDF dataset of some bytes; InputError when the bytes are no netCDF file."""
+_ONE_AT_A_TIME: Final = threading.RLock()
+"""The netCDF library may not be called from two threads at once."""
+
+
+@contextmanager
+def open_netcdf(data: bytes, file: str) -> Iterator[Any]:
+    """Open a netCDF dataset of some bytes, while no other thread has one open.
+
+    Raises InputError when the bytes are no netCDF file.
+    """
     import netCDF4
 
-    try:
-        return netCDF4.Dataset("memory", mode="r", memory=data)
-    except (OSError, ValueError, MemoryError, RuntimeError, AttributeError) as error:
-        raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
+    with _ONE_AT_A_TIME:
+        try:
+            source = netCDF4.Dataset("memory", mode="r", memory=data)
+        except (OSError, ValueError, MemoryError, RuntimeError, AttributeError) as error:
+            raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
+        with source:
+            yield source
 
 
 def read_variable(variable: Any, file: str) -> Any:
@@ -155,7 +168,7 @@ def read_arrays(path: Path) -> StoredArrays:
     import netCDF4
 
     try:
-        with netCDF4.Dataset(path) as source:
+        with _ONE_AT_A_TIME, netCDF4.Dataset(path) as source:
             # Looked at before anything is read: a small file can declare, or be packed from, any.
             cells = sum(int(np.prod(v.shape, dtype=np.float64)) for v in source.variables.values())
             most = min(MOST_NUMBERS, FEW_NUMBERS + MOST_TIMES * path.stat().st_size // 8)

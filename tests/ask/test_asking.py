@@ -66,7 +66,10 @@ def test_all_ways_of_planning_come_to_what_a_script_comes_to(
     result, found, server = asked(script, tmp_path / "a", "--planning", planning)
     assert result.exit_code == 0, result.output
     figure = next(row for row in direct["figures"] if row["name"] == "energy_cost")
-    assert [row["value"] for row in found["findings"]] == [figure["values"][1], figure["percent"][1]]
+    assert [row["value"] for row in found["findings"]] == [
+        figure["values"][1],
+        figure["percent"][1],
+    ]
     assert [row["unit"] for row in found["findings"]] == ["EUR", "%"]
     assert found["prose"] == "The cost is 8.233 EUR, a change of -38.04 %."
     if planning != "one-stage":  # all schemas at once are what the other two avoid
@@ -96,7 +99,10 @@ def test_a_reply_that_does_not_fit_is_shown_what_does_not(tmp_path: Path) -> Non
 
 
 def test_a_figure_of_the_question_that_no_call_has_sends_the_plan_back(tmp_path: Path) -> None:
-    other = {**PLAN, "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"cooling","cop":5.4}'}]}
+    other: Json = {
+        **PLAN,
+        "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"cooling","cop":5.4}'}],
+    }
     other["steps"] += STEPS[3:]
     script = scripted(plan_names=NAMES, plan_arguments=other, answer=answer())
     result, found, server = asked(script, tmp_path / "a")
@@ -109,7 +115,10 @@ def test_a_figure_of_the_question_that_no_call_has_sends_the_plan_back(tmp_path:
 
 
 def test_a_call_that_fails_is_planned_anew_at_most_twice(tmp_path: Path) -> None:
-    wrong = {**PLAN, "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"chiller","cop":4.5}'}]}
+    wrong: Json = {
+        **PLAN,
+        "steps": [*STEPS[:2], {**STEPS[2], "arguments": '{"id":"chiller","cop":4.5}'}],
+    }
     wrong["steps"] += STEPS[3:]
     right = [{**entry, "id": f"r{entry['id']}", "depends_on": []} for entry in STEPS[2:]]
     revised = {"revised": right, "reason": ""}
@@ -167,9 +176,7 @@ def test_a_card_is_hired_below_the_ceiling_only(tmp_path: Path) -> None:
     hire = [{"id": "surveyor", "role": "Does it all.", "tools": tools}]
     outline = {**NAMES, "outline": [{**s, "agent": "surveyor"} for s in NAMES["outline"]]}
     script = scripted(
-        plan_names={**outline, "hire": hire},
-        plan_arguments={**PLAN, "steps": own},
-        answer=answer(),
+        plan_names={**outline, "hire": hire}, plan_arguments={**PLAN, "steps": own}, answer=answer()
     )
     result, found, _ = asked(script, tmp_path / "a")
     assert result.exit_code == 0, result.output
