@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
@@ -12,11 +12,10 @@ from engiagent.ask.cards import Staff
 from engiagent.ask.rules import checked, follow
 from engiagent.errors import InputError
 from engiagent.io.jsontext import loads_strict
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, list_of, output, record
 from engiagent.tools.registry import Argument, Json, tools
+from engiagent.tools.schemas import STORED
 
 FORM: Final = "engiagent-plan/1"
-_ID: Final[Json] = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,59}$"}
 
 
 @dataclass(frozen=True)
@@ -121,28 +120,6 @@ def resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def plan_schema() -> Json:
-    """Return the JSON Schema (draft 2020-12) of a plan file."""
-    step = record(
-        {"id": _ID, "agent": TEXT, "tool": TEXT},
-        {
-            "arguments": OBJECT,
-            "task": TEXT,
-            "depends_on": TEXTS,
-            "expected": TEXT,
-            "validation": TEXT,
-        },
-    )
-    optional = {
-        "findings": list_of(record({f.name: TEXT for f in fields(Wanted)})),
-        "prose": TEXT,
-        "assumptions": TEXTS,
-        "unused": list_of(record({"figure": TEXT, "reason": TEXT})),
-    }
-    required = {"question": TEXT, "steps": list_of(step)}
-    return output("plan/1", "a plan of calls of engiagent's tools", required, optional)
-
-
 def read_plan(text: str, file: str, staff: Staff) -> Plan:
     """Return the plan of a JSON text.
 
@@ -156,7 +133,7 @@ def read_plan(text: str, file: str, staff: Staff) -> Plan:
 
 def plan_of(document: Any, file: str, staff: Staff) -> Plan:
     """Return the plan of a document; see :func:`read_plan`."""
-    error = next(Draft202012Validator(plan_schema()).iter_errors(document), None)
+    error = next(Draft202012Validator(STORED["plan"].make()).iter_errors(document), None)
     if error is not None:
         raise InputError(f"{error.json_path}: {error.message[:300]}", file)
     steps = tuple(step_of(entry) for entry in document["steps"])
@@ -230,7 +207,8 @@ def filled(plan: Plan, answers: Mapping[str, Any]) -> Plan:
     """Return a plan with open arguments as the user answered them, by ``step.argument``."""
     steps = []
     for step in plan.steps:
-        own = {k.split(".", 1)[1]: v for k, v in answers.items() if k.split(".", 1)[0] == step.id}
+        named = ((key.rpartition("."), value) for key, value in answers.items())
+        own = {name: value for (owner, _, name), value in named if owner == step.id}
         steps.append(replace(step, arguments={**step.arguments, **own}))
     return replace(plan, steps=tuple(steps))
 

@@ -19,7 +19,7 @@ from engiagent.ask.planning import PLANNINGS
 from engiagent.ask.requests import ModelError
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import moving_line, print_json, say
+from engiagent.cli.output import moving_line, print_json, say, say_error, summary
 from engiagent.cli.tool import read_value
 from engiagent.errors import EngiagentError, InputError
 from engiagent.run.folder import RunFolder, read_record
@@ -140,7 +140,9 @@ def _finished(folder: RunFolder, work: Callable[[], Answered], as_json: bool) ->
         raise
     except ModelError as error:
         folder.finish("failed", None, str(error))
-        say(f"engiagent: {error}")
+        say_error(f"engiagent: {error}")
+        if as_json:
+            print_json(summary(error=str(error)))
         return int(ExitCode.LIMIT if error.kind == "budget-spent" else ExitCode.ENDPOINT)
     except EngiagentError as error:
         folder.finish("failed", None, str(error))

@@ -37,15 +37,18 @@ def new_folder(root: Path, relative: str) -> Iterator[Path]:
     InputError
         When there is such a folder already.
     """
-    target = below(root, relative)
+    target, taken = below(root, relative), "there is such a folder already"
+    if target.exists():
+        raise InputError(taken, relative, expected="a new one")
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
     try:
         yield made
-        if target.exists():
-            raise InputError("there is such a folder already", relative, expected="a new one")
         made.chmod(0o755)
-        made.rename(target)
+        try:
+            made.rename(target)
+        except OSError:  # another session was faster
+            raise InputError(taken, relative, expected="a new one") from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
@@ -19,6 +20,7 @@ from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading
 
 GROUP: Final = "runs"
@@ -46,17 +48,25 @@ def report(state: State, arguments: Json) -> Outcome:
         kept = KeptSchedule(solved.schedule, reading, drafted.not_understood)
         keep_check(out, certificate, kept, posed.problem, drafted.blueprint, posed.folder)
         return _written(arguments["folder"], out)
-    run = RunFolder.create(out, posed.name, {"tools": True, "overrides": dict(drafted.values)})
+    asked = {"tools": True, "overrides": dict(drafted.values)}
+    run = RunFolder.create(out, posed.name, asked)
+    write_run(run, posed, drafted.blueprint, solved.schedule, certificate)
+    return _written(arguments["folder"], out)
+
+
+def write_run(
+    run: RunFolder, posed: Posed, blueprint: Blueprint, schedule: Any, certificate: Certificate
+) -> None:
+    """Write problem, blueprint, schedule, certificate and report into the folder of a run."""
     with run.stage("report"):
         if posed.problem is not None:
             copy_problem(posed.problem, run)
-        copy_data(drafted.blueprint, posed.folder, run)
-        run.write(BLUEPRINT, drafted.blueprint.to_json())
-        save(solved.schedule, run)
+        copy_data(blueprint, posed.folder, run)
+        run.write(BLUEPRINT, blueprint.to_json())
+        save(schedule, run)
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
     write_report(run.path)
-    return _written(arguments["folder"], out)
 
 
 def _written(name: str, folder: Path) -> Outcome:

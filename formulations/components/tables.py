@@ -128,6 +128,9 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
     """
     value = reader.component.parameters[slot]
     items = bracketed(value) if isinstance(value, str) else None
+    parameter = reader.around.parameter(value) if isinstance(value, str) else None
+    if parameter is not None and isinstance(parameter.value, tuple):
+        items = tuple(map(str, parameter.value))
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise reader.wrong(

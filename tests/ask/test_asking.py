@@ -201,9 +201,9 @@ def test_a_card_is_hired_below_the_ceiling_only(tmp_path: Path) -> None:
 def test_a_model_that_gives_no_answer_ends_with_its_reason(
     said: Say, code: int, text: str, tmp_path: Path
 ) -> None:
-    result, _, _ = asked(scripted(plan_names=said), tmp_path / "a")
+    result, found, _ = asked(scripted(plan_names=said), tmp_path / "a")
     assert result.exit_code == code
-    assert text in result.stderr
+    assert text in found["error"]
     assert json.loads((tmp_path / "a" / "run.json").read_text())["state"] == "failed"
 
 

@@ -140,7 +140,7 @@ def test_a_tool_outside_the_card_is_refused_when_read_and_when_made(tmp_path: Pa
         ("The peak is 4000 W at {elsewhere}.", ["{elsewhere}"]),
         (
             "On 2026-07-06 the window opens at 16:00, on 2019-01-01 at 21:05.",
-            ["21:05", "2019-01-01"],
+            ["2019-01-01", "21:05"],
         ),
     ],
 )

@@ -63,6 +63,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("new", "new battery fresh"),
     ("new", "new --list"),
     ("accept", "accept runs/a"),
+    ("ask", "ask --plan plan.json --out answered"),
+    ("trace", "trace answered"),
+    ("bench ask", "bench ask suite.yaml --replay --out none"),
     ("tool", "tool list_runs"),
     ("tool", "tool --list"),
 )
@@ -103,6 +106,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(place)
         assert ask("run day --out runs/a")["verdict"] == "certified"
     shutil.copy(place / "runs/a/blueprint.json", place / "bp.json")
+    step = {"id": "s1", "agent": "optimisation", "tool": "list_runs"}
+    plan = {"schema": "engiagent-plan/1", "question": "Which runs?", "steps": [step]}
+    (place / "plan.json").write_text(json.dumps(plan))
+    shutil.copy(ROOT / "benchmarks/ask.yaml", place / "suite.yaml")
     shutil.copy(place / "day/day_ahead.csv", place / "day_ahead.csv")
     return place
 

@@ -92,7 +92,7 @@ def config_create(state: State, given: Json) -> Outcome:
     """Create a configuration and make it active: the reference test building, or an empty one.
 
     The reference is an office with one zone, a cooler with a COP of 3.2, PV, a battery of 10 kWh,
-    two rates and three summer days.
+    two rates and three summer days; its systems are called cooling, pv and battery.
     """
     base = reference() if given.get("template", "reference") == "reference" else empty("A site")
     return _added(

@@ -9,19 +9,19 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.io.schemawords import TEXT, TEXTS, list_of, maybe, record
 from engiagent.readings.read import read
-from engiagent.report import write_report
 from engiagent.report.artefacts import load_run
 from engiagent.run.certify import certify as certified
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, SOLUTION, RunFolder
-from engiagent.run.inputs import copy_problem, stored_problem
+from engiagent.run.inputs import stored_problem
 from engiagent.run.keyfigures import key_figures
-from engiagent.run.stages import progress_text, save, solve_program
+from engiagent.run.stages import progress_text, solve_program
 from engiagent.solvers.result import Progress, SolveOptions
 from engiagent.text import Problem
 from engiagent.tools import planning
-from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.modelling import SECONDS, Posed, plain
 from engiagent.tools.places import OBJECTIVE, files_below, new_folder
 from engiagent.tools.registry import REGISTRY, Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.runs import write_run
 from engiagent.tools.site.analysing import FIGURE
 from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import Site
@@ -72,26 +72,19 @@ def _planned(problem: Problem, out: Path, name: str, given: Json, state: State) 
     """Write a run folder of the best plan; return what a caller is told of it."""
     blueprint = read(problem).blueprint
     assert blueprint is not None  # it has a plant file
-    run = RunFolder.create(out, name, {"tools": True})
     options = SolveOptions(time_limit=given.get("time_limit", 60.0))
 
     def listen(seen: Progress) -> None:
         state.watch.tell(progress_text(seen))
 
-    with run.stage("solve"):
-        copy_problem(problem, run)
-        run.write(BLUEPRINT, blueprint.to_json())
-        program = compile_blueprint(blueprint, problem.folder)
-        listener = None if state.watch.said is None else listen
-        schedule, result = solve_program(program, options, listener, cancel=state.watch.cancel)
-        if result.x is None:
-            raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
-        save(schedule, run)
-    with run.stage("check"):
-        certificate = certified(problem, schedule, blueprint, folder=problem.folder, name=name)
-        run.write(CERTIFICATE, certificate.to_json())
-    run.finish("done", certificate.verdict, None)
-    write_report(out)
+    program = compile_blueprint(blueprint, problem.folder)
+    listener = None if state.watch.said is None else listen
+    schedule, result = solve_program(program, options, listener, cancel=state.watch.cancel)
+    if result.x is None:
+        raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
+    certificate = certified(problem, schedule, blueprint, folder=problem.folder, name=name)
+    run, posed = RunFolder.create(out, name, {"tools": True}), Posed(problem, problem.folder, name)
+    write_run(run, posed, blueprint, schedule, certificate)
     found = load_run(out)
     assert found.elaboration is not None  # it was just written
     return {
