@@ -20,7 +20,7 @@ from engiagent.agents.bench.suite import Cell, checkpoints, store_result, stored
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.ask.answers import Answered
-from engiagent.ask.asking import Inquiry
+from engiagent.ask.asking import WORKSPACE, Inquiry
 from engiagent.ask.cards import packaged
 from engiagent.ask.planning import PLANNINGS
 from engiagent.ask.scores import ExpectedStep, ExpectedValue, pass_at, pass_hat, scores
@@ -30,6 +30,7 @@ from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_
 from engiagent.run.folder import CALLS, RunFolder, read_trace
 from engiagent.tools.graph import Graph
 from engiagent.tools.registry import Json, tools
+from engiagent.tools.stored import opened
 from engiagent.tools.supervision import Session
 
 SCHEMA: Final = "engiagent-ask-suite/1"
@@ -51,7 +52,11 @@ _CASE: Final = record(
         "expected_steps": list_of(_STEP),
         "description": TEXT,
     },
-    {"expected_values": list_of(_VALUE), "answers": OBJECT},
+    {
+        "expected_values": list_of(_VALUE),
+        "answers": OBJECT,
+        "before": list_of(record({"tool": TEXT, "arguments": OBJECT})),
+    },
 )
 _SUITE: Final = record(
     {"schema": {"const": SCHEMA}, "name": TEXT, "cases": list_of(_CASE)},
@@ -64,7 +69,10 @@ _SUITE: Final = record(
 
 @dataclass(frozen=True)
 class Case:
-    """A question with what is expected of its answer."""
+    """A question with what is expected of its answer.
+
+    ``before`` are the calls that its session has seen when it is asked.
+    """
 
     test_id: str
     name: str
@@ -76,6 +84,12 @@ class Case:
     description: str
     expected_values: tuple[ExpectedValue, ...]
     answers: Mapping[str, Any]
+    before: tuple[Json, ...]
+
+    def prepare(self, session: Session) -> None:
+        """Make the calls that come before the question."""
+        for call in self.before:
+            session.call(call["tool"], call["arguments"])
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,9 @@ def _case(entry: Json, path: Path) -> Case:
         ExpectedStep(s["agent_id"], tuple(s["required_tools"]), s.get("expected_parameters", {}))
         for s in entry["expected_steps"]
     )
+    before = tuple(entry.get("before", ()))
     used = [tool for step in steps for tool in step.required_tools]
+    used += [call["tool"] for call in before]
     agents = [*entry["expected_agents"], *(step.agent_id for step in steps)]
     named = (("tool", [*entry["expected_tools"], *used], tools()), ("agent", agents, packaged()))
     for what, names, known in named:
@@ -119,7 +135,7 @@ def _case(entry: Json, path: Path) -> Case:
                 raise InputError(f"{entry['test_id']}: there is no {what} {name!r}", str(path))
     values = tuple(ExpectedValue(**value) for value in entry.get("expected_values", ()))
     lists = {key: tuple(entry[key]) for key in ("expected_agents", "expected_tools")}
-    read = {**lists, "expected_steps": steps, "expected_values": values}
+    read = {**lists, "expected_steps": steps, "expected_values": values, "before": before}
     return Case(**{"answers": {}, **entry, **read})
 
 
@@ -181,7 +197,10 @@ def _answered(case: Case, cell: Cell, target: Path, asking: Asking) -> Answered:
     planning: Any = cell.coordination
     asked = {"question": case.request, "planning": planning, "answers": dict(case.answers)}
     folder = RunFolder.create(target, "ask", {**asked, "model": asking.model}, force=True)
-    inquiry = Inquiry(folder, case.request, planning, answers=case.answers)
+    place = folder.path / WORKSPACE
+    with opened(place) as session:
+        case.prepare(session)
+    inquiry = Inquiry(folder, case.request, planning, place, case.answers)
     return inquiry.by_model(asking, Budget())
 
 
@@ -224,6 +243,7 @@ def equivalent(case: Case, target: Path) -> bool:
     text = (target / CALLS).read_text("utf-8")
     with tempfile.TemporaryDirectory(prefix="engiagent-ask-") as scratch:
         session = Session(Path(scratch))
+        case.prepare(session)
         for step in case.expected_steps:
             for tool in step.required_tools:
                 session.call(tool, dict(step.expected_parameters.get(tool, {})))

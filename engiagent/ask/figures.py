@@ -79,7 +79,8 @@ def _unit(text: str | None) -> Unit | None:
 
 
 def _figure(token: Token) -> Figure:
-    return Figure(float(token.exact), token.unit)
+    """Return the figure that a token is; a time of the day is its hours."""
+    return Figure(float(token.exact), _unit("h") if token.kind == "clock" else token.unit)
 
 
 def _same(shown: Figure, found: Figure, decimals: int) -> bool:
@@ -150,8 +151,10 @@ def _has_digits(text: str, token: Token) -> bool:
 
 
 def _known(prose: str, token: Token, produced: Sequence[Figure], texts: str) -> bool:
-    if token.kind in ("clock", "date", "label"):
-        return prose[token.start : token.end] in texts or token.kind == "label"
+    if token.kind in ("clock", "date") and prose[token.start : token.end] in texts:
+        return True
+    if token.kind in ("date", "label"):
+        return token.kind == "label"
     shown_figure, decimals = _figure(token), _decimals(prose, token)
     return any(_same(shown_figure, figure, decimals) for figure in produced)
 
