@@ -88,7 +88,7 @@ def each_piece(text: str, conventions: Conventions) -> Iterator[Piece]:
             raise FormError(
                 "no value",
                 place,
-                "a quantity as '20 kWh', a column as 'data.csv#load' or, where its name has blanks, "
+                "a quantity as '20 kWh', a column as 'data.csv#load' or, with blanks in its name, "
                 "'data.csv#\"load in kW\"', or an expression over these",
             )
         if match["column"]:
