@@ -10,7 +10,7 @@ from engiagent.formulations.cones import QuadraticRows, quadratic_rows
 from engiagent.formulations.curvature import Judge
 from engiagent.formulations.definite import Bools, positive_semidefinite
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import KINKED, Ints, atoms
+from engiagent.formulations.values import Ints, atoms
 
 ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
 Convexity = Literal["convex", "nonconvex", "unknown"]
@@ -34,30 +34,20 @@ WITH_INTEGERS: Final[dict[ProblemClass, ProblemClass]] = {
 
 @dataclass(frozen=True)
 class Classification:
-    """The kind of a program.
+    """The kind of a program."""
 
-    Attributes
-    ----------
-    problem_class
-        LP; QP: products in the objective; SOCP: products also in rows, all of which are convex
-        or second-order cones; NLP: other functions, or products in other rows. MILP, MIQP,
-        MISOCP and MINLP have whole numbers besides, rows that hold conditionally, or groups of
-        which one column may differ from zero.
-    convexity
-        ``convex``: with whole numbers and conditions left out, a convex function is minimised (or
-        a concave one maximised) over a convex set; then a local optimum is the global one.
-        ``nonconvex``: a quadratic form, or a function of proven shape, stands on the wrong side.
-        ``unknown``: the rules prove nothing.
-    reasons
-        Why, in the words of the blueprint.
-    quadratic
-        What is known of the quadratic forms; None without any.
-    """
-
+    # LP; QP: products in the objective; SOCP: products also in rows, all of which are convex or
+    # second-order cones; NLP: other functions, or products in other rows. MILP, MIQP, MISOCP and
+    # MINLP have whole numbers besides, rows that hold conditionally, or groups of which one column
+    # may differ from zero.
     problem_class: ProblemClass
+    # ``convex``: with whole numbers and conditions left out, a convex function is minimised (or a
+    # concave one maximised) over a convex set; then a local optimum is the global one.
+    # ``nonconvex``: a quadratic form, or a function of proven shape, stands on the wrong side.
+    # ``unknown``: the rules prove nothing.
     convexity: Convexity
-    reasons: tuple[str, ...] = ()
-    quadratic: QuadraticRows | None = None
+    reasons: tuple[str, ...] = ()  # why, in the words of the blueprint
+    quadratic: QuadraticRows | None = None  # what is known of the quadratic forms; None without any
 
 
 @dataclass(frozen=True)
@@ -109,20 +99,11 @@ def has_convex_products(program: Program) -> bool:
     return bool(positive_semidefinite(group, *pair, sign * products.values, 1)[0])
 
 
-def has_kinks(program: Program) -> bool:
-    """Whether abs, max, min or piecewise functions stand in the program as they are."""
-    return _has_any(program, KINKED)
-
-
 def has_roots(program: Program) -> bool:
     """Whether square roots stand in the program, which have no slope at zero."""
-    return _has_any(program, ("sqrt",))
-
-
-def _has_any(program: Program, functions: Sequence[str]) -> bool:
     return any(
-        part.atom.function in functions
-        or any(inner.function in functions for form in part.atom.args for inner in atoms(form))
+        part.atom.function == "sqrt"
+        or any(inner.function == "sqrt" for form in part.atom.args for inner in atoms(form))
         for part in program.nonlinear
     )
 

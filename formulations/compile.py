@@ -126,13 +126,7 @@ class Compiler:
         self.penalties: Form = constant(0.0, 1)
 
     def run(self) -> Program:
-        """Return the program.
-
-        Raises
-        ------
-        BlueprintError
-            With a located diagnostic for every error found.
-        """
+        """Return the program; BlueprintError with a located diagnostic for every error found."""
         errors: list[Diagnostic] = []
         goals: list[tuple[Form, Any]] = []
         try:

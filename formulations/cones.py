@@ -20,26 +20,17 @@ from engiagent.formulations.values import Ints
 
 @dataclass(frozen=True, eq=False)
 class QuadraticRows:
-    """What is known of the quadratic forms of the rows that have one, and of the objective's.
+    """What is known of the quadratic forms of the rows that have one, and of the objective's."""
 
-    Attributes
-    ----------
-    rows
-        Row numbers, ascending, :data:`OBJECTIVE` first if it has products; shape (k,).
-    convex, concave
-        Whether the form is, shape (k,).
-    upper_cone, lower_cone
-        Whether ``form <= row_upper``, or ``form >= row_lower``, is a second-order cone although
-        the form is not convex, or concave; shape (k,).
-    head
-        The entry of ``program.products`` that is the cone's negative one, -1 where there is none.
-    """
-
-    rows: Ints
+    rows: Ints  # row numbers, ascending, ``OBJECTIVE`` first if it has products; shape (k,)
+    # convex, concave: whether the form is, shape (k,)
     convex: Bools
     concave: Bools
+    # upper_cone, lower_cone: whether ``form <= row_upper``, or ``form >= row_lower``, is a
+    # second-order cone although the form is not convex, or concave; shape (k,)
     upper_cone: Bools
     lower_cone: Bools
+    # the entry of ``program.products`` that is the cone's negative one, -1 where there is none
     head: Ints
 
 

@@ -30,15 +30,9 @@ def positive_semidefinite(
 ) -> Bools:
     """Return for each of ``count`` quadratic forms whether it is convex.
 
-    Parameters
-    ----------
-    groups
-        To which form each entry belongs, shape (k,).
-    first, second, values
-        Columns and coefficient of each entry ``values * x[first] * x[second]``, shape (k,); no
-        pair twice in one form.
-    count
-        How many forms there are; one without entries is convex.
+    ``groups``: to which form each entry belongs, shape (k,). ``first``, ``second``, ``values``:
+    columns and coefficient of each entry ``values * x[first] * x[second]``, shape (k,); no pair
+    twice in one form. ``count``: how many forms there are; one without entries is convex.
     """
     result = np.ones(count, dtype=bool)
     present = values != 0

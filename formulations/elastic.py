@@ -60,23 +60,14 @@ L = TypeVar("L", bound=Limit, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Give(Generic[L]):
-    """A limit that may be relaxed.
-
-    Attributes
-    ----------
-    up
-        Whether its upper side moves upwards; else the lower one downwards. Sides are those of
-        rows and columns as the program has them.
-    shared
-        Whether all its elements have one slack.
-    weight
-        What a unit of slack counts, in the unit of a row.
-    """
+    """A limit that may be relaxed."""
 
     limit: L
+    # whether its upper side moves upwards; else the lower one downwards. Sides are those of rows
+    # and columns as the program has them.
     up: bool
-    shared: bool
-    weight: float = 1.0
+    shared: bool  # whether all its elements have one slack
+    weight: float = 1.0  # what a unit of slack counts, in the unit of a row
 
     @property
     def count(self) -> int:
@@ -155,19 +146,12 @@ def _entries(program: Program, limit: Limit) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Elastic(Generic[L]):
-    """A program with the slacks of limits.
+    """A program with the slacks of limits."""
 
-    Attributes
-    ----------
-    program
-        Its objective is the weighted sum of the slacks; its last row limits that sum.
-    starts
-        At which column the slacks of each give start.
-    """
-
+    # its objective is the weighted sum of the slacks; its last row limits that sum
     program: Program
     gives: tuple[Give[L], ...]
-    starts: tuple[int, ...]
+    starts: tuple[int, ...]  # at which column the slacks of each give start
 
     def amounts(self, x: Floats) -> list[Floats]:
         """Return the slacks of each at a point, in the unit of a row."""

@@ -21,12 +21,8 @@ Ints = npt.NDArray[np.int64]
 class FormEvaluator(ModelEvaluator):
     """Evaluates expressions to forms.
 
-    Attributes
-    ----------
-    origin
-        The constraint or expression at work, for messages about its functions.
-    forms
-        Parameters that stand for forms, with their sets: what changes, and what is uncertain.
+    ``origin``: the constraint or expression at work, for messages about its functions. ``forms``:
+    parameters that stand for forms, with their sets: what changes, and what is uncertain.
     """
 
     def __init__(

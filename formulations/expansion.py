@@ -29,11 +29,8 @@ def expand(blueprint: Blueprint) -> Blueprint:
     Components that are marked ``expanded`` are left alone, so that expanding twice changes
     nothing. The blueprint that is given is not changed.
 
-    Raises
-    ------
-    InputError
-        When a component is of no known model, lacks a parameter, is connected to nothing that
-        exists, or would declare a name that is taken.
+    Raises InputError when a component is of no known model, lacks a parameter, is connected to
+    nothing that exists, or would declare a name that is taken.
     """
     return with_stages(_without_components(blueprint))
 

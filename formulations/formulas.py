@@ -90,15 +90,9 @@ def needed(node: Binary) -> tuple[Level, Level]:
 
 
 class Formulas(ABC, Generic[T]):
-    """Sets expressions as formulas in the notation of a subclass.
+    """Sets expressions as formulas in the notation of a subclass."""
 
-    Attributes
-    ----------
-    signs
-        How operators and relations are written.
-    """
-
-    signs: ClassVar[dict[str, str]]
+    signs: ClassVar[dict[str, str]]  # how operators and relations are written
 
     # -- what a notation says -------------------------------------------------------------------
 

@@ -27,23 +27,16 @@ Sense = Literal["minimize", "maximize"]
 
 @dataclass(frozen=True, eq=False)
 class Coordinate:
-    """The labels along one index set.
+    """The labels along one index set."""
 
-    Attributes
-    ----------
-    name, kind
-        The set's name and kind (``time``, ``instants``, ``periods``, ``range``, ``labels`` …).
-    values
-        Labels, shape (size,): ``datetime64[ns]`` (UTC when ``zone`` is given, local otherwise)
-        for a set with dates, text such as ``18:00`` for one without, else text or integers.
-    zone
-        Name of the time zone, as ``Europe/Berlin``.
-    """
-
+    # name, kind: the set's name and kind (``time``, ``instants``, ``periods``, ``range``,
+    # ``labels`` …)
     name: str
     kind: str
+    # labels, shape (size,): ``datetime64[ns]`` (UTC when ``zone`` is given, local otherwise) for a
+    # set with dates, text such as ``18:00`` for one without, else text or integers
     values: npt.NDArray[np.generic]
-    zone: str | None = None
+    zone: str | None = None  # name of the time zone, as ``Europe/Berlin``
 
     @property
     def size(self) -> int:
@@ -53,23 +46,18 @@ class Coordinate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """A named run ``start:stop`` of columns, rows or values over the grid of some sets.
-
-    Attributes
-    ----------
-    sets, shape
-        Names of the index sets, outermost first, and their sizes; both empty for a scalar.
-    positions
-        Where each element stands in the flattened full grid, shape (stop - start,), when a filter
-        leaves holes; None when the grid is full.
-    """
+    """A named run ``start:stop`` of columns, rows or values over the grid of some sets."""
 
     name: str
     start: int
     stop: int
     unit: str
+    # sets, shape: names of the index sets, outermost first, and their sizes; both empty for a
+    # scalar
     sets: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
+    # where each element stands in the flattened full grid, shape (stop - start,), when a filter
+    # leaves holes; None when the grid is full
     positions: Ints | None = None
     description: str | None = None
 
@@ -129,17 +117,10 @@ class ExpressionBlock(Block):
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of two columns: ``values * x[first] * x[second]`` in the rows named.
+    """Products of two columns: ``values * x[first] * x[second]`` in the rows named."""
 
-    Attributes
-    ----------
-    rows
-        Row numbers, shape (k,), sorted; :data:`OBJECTIVE` stands for the objective.
-    first, second
-        Columns, ``first >= second``; no pair stands twice in one row.
-    """
-
-    rows: Ints
+    rows: Ints  # row numbers, shape (k,), sorted; ``OBJECTIVE`` stands for the objective
+    # first, second: columns, ``first >= second``; no pair stands twice in one row
     first: Ints
     second: Ints
     values: Floats
@@ -168,19 +149,12 @@ NO_PRODUCTS: Final = Products(
 
 @dataclass(frozen=True, eq=False)
 class Indicators:
-    """Rows that hold only where a binary column has a value; elsewhere they may be broken.
+    """Rows that hold only where a binary column has a value; elsewhere they may be broken."""
 
-    Attributes
-    ----------
-    rows, columns
-        Row numbers, each at most once, and the binary column of each; shape (k,).
-    active
-        The value of the column, 0 or 1, at which the row holds, shape (k,).
-    """
-
+    # rows, columns: row numbers, each at most once, and the binary column of each; shape (k,)
     rows: Ints
     columns: Ints
-    active: Ints
+    active: Ints  # the value of the column, 0 or 1, at which the row holds, shape (k,)
 
 
 NO_INDICATORS: Final = Indicators(
@@ -190,79 +164,55 @@ NO_INDICATORS: Final = Indicators(
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """One of several linear objectives, in the order in which they count.
-
-    Attributes
-    ----------
-    cost, offset, sense, unit
-        As those of a program.
-    tolerance
-        How far a later goal may worsen this one, in ``unit``.
-    limit
-        For the epsilon method: the value that the goal must reach at least as well, in ``unit``.
-    """
+    """One of several linear objectives, in the order in which they count."""
 
     name: str
     sense: Sense
+    # cost, offset, sense, unit: as those of a program
     cost: Floats
     offset: float
     unit: str
-    tolerance: float = 0.0
+    tolerance: float = 0.0  # how far a later goal may worsen this one, in ``unit``
+    # for the epsilon method: the value that the goal must reach at least as well, in ``unit``
     limit: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
-    """A program with n columns and m rows.
-
-    Attributes
-    ----------
-    cost, offset
-        Coefficients, shape (n,), and constant of the objective, in ``objective_unit``.
-    column_lower, column_upper, integrality
-        Bounds (infinite where there is none) and whether a column takes whole numbers; (n,).
-    row_starts, row_columns, row_values
-        The matrix by rows: (m + 1,), (nnz,), (nnz,). No column stands twice in one row.
-    row_lower, row_upper
-        Bounds of the rows, (m,).
-    products
-        Products of two columns in rows and in the objective.
-    nonlinear
-        Other nonlinear parts, whose ``rows`` are row numbers or :data:`OBJECTIVE`.
-    indicators
-        Rows that hold conditionally.
-    sos1
-        Groups of columns of which at most one may differ from zero.
-    goals, method
-        Several objectives and how they are combined: ``lexicographic`` (in order),
-        ``epsilon`` (the first, the others limited) or ``frontier``. ``cost`` is that of the first.
-        Empty for a single objective.
-    columns, rows, expressions
-        The blocks; columns and rows are covered without gap or overlap.
-    coordinates
-        Labels of every set that a block names.
-    """
+    """A program with n columns and m rows."""
 
     sense: Sense
+    # cost, offset: coefficients, shape (n,), and constant of the objective, in ``objective_unit``
     cost: Floats
+    # column_lower, column_upper, integrality: bounds (infinite where there is none) and whether a
+    # column takes whole numbers; (n,)
     column_lower: Floats
     column_upper: Floats
     integrality: Bools
+    # row_starts, row_columns, row_values: the matrix by rows: (m + 1,), (nnz,), (nnz,). No column
+    # stands twice in one row.
     row_starts: Ints
     row_columns: Ints
     row_values: Floats
+    # row_lower, row_upper: bounds of the rows, (m,)
     row_lower: Floats
     row_upper: Floats
     offset: float = 0.0
-    products: Products = NO_PRODUCTS
+    products: Products = NO_PRODUCTS  # products of two columns in rows and in the objective
+    # other nonlinear parts, whose ``rows`` are row numbers or ``OBJECTIVE``
     nonlinear: tuple[Part, ...] = ()
-    indicators: Indicators = NO_INDICATORS
-    sos1: tuple[Ints, ...] = ()
+    indicators: Indicators = NO_INDICATORS  # rows that hold conditionally
+    sos1: tuple[Ints, ...] = ()  # groups of columns of which at most one may differ from zero
+    # goals, method: several objectives and how they are combined: ``lexicographic`` (in order),
+    # ``epsilon`` (the first, the others limited) or ``frontier``. ``cost`` is that of the first.
+    # Empty for a single objective.
     goals: tuple[Goal, ...] = ()
     method: Literal["lexicographic", "epsilon", "frontier"] | None = None
+    # columns, rows, expressions: the blocks; columns and rows are covered without gap or overlap
     columns: tuple[ColumnBlock, ...] = ()
     rows: tuple[RowBlock, ...] = ()
     expressions: tuple[ExpressionBlock, ...] = ()
+    # labels of every set that a block names
     coordinates: Mapping[str, Coordinate] = field(default_factory=dict)
     objective_name: str = "objective"
     objective_unit: str = "1"

@@ -44,12 +44,8 @@ def emit_pyomo(
     Linear programs go to HiGHS, convex ones without whole numbers to IPOPT where it is there,
     and everything else to SCIP. ``program`` is the blueprint's, where it has been compiled.
 
-    Raises
-    ------
-    BlueprintError
-        When the blueprint is wrong.
-    MissingDataError
-        When parameters are declared as missing.
+    Raises BlueprintError when the blueprint is wrong; MissingDataError when parameters are declared
+    as missing.
     """
     full = expand(blueprint)
     program = program or compile_blueprint(full, folder)

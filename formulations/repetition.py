@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from engiagent.blueprint.document import ComponentDef, Core, ExpressionDef, FrozenMap, VariableDef
+from engiagent.blueprint.document import ComponentDef, Core, FrozenMap
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.placement import is_scenario, placement_of, respelled
 from engiagent.formulations.components.fragment import Fragment, Surroundings, wrong
@@ -47,15 +47,15 @@ def at_its_time(component: ComponentDef, over: Mapping[str, Indices], core: Core
 def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[str, Fragment]:
     """Return the fragments of components with the indices that they have beside time.
 
-    Raises
-    ------
-    InputError
-        When a component uses series of one that has other indices.
+    Raises InputError when a component uses series of one that has other indices.
     """
     if not around.over:
         return dict(fragments)
     result = {}
-    series = {name: {item.name for item in _declared(part)} for name, part in fragments.items()}
+    series = {
+        name: {v.name for v in part.variables} | {e.name for e in part.expressions}
+        for name, part in fragments.items()
+    }
     owners = {own: name for name, names in series.items() for own in names}
     for name, fragment in fragments.items():
         component, over = around.component(name), around.over.get(name, ())
@@ -63,11 +63,6 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
         spelled = partial(_spelled, component, over, owners, around)
         result[name] = _repeated(fragment, over, spelled, around.core)
     return result
-
-
-def _declared(fragment: Fragment) -> Iterator[VariableDef | ExpressionDef]:
-    yield from fragment.variables
-    yield from fragment.expressions
 
 
 def _spelled(

@@ -172,10 +172,7 @@ def _evaluator(
 def separated(form: Form) -> tuple[Form, Swing | None]:
     """Return a form at the nominal values, and what it changes by; None where it does not.
 
-    Raises
-    ------
-    ExpressionError
-        When an uncertain number does not stand linearly.
+    Raises ExpressionError when an uncertain number does not stand linearly.
     """
     nominal, swings = _split(form)
     if not swings:

@@ -46,26 +46,19 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """A nonlinear function, element by element; one of :data:`SMOOTH` or :data:`KINKED`.
+    """A nonlinear function, element by element; one of :data:`SMOOTH` or :data:`KINKED`."""
 
-    Attributes
-    ----------
-    function
-        ``product`` and ``quotient`` take two arguments of ``size`` rows; ``power``, ``abs``,
-        ``piecewise`` and the elementary functions one; ``max`` and ``min`` one argument of any
-        number of rows, of which ``groups`` says to which element each belongs.
-    numbers
-        For ``power`` the exponents, shape () or (size,); for ``piecewise`` the breakpoints xs and
-        the values ys, each of shape (points,) or (size, points), xs increasing.
-    origin, column
-        The place in the blueprint and the column of the expression, for messages.
-    """
-
+    # ``product`` and ``quotient`` take two arguments of ``size`` rows; ``power``, ``abs``,
+    # ``piecewise`` and the elementary functions one; ``max`` and ``min`` one argument of any number
+    # of rows, of which ``groups`` says to which element each belongs
     function: str
     size: int
     args: tuple["Form", ...]
     groups: Rows | None = None
+    # for ``power`` the exponents, shape () or (size,); for ``piecewise`` the breakpoints xs and the
+    # values ys, each of shape (points,) or (size, points), xs increasing
     numbers: tuple[Floats, ...] = ()
+    # origin, column: the place in the blueprint and the column of the expression, for messages
     origin: str = ""
     column: int = 1
 
@@ -328,10 +321,6 @@ def _piecewise_at(atom: Atom, inner: list[Floats]) -> Floats:
     return np.where(inside, values, np.nan)
 
 
-def _elementary(function: Function) -> Callable[[Atom, list[Floats]], Floats]:
-    return lambda atom, inner: function.value(inner[0])
-
-
 _VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
     "abs": lambda atom, inner: np.abs(inner[0]),
     "max": _extreme_at,
@@ -340,5 +329,5 @@ _VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
     "power": lambda atom, inner: np.power(inner[0], atom.numbers[0]),
     "product": lambda atom, inner: inner[0] * inner[1],
     "quotient": lambda atom, inner: inner[0] / inner[1],
-    **{name: _elementary(function) for name, function in ELEMENTARY.items()},
+    **dict.fromkeys(ELEMENTARY, lambda atom, inner: ELEMENTARY[atom.function].value(inner[0])),
 }

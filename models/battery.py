@@ -37,21 +37,6 @@ BatteryScheme = Literal["exact", "euler"]
 class Battery:
     """A stationary battery seen from its terminals.
 
-    Attributes
-    ----------
-    energy_capacity
-        Usable energy when full. Above 0. [kWh]
-    charge_power_max, discharge_power_max
-        Power limits at the terminals. At least 0; infinite when there is none. [kW]
-    charge_efficiency, discharge_efficiency
-        Fractions above 0 and at most 1. [-]
-    initial_energy
-        Energy at the first instant. [kWh]
-    minimum_energy, maximum_energy
-        Limits of the energy; the maximum is the capacity when None. [kWh]
-    self_discharge
-        Rate of the standing loss. At least 0. [1/h]
-
     Examples
     --------
     >>> battery = Battery(energy_capacity=100.0, charge_efficiency=0.9)
@@ -59,15 +44,20 @@ class Battery:
     [20.0, 29.0, 24.5]
     """
 
-    energy_capacity: float
+    energy_capacity: float  # usable energy when full. Above 0. [kWh]
+    # charge_power_max, discharge_power_max: power limits at the terminals. At least 0; infinite
+    # when there is none. [kW]
     charge_power_max: float = float("inf")
     discharge_power_max: float = float("inf")
+    # charge_efficiency, discharge_efficiency: fractions above 0 and at most 1. [-]
     charge_efficiency: float = 1.0
     discharge_efficiency: float = 1.0
-    initial_energy: float | None = None
+    initial_energy: float | None = None  # energy at the first instant. [kWh]
+    # minimum_energy, maximum_energy: limits of the energy; the maximum is the capacity when None.
+    # [kWh]
     minimum_energy: float = 0.0
     maximum_energy: float | None = None
-    self_discharge: float = 0.0
+    self_discharge: float = 0.0  # rate of the standing loss. At least 0. [1/h]
 
     def __post_init__(self) -> None:
         positive(self.energy_capacity, "the energy capacity", "kWh", "200")
@@ -113,16 +103,10 @@ class Battery:
     ) -> Floats:
         """Return the energy at the N+1 instants; limits are reported by nobody here. [kWh].
 
-        Parameters
-        ----------
-        charge, discharge
-            Mean terminal powers of the N periods, shape (N,). [kW]
-        step_hours
-            Length of each period, one number or shape (N,). [h]
-        initial_energy
-            Energy at the first instant; :attr:`initial_energy` when None. [kWh]
-        scheme
-            ``exact`` for the zero-order-hold solution, ``euler`` for a loss linear in each step.
+        ``charge``, ``discharge``: mean terminal powers of the N periods, shape (N,). [kW]
+        ``step_hours``: length of each period, one number or shape (N,). [h] ``initial_energy``:
+        energy at the first instant; :attr:`initial_energy` when None. [kWh] ``scheme``: ``exact``
+        for the zero-order-hold solution, ``euler`` for a loss linear in each step.
         """
         length = np.asarray(charge).size
         into = series(charge, length, "the charge power")

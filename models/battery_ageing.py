@@ -156,16 +156,9 @@ class CalendarAgeing:
     ) -> Floats:
         """Return the lost fraction of the capacity at the N+1 instants. [-].
 
-        Parameters
-        ----------
-        state_of_charge
-            Mean of each period, shape (N,) or (N, units). [-]
-        temperature
-            Temperature of the cells, one number or shape as above. [degC]
-        step_hours
-            Length of each period. [h]
-        initial
-            Loss at the first instant. [-]
+        ``state_of_charge``: mean of each period, shape (N,) or (N, units). [-] ``temperature``:
+        temperature of the cells, one number or shape as above. [degC] ``step_hours``: length of
+        each period. [h] ``initial``: loss at the first instant. [-]
         """
         charge = numbers(state_of_charge, "the state of charge")
         rate = self.stress(charge, over_time(temperature, charge.shape, "the cell temperature"))
@@ -176,37 +169,19 @@ class CalendarAgeing:
 
 @dataclass(frozen=True, kw_only=True)
 class Ageing:
-    """What a horizon cost the battery.
+    """What a horizon cost the battery."""
 
-    Attributes
-    ----------
-    cycles
-        Depth, mean and number (1 or 1/2) of each cycle, shape (cycles, 3). [-]
-    cycle_loss, calendar_loss
-        Lost fraction of the capacity at the N+1 instants by cycles and by the calendar; a cycle
-        counts when it closes, a half cycle at its second turning point. [-]
-    capacity
-        Fraction of the capacity that is left at the N+1 instants. [-]
-    """
-
-    cycles: Floats
+    cycles: Floats  # depth, mean and number (1 or 1/2) of each cycle, shape (cycles, 3). [-]
+    # cycle_loss, calendar_loss: lost fraction of the capacity at the N+1 instants by cycles and by
+    # the calendar; a cycle counts when it closes, a half cycle at its second turning point. [-]
     cycle_loss: Floats
     calendar_loss: Floats
-    capacity: Floats
+    capacity: Floats  # fraction of the capacity that is left at the N+1 instants. [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatteryAgeing:
     """Cycle and calendar ageing of one battery.
-
-    Attributes
-    ----------
-    cycle_life
-        Cycles to the end of life by depth; None when cycles do not age.
-    calendar
-        Calendar ageing; None when time does not age.
-    end_of_life_loss
-        Lost fraction of the capacity at the end of life. Above 0, at most 1. [-]
 
     Examples
     --------
@@ -216,8 +191,10 @@ class BatteryAgeing:
     0.99
     """
 
+    # cycles to the end of life by depth; None when cycles do not age
     cycle_life: WoehlerCurve | None = None
-    calendar: CalendarAgeing | None = None
+    calendar: CalendarAgeing | None = None  # calendar ageing; None when time does not age
+    # lost fraction of the capacity at the end of life. Above 0, at most 1. [-]
     end_of_life_loss: float = 0.2
 
     def __post_init__(self) -> None:
@@ -230,14 +207,9 @@ class BatteryAgeing:
     ) -> Ageing:
         """Return what a horizon costs a new battery.
 
-        Parameters
-        ----------
-        state_of_charge
-            Fraction of the capacity at the N+1 instants, shape (N+1,). 0 to 1. [-]
-        temperature
-            Mean temperature of the cells, one number or shape (N,). [degC]
-        step_hours
-            Length of each period, one number or shape (N,). [h]
+        ``state_of_charge``: fraction of the capacity at the N+1 instants, shape (N+1,). 0 to 1.
+        [-]. ``temperature``: mean temperature of the cells, one number or shape (N,). [degC]
+        ``step_hours``: length of each period, one number or shape (N,). [h]
         """
         charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
         if charge.ndim != 1 or len(charge) < 2:

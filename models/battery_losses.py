@@ -71,31 +71,18 @@ class QuadraticLoss:
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
         at = _powers(power)
-        none, p1, p2, rated = self._coefficients()
-        compatible(power=at, units=none + p1 + p2 + rated)
-        idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
-        return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
-
-    def _coefficients(self) -> tuple[Floats, Floats, Floats, Floats]:
         none, p1, p2, rated = (
             np.asarray(value, dtype=np.float64)
             for value in (self.no_load, self.proportional, self.quadratic, self.rated_power)
         )
-        return none, p1, p2, rated
+        compatible(power=at, units=none + p1 + p2 + rated)
+        idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
+        return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PiecewiseLoss:
     """Loss as straight lines between measured points; the last line goes on above them.
-
-    Attributes
-    ----------
-    power
-        Rising powers from 0 on, at least two. [kW]
-    losses
-        Losses at these powers, not falling, rising by less than the power. At least 0. [kW]
-    standby
-        Loss at exactly no power; the first point when None. At least 0. [kW]
 
     Examples
     --------
@@ -104,8 +91,10 @@ class PiecewiseLoss:
     [0.3, 1.0, 2.5]
     """
 
-    power: tuple[float, ...]
+    power: tuple[float, ...]  # rising powers from 0 on, at least two. [kW]
+    # losses at these powers, not falling, rising by less than the power. At least 0. [kW]
     losses: tuple[float, ...]
+    # loss at exactly no power; the first point when None. At least 0. [kW]
     standby: float | None = None
 
     def __post_init__(self) -> None:

@@ -30,35 +30,16 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class ChpOutput:
-    """Flows of a unit that runs; arrays of the shape of the inputs.
+    """Flows of a unit that runs; arrays of the shape of the inputs."""
 
-    Attributes
-    ----------
-    fuel
-        By the lower heating value. [kW]
-    heat
-        [kW]
-    loss
-        Fuel that is neither power nor heat. At least 0. [kW]
-    """
-
-    fuel: Floats
-    heat: Floats
-    loss: Floats
+    fuel: Floats  # by the lower heating value. [kW]
+    heat: Floats  # [kW]
+    loss: Floats  # fuel that is neither power nor heat. At least 0. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartLoadChp:
     """An engine, a micro turbine or a back-pressure turbine: the power fixes the heat.
-
-    Attributes
-    ----------
-    rated_power
-        Electric. Above 0. [kW]
-    load
-        Rising loads from the minimum load to 1, at least one. Above 0. [-]
-    electric_efficiency, thermal_efficiency
-        At these loads, straight in between; their sum at most 1. Above 0 and at least 0. [-]
 
     Examples
     --------
@@ -69,8 +50,10 @@ class PartLoadChp:
     ([156.25, 277.778], [85.938, 138.889])
     """
 
-    rated_power: float
-    load: tuple[float, ...]
+    rated_power: float  # electric. Above 0. [kW]
+    load: tuple[float, ...]  # rising loads from the minimum load to 1, at least one. Above 0. [-]
+    # electric_efficiency, thermal_efficiency: at these loads, straight in between; their sum at
+    # most 1. Above 0 and at least 0. [-]
     electric_efficiency: tuple[float, ...]
     thermal_efficiency: tuple[float, ...]
 
@@ -109,10 +92,7 @@ class PartLoadChp:
         Outside them the efficiencies of the nearest end hold; at no
         power the unit stands and takes nothing.
 
-        Parameters
-        ----------
-        power
-            Electric. At least 0. [kW]
+        ``power``: electric. At least 0. [kW]
         """
         at = within(power, "the power", "kW", low=0.0)
         load = at / self.rated_power

@@ -24,26 +24,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sessions:
-    """When vehicles are plugged in; every array has one entry for each session, in any order.
+    """When vehicles are plugged in; every array has one entry for each session, in any order."""
 
-    Attributes
-    ----------
-    vehicle
-        Number of the vehicle, from 0 on.
-    arrival, departure
-        Hours since the start of the horizon; departures after arrivals, and sessions of one
-        vehicle apart. [h]
-    arrival_energy
-        Energy in the battery on arrival, or at the start of the horizon for a vehicle that is
-        plugged in already. At least 0. [kWh]
-    required_energy
-        Energy that it must hold at least on departure; 0 for no wish. At least 0. [kWh]
-    """
-
-    vehicle: npt.ArrayLike
+    vehicle: npt.ArrayLike  # number of the vehicle, from 0 on
+    # arrival, departure: hours since the start of the horizon; departures after arrivals, and
+    # sessions of one vehicle apart. [h]
     arrival: npt.ArrayLike
     departure: npt.ArrayLike
+    # energy in the battery on arrival, or at the start of the horizon for a vehicle that is plugged
+    # in already. At least 0. [kWh]
     arrival_energy: npt.ArrayLike
+    # energy that it must hold at least on departure; 0 for no wish. At least 0. [kWh]
     required_energy: npt.ArrayLike = 0.0
 
     def __post_init__(self) -> None:
@@ -119,59 +110,31 @@ class Sessions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvPath:
-    """What charging did.
+    """What charging did."""
 
-    Attributes
-    ----------
-    energy
-        At the N+1 instants, shape (N+1, vehicles); NaN while a vehicle is away. At the first
-        instant of a session it is the energy on arrival. [kWh]
-    departure_energy
-        Of each session; NaN for one that departs after the horizon. [kWh]
-    """
-
+    # at the N+1 instants, shape (N+1, vehicles); NaN while a vehicle is away. At the first instant
+    # of a session it is the energy on arrival. [kWh]
     energy: Floats
-    departure_energy: Floats
+    departure_energy: Floats  # of each session; NaN for one that departs after the horizon. [kWh]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvExcess:
-    """By how much charging leaves the limits; 0 where it keeps them.
+    """By how much charging leaves the limits; 0 where it keeps them."""
 
-    Attributes
-    ----------
-    charge, discharge
-        Power above the plugged-in part of its limit, shape (N, vehicles). [kW]
-    both
-        Power that is charged and discharged at once, shape (N, vehicles). [kW]
-    below, above
-        Energy below and above the usable range, shape (N+1, vehicles). [kWh]
-    shortfall
-        Energy that lacks on departure, of each session. [kWh]
-    """
-
+    # charge, discharge: power above the plugged-in part of its limit, shape (N, vehicles). [kW]
     charge: Floats
     discharge: Floats
-    both: Floats
+    both: Floats  # power that is charged and discharged at once, shape (N, vehicles). [kW]
+    # below, above: energy below and above the usable range, shape (N+1, vehicles). [kWh]
     below: Floats
     above: Floats
-    shortfall: Floats
+    shortfall: Floats  # energy that lacks on departure, of each session. [kWh]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvFleet:
     """Vehicles; every parameter is one number or shape (vehicles,).
-
-    Attributes
-    ----------
-    energy_capacity
-        Usable energy, shape (vehicles,). Above 0. [kWh]
-    charge_power_max, discharge_power_max
-        At the plug; the latter 0 for vehicles that only charge. At least 0. [kW]
-    charge_efficiency, discharge_efficiency
-        Above 0, at most 1. [-]
-    minimum_energy
-        Below which a vehicle is not discharged. At least 0. [kWh]
 
     Examples
     --------
@@ -183,11 +146,15 @@ class EvFleet:
     ([nan, 20.0, 29.0, 38.0, 38.0], [38.0])
     """
 
-    energy_capacity: npt.ArrayLike
+    energy_capacity: npt.ArrayLike  # usable energy, shape (vehicles,). Above 0. [kWh]
+    # charge_power_max, discharge_power_max: at the plug; the latter 0 for vehicles that only
+    # charge. At least 0. [kW]
     charge_power_max: npt.ArrayLike
     discharge_power_max: npt.ArrayLike = 0.0
+    # charge_efficiency, discharge_efficiency: above 0, at most 1. [-]
     charge_efficiency: npt.ArrayLike = 1.0
     discharge_efficiency: npt.ArrayLike = 1.0
+    # below which a vehicle is not discharged. At least 0. [kWh]
     minimum_energy: npt.ArrayLike = 0.0
 
     def __post_init__(self) -> None:
@@ -234,14 +201,9 @@ class EvFleet:
         A session that begins within a period counts from that period on: powers are means of whole
         periods, and the vehicle takes all of the energy of its first and last one.
 
-        Parameters
-        ----------
-        sessions
-            When vehicles are plugged in; those that lie outside the horizon are left out of it.
-        charge, discharge
-            Mean powers at the plug, shape (N, vehicles); one of them may be 0. At least 0. [kW]
-        step_hours
-            Length of every period. [h]
+        ``sessions``: when vehicles are plugged in; those that lie outside the horizon are left out
+        of it. ``charge``, ``discharge``: mean powers at the plug, shape (N, vehicles); one of them
+        may be 0. At least 0. [kW] ``step_hours``: length of every period. [h]
         """
         into, out, hours = self._powers(charge, discharge, step_hours)
         count = len(into)
@@ -307,13 +269,9 @@ class EvFleet:
     ) -> tuple[Ints, Ints, Ints]:
         """Return the session of each period and the periods of each session.
 
-        Returns
-        -------
-        owner
-            Number of the session, -1 for none, shape (count, vehicles).
-        begin, end
-            First period and the one after the last, shape (sessions,); they may lie outside the
-            horizon.
+        Returns owner, number of the session, -1 for none, shape (count, vehicles); begin, end,
+        first period and the one after the last, shape (sessions,); they may lie outside the
+        horizon.
         """
         vehicle = np.asarray(sessions.vehicle)
         if len(vehicle) and vehicle.max() >= self.vehicles:

@@ -32,69 +32,35 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class GensetState:
-    """State at an instant; numbers or arrays of shape (units,).
+    """State at an instant; numbers or arrays of shape (units,)."""
 
-    Attributes
-    ----------
-    running
-        Whether it ran in the period before.
-    power
-        Its power in the period before. [kW]
-    hours
-        How long it has been running, or standing; infinite when that is long enough. [h]
-    """
-
-    running: npt.ArrayLike = False
-    power: npt.ArrayLike = 0.0
+    running: npt.ArrayLike = False  # whether it ran in the period before
+    power: npt.ArrayLike = 0.0  # its power in the period before. [kW]
+    # how long it has been running, or standing; infinite when that is long enough. [h]
     hours: npt.ArrayLike = float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
 class GensetPath:
-    """What a horizon did, shape (N,) or (N, units); a start belongs to the first period that runs.
+    """What a horizon did, shape (N,) or (N, units); a start belongs to its first period."""
 
-    Attributes
-    ----------
-    fuel
-        Fuel of each period, starts included. [fuel unit]
-    emissions
-        Carbon dioxide. [kg]
-    energy
-        [kWh]
-    starts
-        Whether the period begins with a start.
-    hours
-        How long the set has been running, or standing, at the N+1 instants. [h]
-    """
-
-    fuel: Floats
-    emissions: Floats
-    energy: Floats
-    starts: Booleans
-    hours: Floats
+    fuel: Floats  # fuel of each period, starts included. [fuel unit]
+    emissions: Floats  # carbon dioxide. [kg]
+    energy: Floats  # [kWh]
+    starts: Booleans  # whether the period begins with a start
+    hours: Floats  # how long the set has been running, or standing, at the N+1 instants. [h]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GensetExcess:
-    """By how much a plan leaves the limits, shape (N,) or (N, units); 0 where it keeps them.
+    """By how much a plan leaves the limits, shape (N,) or (N, units); 0 where it keeps them."""
 
-    Attributes
-    ----------
-    below_minimum, above_rated
-        Power below the minimum load while running, above the rating. [kW]
-    while_standing
-        Power of a set that does not run. [kW]
-    ramp
-        Change of power beyond the ramp, starts and stops apart from it. [kW]
-    too_short
-        Hours by which a run or a stand that ends here was too short. [h]
-    """
-
+    # below_minimum, above_rated: power below the minimum load while running, above the rating. [kW]
     below_minimum: Floats
     above_rated: Floats
-    while_standing: Floats
-    ramp: Floats
-    too_short: Floats
+    while_standing: Floats  # power of a set that does not run. [kW]
+    ramp: Floats  # change of power beyond the ramp, starts and stops apart from it. [kW]
+    too_short: Floats  # hours by which a run or a stand that ends here was too short. [h]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,24 +133,16 @@ class Genset:
     def fuel_rate(self, power: npt.ArrayLike, running: npt.ArrayLike) -> Floats:
         """Return the fuel per hour, starts apart from it; 0 while the set stands. [unit/h].
 
-        Parameters
-        ----------
-        power
-            At least 0, of any shape that broadcasts with the units. [kW]
-        running
-            Whether it runs.
+        ``power``: at least 0, of any shape that broadcasts with the units. [kW] ``running``:
+        whether it runs.
         """
         at = within(power, "the power", "kW", low=0.0)
         units(self, power=at, running=running)
-        none, slope, square = self._curve()
-        return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
-
-    def _curve(self) -> tuple[Floats, Floats, Floats]:
         none, slope, square = (
             np.asarray(value, dtype=np.float64)
             for value in (self.fuel_no_load, self.fuel_slope, self.fuel_quadratic)
         )
-        return none, slope, square
+        return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
 
     def simulate(
         self,
@@ -195,17 +153,10 @@ class Genset:
     ) -> GensetPath:
         """Return fuel, emissions and starts of a plan; limits are not enforced, see :meth:`excess`.
 
-        Parameters
-        ----------
-        power
-            Mean power, shape (N,) or (N, units). At least 0. [kW]
-        running
-            Whether it runs, shape as above; powers above 0 of a standing set burn nothing here
-            and are an excess.
-        step_hours
-            Length of each period. [h]
-        initial
-            State at the first instant; long at rest when None.
+        ``power``: mean power, shape (N,) or (N, units). At least 0. [kW] ``running``: whether it
+        runs, shape as above; powers above 0 of a standing set burn nothing here and are an excess.
+        ``step_hours``: length of each period. [h] ``initial``: state at the first instant; long at
+        rest when None.
         """
         before = initial or GensetState()
         output, on, hours = self._series(power, running, step_hours)

@@ -63,25 +63,15 @@ PVWATTS_LOSS = combined_losses(PVWATTS_LOSSES)
 
 @dataclass(frozen=True, kw_only=True)
 class PvOutput:
-    """What an array does; each array has the shape of the inputs.
+    """What an array does; each array has the shape of the inputs."""
 
-    Attributes
-    ----------
-    cell_temperature
-        [degC]
-    dc_power, ac_power
-        Power before and after the inverter. At least 0. [kW]
-    clipped_power
-        Alternating power that the inverter holds back at its rating. At least 0. [kW]
-    night_power
-        What the inverter draws while it delivers nothing. At least 0. [kW]
-    """
-
-    cell_temperature: Floats
+    cell_temperature: Floats  # [degC]
+    # dc_power, ac_power: power before and after the inverter. At least 0. [kW]
     dc_power: Floats
     ac_power: Floats
+    # alternating power that the inverter holds back at its rating. At least 0. [kW]
     clipped_power: Floats
-    night_power: Floats
+    night_power: Floats  # what the inverter draws while it delivers nothing. At least 0. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,14 +140,8 @@ class PvArray:
     ) -> PvOutput:
         """Return temperature and powers for arrays that broadcast.
 
-        Parameters
-        ----------
-        irradiance
-            In the plane of the array, after reflection. At least 0. [W/m²]
-        air_temperature
-            [degC]
-        wind_speed
-            At the modules. At least 0. [m/s]
+        ``irradiance``: in the plane of the array, after reflection. At least 0. [W/m²]
+        ``air_temperature``: [degC]. ``wind_speed``: at the modules. At least 0. [m/s]
         """
         units(self, irradiance=irradiance, air_temperature=air_temperature, wind_speed=wind_speed)
         cell = self.cell_temperature(irradiance, air_temperature, wind_speed)

@@ -89,16 +89,10 @@ def within(
 ) -> Floats:
     """Return ``values`` as floats after checking that each lies in a range.
 
-    Parameters
-    ----------
-    values, what, unit
-        A number or an array of any shape, its name and its unit for the message.
-    low, high
-        The ends of the range, which belong to it unless ``above`` or ``below`` says otherwise.
-    above, below
-        Whether the value must lie strictly above ``low`` or strictly below ``high``.
-    finite
-        Whether infinity is refused.
+    ``values``, ``what``, ``unit``: a number or an array of any shape, its name and its unit for the
+    message. ``low``, ``high``: the ends of the range, which belong to it unless ``above`` or
+    ``below`` says otherwise. ``above``, ``below``: whether the value must lie strictly above
+    ``low`` or strictly below ``high``. ``finite``: whether infinity is refused.
     """
     array = numbers(values, what, finite=finite)
     fits = (array > low if above else array >= low) & (array < high if below else array <= high)

@@ -30,26 +30,14 @@ ThermalScheme = Literal["exact", "euler", "implicit"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThermalZone:
-    """One zone of uniform temperature.
+    """One zone of uniform temperature."""
 
-    Attributes
-    ----------
-    name
-        By which neighbours refer to it.
-    capacitance
-        Heat that warms it by one kelvin. Above 0. [kWh/K]
-    resistance
-        To the ambient. Above 0; infinite when the zone has no outer wall. [K/kW]
-    initial_temperature
-        At the first instant. [degC]
-    neighbours
-        Resistance to other zones by their names. Above 0. [K/kW]
-    """
-
-    name: str
-    capacitance: float
+    name: str  # by which neighbours refer to it
+    capacitance: float  # heat that warms it by one kelvin. Above 0. [kWh/K]
+    # to the ambient. Above 0; infinite when the zone has no outer wall. [K/kW]
     resistance: float = float("inf")
-    initial_temperature: float | None = None
+    initial_temperature: float | None = None  # at the first instant. [degC]
+    # resistance to other zones by their names. Above 0. [K/kW]
     neighbours: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -164,18 +152,11 @@ class ThermalNetwork:
     ) -> Floats:
         """Return the temperatures at the N+1 instants, shape (N+1, n). [degC].
 
-        Parameters
-        ----------
-        ambient
-            Temperature outside, one number or shape (N,). [degC]
-        step_hours
-            Length of each period, one number or shape (N,). [h]
-        heating
-            Net heat into each zone, below 0 where it is cooled, shape (N, n). [kW]
-        initial
-            Temperatures at the first instant, shape (n,); those of the zones when None. [degC]
-        scheme
-            ``exact``, ``euler`` (explicit) or ``implicit``.
+        ``ambient``: temperature outside, one number or shape (N,). [degC] ``step_hours``: length
+        of each period, one number or shape (N,). [h] ``heating``: net heat into each zone, below 0
+        where it is cooled, shape (N, n). [kW] ``initial``: temperatures at the first instant,
+        shape (n,); those of the zones when None. [degC] ``scheme``: ``exact``, ``euler``
+        (explicit) or ``implicit``.
         """
         heat = np.asarray(heating, dtype=np.float64)
         if heat.ndim == 1 and len(self.zones) == 1:

@@ -25,22 +25,6 @@ Booleans = npt.NDArray[np.bool_]
 class WindTurbine:
     """A turbine, or a farm of equal ones, by its power curve.
 
-    Attributes
-    ----------
-    speeds
-        Rising wind speeds of the curve, from cut-in to cut-out. At least 0. [m/s]
-    powers
-        Powers at these speeds and the reference density. At least 0. [kW]
-    restart_speed
-        After a cut-out the turbine starts again below this speed; the cut-out speed when None,
-        which is no hysteresis. At most the last speed. [m/s]
-    control
-        ``pitch`` corrects the speed by density, ``stall`` the power.
-    reference_density
-        Of the curve. Above 0. [kg/m³]
-    losses
-        By wakes, wires and availability. 0 to 1. [-]
-
     Examples
     --------
     >>> turbine = WindTurbine(speeds=(3.0, 12.0, 25.0), powers=(0.0, 900.0, 900.0))
@@ -48,12 +32,16 @@ class WindTurbine:
     [0.0, 300.0, 900.0, 0.0]
     """
 
+    # rising wind speeds of the curve, from cut-in to cut-out. At least 0. [m/s]
     speeds: tuple[float, ...]
-    powers: tuple[float, ...]
+    powers: tuple[float, ...]  # powers at these speeds and the reference density. At least 0. [kW]
+    # after a cut-out the turbine starts again below this speed; the cut-out speed when None, which
+    # is no hysteresis. At most the last speed. [m/s]
     restart_speed: float | None = None
+    # ``pitch`` corrects the speed by density, ``stall`` the power
     control: Literal["pitch", "stall"] = "pitch"
-    reference_density: float = 1.225
-    losses: float = 0.0
+    reference_density: float = 1.225  # of the curve. Above 0. [kg/m³]
+    losses: float = 0.0  # by wakes, wires and availability. 0 to 1. [-]
 
     def __post_init__(self) -> None:
         at = increasing(self.speeds, "the speeds of the curve")
@@ -91,14 +79,8 @@ class WindTurbine:
         Cut-in and cut-out act on the wind as it is, not on the corrected speed; a speed that the
         correction moves off the curve takes the power at its end.
 
-        Parameters
-        ----------
-        speed
-            At the hub. At least 0. [m/s]
-        density
-            Of the air; that of the curve when None. Above 0. [kg/m³]
-        running
-            Where the turbine is not stopped, see :meth:`running`.
+        ``speed``: at the hub. At least 0. [m/s] ``density``: of the air; that of the curve when
+        None. Above 0. [kg/m³] ``running``: where the turbine is not stopped, see :meth:`running`.
         """
         wind = within(speed, "the wind speed", "m/s", low=0.0)
         ratio = np.ones(())
@@ -119,12 +101,8 @@ class WindTurbine:
         It stops above the last speed of the curve and starts again below the restart speed;
         between them it stays as it was.
 
-        Parameters
-        ----------
-        speed
-            At the hub, shape (N,) or (N, units). [m/s]
-        initially
-            Whether it ran before the first period, one value or shape (units,).
+        ``speed``: at the hub, shape (N,) or (N, units). [m/s] ``initially``: whether it ran before
+        the first period, one value or shape (units,).
         """
         wind = within(speed, "the wind speed", "m/s", low=0.0)
         if not wind.ndim or compatible(initially=initially, units=wind[0]) != wind.shape[1:]:

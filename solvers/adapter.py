@@ -60,20 +60,13 @@ class MissingLibraryError(EngiagentError):
 
 @dataclass(frozen=True)
 class Watch:
-    """Who wants to know of, or stop, a running solve; all called from the solving thread.
+    """Who wants to know of, or stop, a running solve; all called from the solving thread."""
 
-    Attributes
-    ----------
-    on_progress
-        Takes a report at most every ``interval`` seconds.
-    on_incumbent
-        Takes each better feasible point, shape (n,).
-    cancelled
-        Whether the solve is to stop with the best point so far.
-    """
-
+    # takes a report at most every ``interval`` seconds
     on_progress: Callable[[Progress], None] | None = None
+    # takes each better feasible point, shape (n,)
     on_incumbent: Callable[[Floats], None] | None = None
+    # whether the solve is to stop with the best point so far
     cancelled: Callable[[], bool] = lambda: False
     interval: float = 0.2
 
@@ -89,38 +82,19 @@ class SolveHere(Protocol):
 
 @dataclass(frozen=True)
 class Adapter:
-    """One solver as the rest of the house sees it.
+    """One solver as the rest of the house sees it."""
 
-    Attributes
-    ----------
-    backend
-        Its name in options, as ``scip``.
-    name
-        As people write it, as ``SCIP``.
-    classes
-        The classes of programs it takes, and whether they must be convex.
-    features
-        What else it can do, see :data:`FEATURE_MEANINGS`.
-    options
-        The options of :class:`SolveOptions` that it honours, and how. Any other is refused.
-    requires
-        Distributions that must be installed.
-    solve_here
-        Solves a checked program in this process.
-    install
-        The command that installs what is required.
-    own_version
-        The version, where it is not that of the first distribution required.
-    """
-
-    backend: str
-    name: str
+    backend: str  # its name in options, as ``scip``
+    name: str  # as people write it, as ``SCIP``
+    # the classes of programs it takes, and whether they must be convex
     classes: Mapping[ProblemClass, Need]
-    features: frozenset[Feature]
+    features: frozenset[Feature]  # what else it can do, see ``FEATURE_MEANINGS``
+    # the options of ``SolveOptions`` that it honours, and how. Any other is refused.
     options: Mapping[str, str]
-    requires: tuple[str, ...]
-    solve_here: SolveHere
-    install: str = INSTALL
+    requires: tuple[str, ...]  # distributions that must be installed
+    solve_here: SolveHere  # solves a checked program in this process
+    install: str = INSTALL  # the command that installs what is required
+    # the version, where it is not that of the first distribution required
     own_version: str | None = None
 
     def missing(self) -> tuple[str, ...]:

@@ -21,23 +21,12 @@ AnySolution: TypeAlias = "SolutionArrays | xarray.Dataset"
 
 @dataclass(frozen=True, eq=False)
 class NamedArray:
-    """Numbers, or labels, along named axes.
+    """Numbers, or labels, along named axes."""
 
-    Attributes
-    ----------
-    name
-        Its name.
-    dims
-        One axis for each dimension of ``values``.
-    values
-        The numbers or labels.
-    attrs
-        ``units``, ``quantity``, ``role``, ``long_name``; for time axes ``zone``.
-    """
-
-    name: str
-    dims: tuple[str, ...]
-    values: npt.NDArray[Any] = field(repr=False)
+    name: str  # its name
+    dims: tuple[str, ...]  # one axis for each dimension of ``values``
+    values: npt.NDArray[Any] = field(repr=False)  # the numbers or labels
+    # ``units``, ``quantity``, ``role``, ``long_name``; for time axes ``zone``
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -72,21 +61,11 @@ class NamedArray:
 
 @dataclass(frozen=True, eq=False)
 class SolutionArrays:
-    """A solution: its series, their axes, and the solver's account.
+    """A solution: its series, their axes, and the solver's account."""
 
-    Attributes
-    ----------
-    data_vars
-        The series by name.
-    coords
-        The labels of each axis.
-    attrs
-        The account: status, objective, bound, solver …
-    """
-
-    data_vars: Mapping[str, NamedArray]
-    coords: Mapping[str, NamedArray]
-    attrs: Mapping[str, Any]
+    data_vars: Mapping[str, NamedArray]  # the series by name
+    coords: Mapping[str, NamedArray]  # the labels of each axis
+    attrs: Mapping[str, Any]  # the account: status, objective, bound, solver …
 
     @property
     def dims(self) -> tuple[str, ...]:

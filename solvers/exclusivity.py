@@ -55,27 +55,16 @@ FEWEST_PAIRS: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Exclusivity:
-    """Pairs of columns of which at most one may differ from zero.
+    """Pairs of columns of which at most one may differ from zero."""
 
-    Attributes
-    ----------
-    columns
-        The two columns of each pair, shape (2, k).
-    binaries, values
-        The binary that rules each column and its value at which the column is free, (2, k).
-    limits
-        The largest value of each column when it is free, shape (2, k).
-    rows
-        The row that ties each column to its binary, shape (2, k).
-    packs
-        The row that ties two binaries, shape (k,); -1 where one binary rules both columns.
-    """
-
-    columns: Ints
+    columns: Ints  # the two columns of each pair, shape (2, k)
+    # binaries, values: the binary that rules each column and its value at which the column is free,
+    # (2, k)
     binaries: Ints
     values: Floats
-    limits: Floats
-    rows: Ints
+    limits: Floats  # the largest value of each column when it is free, shape (2, k)
+    rows: Ints  # the row that ties each column to its binary, shape (2, k)
+    # the row that ties two binaries, shape (k,); -1 where one binary rules both columns
     packs: Ints
 
     @property
@@ -184,17 +173,10 @@ def solve_exclusive(
 ) -> SolverResult | None:
     """Solve a mixed-integer program with exclusive pairs, with few of its binaries.
 
-    Parameters
-    ----------
-    program, pairs
-        The program and what :func:`find_exclusivity` found in it.
-    options
-        A ``gap`` of 1e-3 asks for speed; ``time_limit`` ends the attempt.
+    ``program``, ``pairs``: the program and what :func:`find_exclusivity` found in it. ``options``:
+    a ``gap`` of 1e-3 asks for speed; ``time_limit`` ends the attempt.
 
-    Returns
-    -------
-    SolverResult or None
-        A plan proven to be within the gap, or None: the ordinary solver has to be asked.
+    Returns a plan proven to be within the gap, or None: the ordinary solver has to be asked.
     """
     started = time.perf_counter()
     task = _Task(program, pairs, options, started)
@@ -345,13 +327,8 @@ class _Task:
     def first_runs(self, x: Floats) -> Bools:
         """Return which pairs run their first column more than their second, shape (k,)."""
         one, two = self.pairs.columns
-        runs: Bools = x[one] > self.exchange_back() * x[two]
+        runs: Bools = x[one] > 1.0 / self.exchange() * x[two]
         return runs
-
-    def exchange_back(self) -> Floats:
-        """Return how much of the first column makes up for one of the second, shape (k,)."""
-        back: Floats = 1.0 / self.exchange()
-        return back
 
     def fast(self, needed: Bools) -> SolverResult | None:
         """Return a plan from the relaxation with cuts, or None when its gap is too large."""

@@ -18,29 +18,17 @@ Expressions = list[Any]
 
 @dataclass(frozen=True)
 class Algebra:
-    """How a library writes expressions; sums of two, products and powers are operators.
+    """How a library writes expressions; sums of two, products and powers are operators."""
 
-    Attributes
-    ----------
-    total
-        Makes the sum of a constant and a list of expressions.
-    functions
-        Those of the language that the library knows.
-    """
-
+    # makes the sum of a constant and a list of expressions
     total: Callable[[float, list[Any]], Any]
-    functions: Mapping[str, Callable[[Any], Any]]
+    functions: Mapping[str, Callable[[Any], Any]]  # those of the language that the library knows
 
 
 class Translator:
     """Turns forms into lists of expressions, one per row.
 
-    Attributes
-    ----------
-    variables
-        Expressions of the columns.
-    algebra
-        How the library writes expressions.
+    ``variables``: expressions of the columns. ``algebra``: how the library writes expressions.
     """
 
     def __init__(self, variables: Sequence[Any], algebra: Algebra) -> None:

@@ -11,15 +11,10 @@ NEGLIGIBLE = 1e-9
 def oriented(program: Program, ray: Floats) -> Floats | None:
     """Return a solver's ray turned and scaled as a proof of infeasibility, or None if it is none.
 
-    Parameters
-    ----------
-    ray
-        Multipliers of the rows, shape (m,), of either sign convention.
+    ``ray``: multipliers of the rows, shape (m,), of either sign convention.
 
-    Returns
-    -------
-    Multipliers y with largest size 1, so that the rows' bounds weighted by y (lower where y > 0,
-    upper where y < 0) exceed everything that yᵀA x reaches within the column bounds.
+    Returns multipliers y with largest size 1, so that the rows' bounds weighted by y (lower where y
+    > 0, upper where y < 0) exceed everything that yᵀA x reaches within the column bounds.
     """
     size = float(np.max(np.abs(ray), initial=0.0))
     if not (np.isfinite(size) and size > 0):
@@ -50,15 +45,20 @@ def of_one_row(program: Program) -> Floats | None:
     return y if margin(program, y) > 0 else None
 
 
-def margin(program: Program, y: Floats) -> float:
-    """Return by how much the rows' weighted bounds exceed what the columns can reach."""
-    rows = _product(y, np.where(y > 0, program.row_lower, program.row_upper))
+def column_weights(program: Program, y: Floats) -> Floats:
+    """Return Aᵀy; what is left of terms that cancel is zero, so that it meets no infinite bound."""
     terms = np.repeat(y, np.diff(program.row_starts)) * program.row_values
     count = program.column_count
     weights: Floats = np.bincount(program.row_columns, terms, count).astype(np.float64)
-    # What is left of terms that cancel must not meet an infinite bound.
     scale = np.bincount(program.row_columns, np.abs(terms), count)
     weights[np.abs(weights) <= NEGLIGIBLE * scale] = 0.0
+    return weights
+
+
+def margin(program: Program, y: Floats) -> float:
+    """Return by how much the rows' weighted bounds exceed what the columns can reach."""
+    rows = _product(y, np.where(y > 0, program.row_lower, program.row_upper))
+    weights = column_weights(program, y)
     reach = np.where(weights > 0, program.column_upper, program.column_lower)
     return float(rows.sum() - _product(weights, reach).sum())
 

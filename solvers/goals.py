@@ -51,18 +51,10 @@ def value_of(goal: Goal, x: Floats) -> float:
 def solve_goals(program: Program, options: SolveOptions, solve: SolveOne) -> SolverResult:
     """Solve a program with several goals by its method.
 
-    Parameters
-    ----------
-    program
-        A program with goals.
-    options
-        Hold for each stage; a time limit is for all stages together.
-    solve
-        Solves a program with one objective.
+    ``program``: a program with goals. ``options``: hold for each stage; a time limit is for all
+    stages together. ``solve``: solves a program with one objective.
 
-    Returns
-    -------
-    The result of the last stage, whose objective and bound are those of the first goal. For
+    Returns the result of the last stage, whose objective and bound are those of the first goal. For
     ``frontier`` this is the end where the first goal is best; see :func:`frontier` for the rest.
     """
     if program.method == "epsilon":
@@ -73,10 +65,7 @@ def solve_goals(program: Program, options: SolveOptions, solve: SolveOne) -> Sol
 def limited(program: Program) -> Program:
     """Return the program of the first goal with a row for the limit of each other goal.
 
-    Raises
-    ------
-    EngiagentError
-        When a goal has no limit.
+    Raises EngiagentError when a goal has no limit.
     """
     stage = only(program, program.goals[0])
     for goal in program.goals[1:]:
@@ -221,26 +210,14 @@ def frontier(
 ) -> list[SolverResult]:
     """Return points of the front between the first two goals of a program.
 
-    Parameters
-    ----------
-    program
-        A program with two goals.
-    solve
-        Solves a program with one objective, as :func:`engiagent.solvers.solve`.
-    options
-        Hold for each solve.
-    points
-        How many values of the second goal, evenly spaced between the best for each goal.
+    ``program``: a program with two goals. ``solve``: solves a program with one objective, as
+    :func:`engiagent.solvers.solve`. ``options``: hold for each solve. ``points``: how many values
+    of the second goal, evenly spaced between the best for each goal.
 
-    Returns
-    -------
-    Results in the order of the second goal, from where the first is best. Points where a solve
-    gave none are left out; fewer than two are given when the goals do not contradict each other.
-
-    Raises
-    ------
-    EngiagentError
-        When there are not two goals, or fewer than two points are asked for.
+    Returns results in the order of the second goal, from where the first is best. Points where a
+    solve gave none are left out; fewer than two are given when the goals do not contradict each
+    other. Raises EngiagentError when there are not two goals, or fewer than two points are asked
+    for.
     """
     options = options or SolveOptions()
     if len(program.goals) != 2:

@@ -127,21 +127,10 @@ def run_highs(
 ) -> Run:
     """Run HiGHS once.
 
-    Parameters
-    ----------
-    program
-        As :func:`engiagent.solvers.validate.check_program` accepts it.
-    options
-        Limits and settings; ``memory_limit_mb`` is the caller's to enforce.
-    watch
-        Observers of the run.
-    extra
-        Options of HiGHS itself that go before the settings.
-
-    Raises
-    ------
-    EngiagentError
-        When HiGHS refuses the program or an option.
+    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``: limits
+    and settings; ``memory_limit_mb`` is the caller's to enforce. ``watch``: observers of the run.
+    ``extra``: options of HiGHS itself that go before the settings. Raises EngiagentError when HiGHS
+    refuses the program or an option.
     """
     sign = -1.0 if program.sense == "maximize" else 1.0
     highs = load(program, options, sign, extra or {})
@@ -179,10 +168,7 @@ def silent_class() -> Any:
 def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[str, Any]) -> Any:
     """Return HiGHS with the program and the options in it, to minimise ``scale`` times the cost.
 
-    Raises
-    ------
-    EngiagentError
-        When HiGHS refuses the program or an option.
+    Raises EngiagentError when HiGHS refuses the program or an option.
     """
     import highspy
 

@@ -43,70 +43,42 @@ MOST_SECONDS: Final = 30.0
 
 @dataclass(frozen=True)
 class Family:
-    """The rows of a constraint, or the bounds of a variable, on one side.
-
-    Attributes
-    ----------
-    name
-        Constraint id, or name of the variable.
-    side
-        ``both`` for equations, which are not taken apart.
-    """
+    """The rows of a constraint, or the bounds of a variable, on one side."""
 
     kind: Kind
-    name: str
-    side: Side
+    name: str  # constraint id, or name of the variable
+    side: Side  # ``both`` for equations, which are not taken apart
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A family in an irreducible set.
-
-    Attributes
-    ----------
-    positions
-        Which of its elements carry the proof, numbered on the full grid of the block.
-    sets, shape
-        The grid.
-    """
+    """A family in an irreducible set."""
 
     family: Family
-    positions: Ints
+    positions: Ints  # which of its elements carry the proof, numbered on the full grid of the block
+    # sets, shape: the grid
     sets: tuple[str, ...]
     shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Conflict:
-    """An infeasible set of families.
+    """An infeasible set of families."""
 
-    Attributes
-    ----------
-    members
-        Constraints first, in the order of the program, then bounds.
-    program
-        The program of these members alone, without an objective.
-    whole_numbers
-        Whether the set is infeasible only because some columns take whole numbers; that a binary
-        is 0 or 1 then belongs to the set without being a member.
-    farkas
-        Multipliers of the rows that prove it, as in :class:`~engiagent.solvers.SolverResult`;
-        None where whole numbers are needed.
-    leaves
-        How many leaves the tree of branchings has, each with a ray; None without whole numbers, or
-        where the tree grew too large, so that the solver's word is all there is.
-    crossing
-        Whether a lower limit above the upper one of the same row or column is all there is to it.
-    irreducible
-        Whether a point was found for every set with one member less; else time ran out.
-    """
-
-    members: tuple[Member, ...]
-    program: Program
+    members: tuple[Member, ...]  # constraints first, in the order of the program, then bounds
+    program: Program  # the program of these members alone, without an objective
+    # whether the set is infeasible only because some columns take whole numbers; that a binary is 0
+    # or 1 then belongs to the set without being a member
     whole_numbers: bool
+    # multipliers of the rows that prove it, as in ``SolverResult``; None where whole numbers are
+    # needed
     farkas: Floats | None
+    # how many leaves the tree of branchings has, each with a ray; None without whole numbers, or
+    # where the tree grew too large, so that the solver's word is all there is
     leaves: int | None
+    # whether a lower limit above the upper one of the same row or column is all there is to it
     crossing: bool
+    # whether a point was found for every set with one member less; else time ran out
     irreducible: bool
 
     @property
@@ -134,23 +106,15 @@ def linear_part(program: Program) -> Program:
     )
 
 
-def irreducible_set(
-    program: Program, *, seconds: float = MOST_SECONDS, threads: int | None = None
-) -> Conflict | None:
+def irreducible_set(program: Program, *, seconds: float = MOST_SECONDS) -> Conflict | None:
     """Return a smallest infeasible set of families.
 
-    Parameters
-    ----------
-    program
-        Any program; what is not linear in it is left out, which only makes it easier to satisfy.
-    seconds
-        When the search ends with what it has.
+    ``program``: any program; what is not linear in it is left out, which only makes it easier to
+    satisfy. ``seconds``: when the search ends with what it has.
 
-    Returns
-    -------
-    None when the program has a point, or when nothing shows that it has none.
+    Returns None when the program has a point, or when nothing shows that it has none.
     """
-    search = _Search(_feasibility(linear_part(program)), time.monotonic() + seconds, threads)
+    search = _Search(_feasibility(linear_part(program)), time.monotonic() + seconds)
     return search.run()
 
 
@@ -160,7 +124,6 @@ class _Search:
 
     program: Program
     deadline: float
-    threads: int | None
     whole_numbers: bool = False
 
     def run(self) -> Conflict | None:
@@ -201,8 +164,7 @@ class _Search:
         left = (self.deadline - time.monotonic()) * share
         if left <= 0:
             return None
-        options = SolveOptions(time_limit=left, threads=self.threads)
-        return linear.solve_here(program, options)
+        return linear.solve_here(program, SolveOptions(time_limit=left))
 
     def _only(self, families: dict[Family, tuple[Ints, Ints]]) -> Program:
         return placed(self.program, families, whole=self.whole_numbers)
@@ -459,21 +421,11 @@ def _only_generated(blocks: Sequence[Block], lower: Floats, upper: Floats) -> tu
 
 def supporting(program: Program, ray: Floats, family: Family, places: tuple[Ints, Ints]) -> Ints:
     """Return the rows or columns of a family whose limit a ray uses."""
-    weights = ray if family.kind == "constraint" else -_column_weights(program, ray)
+    weights = ray if family.kind == "constraint" else -farkas.column_weights(program, ray)
     enough = CARRIES * float(np.max(np.abs(ray), initial=0.0))
     lower, upper = places
     used = [lower[weights[lower] > enough], upper[weights[upper] < -enough]]
     return np.unique(np.concatenate(used))
-
-
-def _column_weights(program: Program, ray: Floats) -> Floats:
-    """Return Aᵀy, with what is left of terms that cancel set to zero."""
-    terms = np.repeat(ray, np.diff(program.row_starts)) * program.row_values
-    count = program.column_count
-    weights: Floats = np.bincount(program.row_columns, terms, count).astype(np.float64)
-    scale = np.bincount(program.row_columns, np.abs(terms), count)
-    weights[np.abs(weights) <= farkas.NEGLIGIBLE * scale] = 0.0
-    return weights
 
 
 def _member(

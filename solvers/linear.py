@@ -59,19 +59,9 @@ REQUIRES: Final = ("highspy",)
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
     """Solve a checked program in this process.
 
-    Parameters
-    ----------
-    program
-        As :func:`engiagent.solvers.validate.check_program` accepts it.
-    options
-        Limits and settings; ``memory_limit_mb`` is the caller's to enforce.
-    watch
-        Observers of the run.
-
-    Raises
-    ------
-    EngiagentError
-        When HiGHS refuses the program or an option.
+    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``: limits
+    and settings; ``memory_limit_mb`` is the caller's to enforce. ``watch``: observers of the run.
+    Raises EngiagentError when HiGHS refuses the program or an option.
     """
     started = time.perf_counter()
     solve = _solve_mip if program.is_mip else solve_lp

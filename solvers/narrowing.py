@@ -39,24 +39,13 @@ Element = tuple[Family, int, bool, bool]
 
 @dataclass(frozen=True, eq=False)
 class Narrowed:
-    """The elements of an infeasible set.
+    """The elements of an infeasible set."""
 
-    Attributes
-    ----------
-    positions
-        Of each family, on the full grid of its block, sorted.
-    program
-        The program of these elements alone.
-    least
-        Whether a point was found for every set with one element less; else time ran out.
-    farkas
-        Multipliers that prove just this set, on few rows and so with little rounding; None where
-        whole numbers are needed or none were found.
-    """
-
-    positions: dict[Family, Ints]
-    program: Program
-    least: bool
+    positions: dict[Family, Ints]  # of each family, on the full grid of its block, sorted
+    program: Program  # the program of these elements alone
+    least: bool  # whether a point was found for every set with one element less; else time ran out
+    # multipliers that prove just this set, on few rows and so with little rounding; None where
+    # whole numbers are needed or none were found
     farkas: Floats | None
 
 
@@ -65,12 +54,8 @@ def narrowed(
 ) -> Narrowed:
     """Return the elements of a conflict that cannot hold together.
 
-    Parameters
-    ----------
-    conflict
-        As :func:`~engiagent.solvers.iis.irreducible_set` returns it.
-    seconds
-        When the search ends with what it has.
+    ``conflict``: as :func:`~engiagent.solvers.iis.irreducible_set` returns it. ``seconds``: when
+    the search ends with what it has.
     """
     search = _Narrowing(conflict, time.monotonic() + seconds, threads)
     elements = search.carrying(search.stretch(search.start()))

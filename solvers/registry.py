@@ -29,10 +29,7 @@ FAMILIES: Final = {
 def adapter(backend: str) -> Adapter:
     """Return the adapter of a backend; its library is not loaded yet.
 
-    Raises
-    ------
-    EngiagentError
-        When there is no backend of that name.
+    Raises EngiagentError when there is no backend of that name.
     """
     if backend in BACKENDS:
         module = import_module(BACKENDS[backend])

@@ -40,22 +40,13 @@ def is_curved(program: Program) -> bool:
 def exact_rest(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
     """Return a point that keeps all rows, near one that only does so within a tolerance.
 
-    Parameters
-    ----------
-    program
-        A curved program.
-    options
-        Of which the time limit counts.
-    x
-        The branch and bound's point, shape (n,), its whole numbers exactly whole.
+    ``program``: a curved program. ``options``: of which the time limit counts. ``x``: the branch
+    and bound's point, shape (n,), its whole numbers exactly whole.
 
-    Returns
-    -------
-    SolverResult | None
-        The result of the rest; ``optimal`` is meant with the whole numbers as they are. None when
-        x is exact already, or when no method finds a point that keeps the rows. A point that keeps
-        them may still be off where the objective is curved, or not be the best of a program without
-        whole numbers, whatever its solver says: then a convex rest is solved.
+    Returns the result of the rest; ``optimal`` is meant with the whole numbers as they are. None
+    when x is exact already, or when no method finds a point that keeps the rows. A point that keeps
+    them may still be off where the objective is curved, or not be the best of a program without
+    whole numbers, whatever its solver says: then a convex rest is solved.
     """
     broken = worst_violation(program, x).amount
     inside = broken <= EXACT

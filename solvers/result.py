@@ -78,21 +78,13 @@ class SolveOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a running solve has come; bounds are in the objective's own sense.
+    """How far a running solve has come; bounds are in the objective's own sense."""
 
-    Attributes
-    ----------
-    elapsed
-        Time since the solver started. [s]
-    iterations, nodes
-        Simplex or interior-point iterations, branch-and-bound nodes.
-    objective, bound, gap
-        Best point, proven bound and their relative distance, where known.
-    """
-
-    elapsed: float
+    elapsed: float  # time since the solver started. [s]
+    # iterations, nodes: simplex or interior-point iterations, branch-and-bound nodes
     iterations: int = 0
     nodes: int = 0
+    # objective, bound, gap: best point, proven bound and their relative distance, where known
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None
@@ -103,37 +95,28 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SolverResult:
-    """The solver's own account. Nothing in it counts until the checker agrees.
+    """The solver's own account. Nothing in it counts until the checker agrees."""
 
-    Attributes
-    ----------
-    status, reason
-        One word, and what led to it in words.
-    x
-        The point, shape (n,); whole numbers exactly whole. None when there is none.
-    row_dual, column_dual
-        ∂objective/∂right-hand side per row (m,) and reduced cost per column (n,), in the
-        objective's own sense; for a mixed-integer program with the whole numbers fixed.
-    farkas
-        Multipliers y, shape (m,), when infeasible: with each row's lower bound where y > 0 and
-        upper bound where y < 0, the bounds' weighted sum exceeds every value that yᵀA x takes
-        within the column bounds.
-    ray
-        Direction, shape (n,), in which the objective improves without end, when unbounded.
-    objective, bound, gap
-        Objective at ``x``, proven bound on the best objective and their relative distance.
-    """
-
+    # status, reason: one word, and what led to it in words
     status: Status
     reason: str
     is_mip: bool
     solver: str
     solver_version: str
+    # the point, shape (n,); whole numbers exactly whole. None when there is none.
     x: Floats | None = None
+    # row_dual, column_dual: ∂objective/∂right-hand side per row (m,) and reduced cost per column
+    # (n,), in the objective's own sense; for a mixed-integer program with the whole numbers fixed
     row_dual: Floats | None = None
     column_dual: Floats | None = None
+    # multipliers y, shape (m,), when infeasible: with each row's lower bound where y > 0 and upper
+    # bound where y < 0, the bounds' weighted sum exceeds every value that yᵀA x takes within the
+    # column bounds
     farkas: Floats | None = None
+    # direction, shape (n,), in which the objective improves without end, when unbounded
     ray: Floats | None = None
+    # objective, bound, gap: objective at ``x``, proven bound on the best objective and their
+    # relative distance
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None

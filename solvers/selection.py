@@ -58,24 +58,12 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Choice:
-    """The backend for a program.
+    """The backend for a program."""
 
-    Attributes
-    ----------
-    backend
-        Its name.
-    reasons
-        Why this one, in the words of the blueprint.
-    alternatives
-        The others, in order of preference.
-    classification
-        What kind of program it is.
-    """
-
-    backend: str
-    reasons: tuple[str, ...]
-    alternatives: tuple[Alternative, ...]
-    classification: Classification
+    backend: str  # its name
+    reasons: tuple[str, ...]  # why this one, in the words of the blueprint
+    alternatives: tuple[Alternative, ...]  # the others, in order of preference
+    classification: Classification  # what kind of program it is
 
 
 def select(
@@ -83,19 +71,10 @@ def select(
 ) -> Choice:
     """Return the backend for a program.
 
-    Parameters
-    ----------
-    program
-        As :func:`engiagent.solvers.validate.check_program` accepts it.
-    options
-        ``backend`` is taken when it is given; otherwise a backend must honour all that is asked.
-    isolated
-        Whether it is solved in a process of its own, which obeys a time limit for every solver.
-
-    Raises
-    ------
-    EngiagentError
-        When the backend asked for cannot take the program, or none can.
+    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``:
+    ``backend`` is taken when it is given; otherwise a backend must honour all that is asked.
+    ``isolated``: whether it is solved in a process of its own, which obeys a time limit for every
+    solver. Raises EngiagentError when the backend asked for cannot take the program, or none can.
     """
     options = options or SolveOptions()
     found = classify(program)
@@ -187,7 +166,7 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
     """Yield backends and reasons, the preferred ones first."""
     kind = found.problem_class
     if kind == "MILP":
-        if _has_pairs(program):
+        if program.is_linear and find_exclusivity(program) is not None:
             yield "exclusive", "pairs that exclude each other need few of their binaries"
         yield "highs", "its branch and bound, from the matrices as they are"
         yield "scip", "its branch and bound, which takes conditions and groups as well"
@@ -202,12 +181,6 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
         backend, reason = LOCAL
         yield backend, f"{reason}; too many columns, or columns without bounds, for a global one"
         yield GLOBAL
-
-
-def _has_pairs(program: Program) -> bool:
-    if not program.is_linear:
-        return False
-    return find_exclusivity(program) is not None
 
 
 def _few_bounded(program: Program) -> bool:

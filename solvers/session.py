@@ -62,19 +62,10 @@ class Engine(Protocol):
 class Session:
     """A persistent solver of one program.
 
-    Parameters
-    ----------
-    program
-        A program, or what holds one whose arrays are changed in place between solves.
-    options
-        Limits and settings of each single solve. A memory limit needs a process of its own and is
-        refused here.
-
-    Raises
-    ------
-    EngiagentError
-        When an option cannot be honoured or the program holds a number that no solver can be
-        trusted with.
+    ``program``: a program, or what holds one whose arrays are changed in place between solves.
+    ``options``: limits and settings of each single solve. A memory limit needs a process of its own
+    and is refused here. Raises EngiagentError when an option cannot be honoured or the program
+    holds a number that no solver can be trusted with.
     """
 
     def __init__(
@@ -117,15 +108,8 @@ class Session:
     def set_start(self, x: Floats) -> None:
         """Start the next solve from a point; it need not be feasible.
 
-        Parameters
-        ----------
-        x
-            Values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
-
-        Raises
-        ------
-        EngiagentError
-            When the shape is wrong or a value is not finite.
+        ``x``: values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
+        Raises EngiagentError when the shape is wrong or a value is not finite.
         """
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._program.column_count,) or not np.all(np.isfinite(point)):
@@ -141,10 +125,7 @@ class Session:
         What stood at stage k + ``stages`` of a time set is taken for stage k; the last stages
         keep what they had. For receding horizons.
 
-        Raises
-        ------
-        EngiagentError
-            When ``stages`` is negative.
+        Raises EngiagentError when ``stages`` is negative.
         """
         if stages < 0:
             raise EngiagentError(f"stages is {stages}; give a whole number of at least 0")

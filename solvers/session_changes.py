@@ -30,10 +30,8 @@ class Snapshot:
 
         The arrays count as seen from now on, unless this raises.
 
-        Raises
-        ------
-        ProgramError
-            When a new number is NaN or another one that no solver can be trusted with.
+        Raises ProgramError when a new number is NaN or another one that no solver can be trusted
+        with.
         """
         different: Any = None
         fresh: dict[str, bytes] = {}

@@ -16,15 +16,10 @@ STAGED = ("time", "instants", "periods")
 def stage_sources(program: Program, stages: int) -> tuple[Ints, Ints]:
     """Return, for every column and every row, the one that stood at its place in time before.
 
-    Parameters
-    ----------
-    stages
-        How many periods the horizon moves ahead, at least 0.
+    ``stages``: how many periods the horizon moves ahead, at least 0.
 
-    Returns
-    -------
-    Column numbers, shape (n,), and row numbers, shape (m,). Elements of no time set, elements of
-    the last stages and those whose source a filter leaves out point to themselves.
+    Returns column numbers, shape (n,), and row numbers, shape (m,). Elements of no time set,
+    elements of the last stages and those whose source a filter leaves out point to themselves.
     """
     columns = np.arange(program.column_count, dtype=np.int64)
     rows = np.arange(program.row_count, dtype=np.int64)

@@ -29,17 +29,11 @@ _DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
 def to_arrays(program: Program, result: SolverResult) -> SolutionArrays:
     """Return the solution of a program as plain arrays, without importing xarray.
 
-    Parameters
-    ----------
-    program
-        The program, whose blocks give names, units and index sets.
-    result
-        What the solver returned for it.
+    ``program``: the program, whose blocks give names, units and index sets. ``result``: what the
+    solver returned for it.
 
-    Returns
-    -------
-    The arrays; elements that a filter left out are NaN. Without a point there are no series, only
-    attributes, and the multipliers that prove infeasibility where there are any.
+    Returns the arrays; elements that a filter left out are NaN. Without a point there are no
+    series, only attributes, and the multipliers that prove infeasibility where there are any.
     """
     series = {array.name: array for array in _series(program, result)}
     axes = {}
@@ -222,10 +216,7 @@ def _encoded(array: NamedArray) -> NamedArray:
 def load_arrays(path: str | Path) -> SolutionArrays:
     """Return a solution that :func:`save_solution` wrote, in memory, without importing xarray.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read as netCDF, or declares far more than it holds.
+    Raises InputError when the file cannot be read as netCDF, or declares far more than it holds.
     """
     if not Path(path).is_file():
         raise InputError("no such file", str(path))
@@ -250,9 +241,6 @@ def _decoded(name: str, array: StoredArray) -> NamedArray:
 def load_solution(path: str | Path) -> "xarray.Dataset":
     """Return a solution as a dataset: :func:`load_arrays` for whoever uses xarray.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read as netCDF, or declares far more than it holds.
+    Raises InputError when the file cannot be read as netCDF, or declares far more than it holds.
     """
     return load_arrays(path).to_xarray()

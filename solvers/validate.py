@@ -51,10 +51,7 @@ def _element(program: Program, block: Block, offset: int) -> str:
 def check_program(program: Program) -> None:
     """Refuse a program that a solver would misread.
 
-    Raises
-    ------
-    ProgramError
-        Naming the variable or constraint, its element and the number.
+    Raises ProgramError naming the variable or constraint, its element and the number.
     """
     _check_shapes(program)
     columns, rows = program.columns, program.rows

@@ -189,10 +189,7 @@ def _started_or_refused(thread: threading.Thread) -> None:
     A thread that is refused memory dies before it says that it has started, and Python waits for
     that word for ever.
 
-    Raises
-    ------
-    MemoryError
-        When it does not come within :data:`THREAD_START`.
+    Raises MemoryError when it does not come within :data:`THREAD_START`.
     """
     started: threading.Event = thread._started  # type: ignore[attr-defined]
     started.wait = partial(threading.Event.wait, started, THREAD_START)  # type: ignore[method-assign]

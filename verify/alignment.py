@@ -61,11 +61,8 @@ class Stamps:
 def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
     """Return the stamps of texts; None when the first is no date.
 
-    Raises
-    ------
-    InputError
-        For a later text that is none, a date whose day and month cannot be told apart, and stamps
-        of which only some have an offset.
+    Raises InputError for a later text that is none, a date whose day and month cannot be told
+    apart, and stamps of which only some have an offset.
     """
     if not texts:
         return None
@@ -91,11 +88,8 @@ def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
 def localised(stamps: Stamps, zone: str) -> Floats:
     """Return wall-clock stamps as seconds of UTC; an hour that comes twice goes by row order.
 
-    Raises
-    ------
-    InputError
-        For a local time that does not exist because clocks go forward, and for one that clocks
-        show twice where only one row has it.
+    Raises InputError for a local time that does not exist because clocks go forward, and for one
+    that clocks show twice where only one row has it.
     """
     wall = stamps.wall
     if np.ptp(wall) > LONGEST:
@@ -126,11 +120,8 @@ def align(
     period. With the values come the stamps as the schedule's own dataset has them, None for a set
     without dates and for states at the ends of periods, and what was done, if anything.
 
-    Raises
-    ------
-    InputError
-        With the row: stamps that repeat, go back or leave a gap, a step that does not fit, rows
-        that are not there.
+    Raises InputError with the row: stamps that repeat, go back or leave a gap, a step that does not
+    fit, rows that are not there.
     """
     axis = over.root.axis
     assert axis is not None
@@ -225,11 +216,8 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
     Every row holds until the next begins; ``rule`` is ``hold``, ``mean``, ``sum`` or
     ``interpolate``.
 
-    Raises
-    ------
-    InputError
-        At a row that repeats, goes back or leaves a gap; for rows that do not cover the axis, and
-        for an unknown rule.
+    Raises InputError at a row that repeats, goes back or leaves a gap; for rows that do not cover
+    the axis, and for an unknown rule.
     """
     edges = _edges(axis)
     starts = _same_clock(stamps, axis, Reading())

@@ -44,10 +44,7 @@ def adopt(value: Value, unit: Unit) -> Value:
 def _need(value: Value, unit: Unit) -> Value:
     """Return ``value`` if it can stand where ``unit`` is needed.
 
-    Raises
-    ------
-    UnitError
-        When the dimension differs, or a temperature meets a difference.
+    Raises UnitError when the dimension differs, or a temperature meets a difference.
     """
     value = adopt(value, unit)
     if value.unit.dimension != unit.dimension:
@@ -68,10 +65,7 @@ def _alike(left: Value, right: Value) -> bool:
 def align(values: Sequence[Value]) -> list[Value]:
     """Return values that can be compared: one dimension, bare literals in the others' unit.
 
-    Raises
-    ------
-    UnitError
-        When they measure different things.
+    Raises UnitError when they measure different things.
     """
     unit = next((v.unit for v in values if not v.bare), ONE)
     return [_need(value, unit) for value in values]
@@ -80,10 +74,7 @@ def align(values: Sequence[Value]) -> list[Value]:
 def align_chain(values: Sequence[Value]) -> list[Value]:
     """Return the parts of a comparison, each bare literal in the unit of what it stands beside.
 
-    Raises
-    ------
-    UnitError
-        When they measure different things.
+    Raises UnitError when they measure different things.
     """
     if len(values) == 2 and _alike(*values):
         return list(values)
@@ -109,10 +100,7 @@ def negate(value: Value) -> Value:
 def add(left: Value, right: Value, sign: float) -> Value:
     """Return ``left + sign * right``, points and differences kept apart.
 
-    Raises
-    ------
-    UnitError
-        When the dimensions differ or two temperatures are added.
+    Raises UnitError when the dimensions differ or two temperatures are added.
     """
     if left.bare and right.bare:
         return constant((np.add if sign == 1.0 else np.subtract)(left.data, right.data), ONE, True)
@@ -174,13 +162,7 @@ def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Un
 
 
 def multiply(left: Value, right: Value) -> Value:
-    """Return the product.
-
-    Raises
-    ------
-    UnitError
-        When a factor is a temperature and not a difference.
-    """
+    """Return the product; UnitError when a factor is a temperature and not a difference."""
     _refuse_point(left, right)
     rows = max(left.data.size, right.data.size)
     weights = thin(right.data), thin(left.data)
@@ -291,10 +273,7 @@ def _size_of_sum(value: Value, rows: slice) -> Floats:
 def segment_sum(value: Value, rows: Ints, size: int) -> Value:
     """Return the sums of ``value`` over the groups that ``rows`` names.
 
-    Raises
-    ------
-    UnitError
-        When temperatures would be summed.
+    Raises UnitError when temperatures would be summed.
     """
     _refuse_point(value)
     absolute: Floats | Sizes
@@ -324,10 +303,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
 def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
     """Return one value of which each part fills its own rows; together they fill all.
 
-    Raises
-    ------
-    UnitError
-        When the parts measure different things.
+    Raises UnitError when the parts measure different things.
     """
     values = [value for value, _ in parts]
     bare = all(value.bare for value in values)  # then the unit is that of what it stands beside

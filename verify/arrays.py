@@ -12,10 +12,7 @@ from engiagent.verify.reading import Column, Content, Marks
 def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
     """Return the content of an ``xarray.Dataset``, or of anything of its form.
 
-    Raises
-    ------
-    InputError
-        When a time stamp is missing.
+    Raises InputError when a time stamp is missing.
     """
     # Asked for one by one, each array of a dataset takes as long as there are arrays; plain arrays
     # of a solution have no such view.

@@ -39,11 +39,8 @@ def name_columns(
 ) -> tuple[dict[str, Series], list[str]]:
     """Return series by variable name and by quantity, and what was assumed.
 
-    Raises
-    ------
-    InputError
-        When a column that is needed holds no numbers, measures something else or does not fit the
-        time set, or when nothing in the schedule is known.
+    Raises InputError when a column that is needed holds no numbers, measures something else or does
+    not fit the time set, or when nothing in the schedule is known.
     """
     whole = {c.header if c.header in known.elements else t: c for t, c in content.columns.items()}
     work = _Assigning(replace(content, columns=whole), known, reading)

@@ -141,10 +141,7 @@ def build_case(
 ) -> Case:
     """Read the schedule and complete it by what physics answers.
 
-    Raises
-    ------
-    InputError
-        When the schedule is unreadable.
+    Raises InputError when the schedule is unreadable.
     """
     units, core = declared_units(blueprint, requirements, problem.folder)
     known = known_of(blueprint, requirements, problem.folder)

@@ -20,50 +20,29 @@ _FIELDS: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Shows):
-    """The outcome of a check.
+    """The outcome of a check."""
 
-    Attributes
-    ----------
-    verdict
-        One of :data:`engiagent.verify.verdicts.VERDICTS`.
-    plan, reading
-        The two claims, as :class:`~engiagent.verify.claims.Plan` and
-        :class:`~engiagent.verify.claims.Reading` write them.
-    overrides
-        Values that the user put in the place of the problem's.
-    problem
-        The problem's id.
-    inputs
-        SHA-256 of every input by its name.
-    objective
-        ``value, unit, sense, claimed``; None without an objective.
-    bound
-        ``value, gap, method``; None when there is none.
-    levels
-        ``data, algebra, physics, optimality``: each with its ``status``.
-    violations
-        What is wrong, with place, amount, unit and tolerance.
-    missing, contradictions, not_understood
-        Data that the problem does not give; statements of it that clash; requirements of the text
-        that nobody accounted for.
-    notes
-        What was assumed on the way: units, signs, a first state.
-    """
-
-    verdict: str
-    problem: str
+    verdict: str  # one of ``VERDICTS``
+    problem: str  # the problem's id
+    # plan, reading: the two claims, as ``Plan`` and ``Reading`` write them
     plan: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    # values that the user put in the place of the problem's
     overrides: tuple[Mapping[str, Any], ...] = ()
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of every input by its name
+    # ``value, unit, sense, claimed``; None without an objective
     objective: Mapping[str, Any] | None = None
-    bound: Mapping[str, Any] | None = None
+    bound: Mapping[str, Any] | None = None  # ``value, gap, method``; None when there is none
+    # ``data, algebra, physics, optimality``: each with its ``status``
     levels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # what is wrong, with place, amount, unit and tolerance
     violations: tuple[Mapping[str, Any], ...] = ()
+    # missing, contradictions, not_understood: data that the problem does not give; statements of it
+    # that clash; requirements of the text that nobody accounted for
     missing: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed on the way: units, signs, a first state
     tolerances: Mapping[str, float] = field(default_factory=dict)
     tolerances_sha256: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -94,10 +73,7 @@ class Certificate(Shows):
     def judged(self, **changes: Any) -> Self:
         """Return the certificate with changes, and with the verdict that follows from it all.
 
-        Parameters
-        ----------
-        changes
-            Fields; ``reading`` may be a :class:`~engiagent.verify.claims.Reading`.
+        ``changes``: fields; ``reading`` may be a :class:`~engiagent.verify.claims.Reading`.
         """
         if isinstance(changes.get("reading"), Reading):
             changes["reading"] = changes["reading"].to_dict()
@@ -120,10 +96,8 @@ class Certificate(Shows):
     def from_json(cls, text: str, file: str = "certificate.json") -> Self:
         """Read a certificate.
 
-        Raises
-        ------
-        InputError
-            When it is no JSON, is not as the schema has it, or was changed after it was sealed.
+        Raises InputError when it is no JSON, is not as the schema has it, or was changed after it
+        was sealed.
         """
         data = read_certificate(text, file)
         seal = data.pop(SEAL)
@@ -137,10 +111,7 @@ class Certificate(Shows):
 def read_certificate(text: str, file: str = "certificate.json") -> dict[str, Any]:
     """Return a certificate as plain JSON; whether its seal is whole is not looked at.
 
-    Raises
-    ------
-    InputError
-        With the place, when it is no JSON or is not as the schema has it.
+    Raises InputError with the place, when it is no JSON or is not as the schema has it.
     """
     from jsonschema import Draft202012Validator
 

@@ -50,21 +50,11 @@ EDITED: Final = "the text, which was not compared with the blueprint as edited"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is claimed of the plan.
+    """What is claimed of the plan."""
 
-    Attributes
-    ----------
-    claim
-        One of :data:`CLAIMS`.
-    holds
-        ``pass``, ``fail`` or ``unchecked``: rows and execution; of ``no plan``, its proof.
-    optimum
-        One of :data:`EVIDENCE`.
-    """
-
-    claim: Claim
-    holds: str
-    optimum: Evidence
+    claim: Claim  # one of ``CLAIMS``
+    holds: str  # ``pass``, ``fail`` or ``unchecked``: rows and execution; of ``no plan``, its proof
+    optimum: Evidence  # one of ``EVIDENCE``
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as JSON."""
@@ -73,28 +63,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is claimed of the reading of the text.
+    """What is claimed of the reading of the text."""
 
-    Attributes
-    ----------
-    grade
-        One of :data:`GRADES`.
-    by
-        Who read the text besides the blueprint's author, as ``experts`` or the name of an engine;
-        of a formal input what states it, as ``blueprint`` or ``plant block``; empty for nobody.
-    what
-        What that reading is, as ``expert/requirements.yaml`` or the hash of a second blueprint.
-    open
-        Numbers and requirements of the text that remain open, by name.
-    settled
-        Numbers of the blueprint by name, and sentences of the text, that a second reading takes in
-        the same way: tracing may not find their words, and yet they are no gap.
-    """
-
-    grade: Grade = "author only"
+    grade: Grade = "author only"  # one of ``GRADES``
+    # who read the text besides the blueprint's author, as ``experts`` or the name of an engine; of
+    # a formal input what states it, as ``blueprint`` or ``plant block``; empty for nobody
     by: str = ""
+    # what that reading is, as ``expert/requirements.yaml`` or the hash of a second blueprint
     what: str = ""
-    open: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()  # numbers and requirements of the text that remain open, by name
+    # numbers of the blueprint by name, and sentences of the text, that a second reading takes in
+    # the same way: tracing may not find their words, and yet they are no gap
     settled: tuple[str, ...] = ()
 
     @property
@@ -168,13 +147,9 @@ def verdict_of(
 ) -> str:
     """Return the verdict that follows from the two claims.
 
-    Parameters
-    ----------
-    missing
-        Whether data are missing or statements of the problem clash.
-    not_understood
-        Whether there are sentences that nobody accounted for. What is missing may stand in them,
-        so that nothing is said to be missing then.
+    ``missing``: whether data are missing or statements of the problem clash. ``not_understood``:
+    whether there are sentences that nobody accounted for. What is missing may stand in them, so
+    that nothing is said to be missing then.
     """
     if plan.holds == "fail":
         return "violated"
@@ -202,25 +177,14 @@ def none_allowed(certificate: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Override:
-    """A value that the user put in the place of the problem's.
+    """A value that the user put in the place of the problem's."""
 
-    Attributes
-    ----------
-    name
-        Of the parameter, slot, bound or constraint, as ``battery.energy_capacity``.
-    before
-        What the problem states: a number, a formula, or where it stands, as ``prices.csv#price``;
-        None where it states nothing.
-    after
-        What the user gave.
-    unit
-        Of both.
-    """
-
-    name: str
+    name: str  # of the parameter, slot, bound or constraint, as ``battery.energy_capacity``
+    # what the problem states: a number, a formula, or where it stands, as ``prices.csv#price``;
+    # None where it states nothing
     before: float | str | None
-    after: float | str
-    unit: str = ""
+    after: float | str  # what the user gave
+    unit: str = ""  # of both
 
     def __str__(self) -> str:
         name = self.name.replace("_", " ").replace(".", " ")

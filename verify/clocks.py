@@ -14,13 +14,7 @@ CLOSE = 5e-4  # seconds: edges of two grids that are meant to coincide differ by
 
 
 def axis_of(index_set: IndexSet) -> TimeAxis:
-    """Return the axis of a time set.
-
-    Raises
-    ------
-    EvaluationError
-        When it has none.
-    """
+    """Return the axis of a time set; EvaluationError when it has none."""
     if index_set.root.axis is None:
         raise EvaluationError(f"{index_set.name} is no time set")
     return index_set.root.axis
@@ -35,13 +29,7 @@ def _common(one: IndexSet, other: IndexSet) -> tuple[Floats, Floats]:
 
 
 def placed(elements: Elements) -> Ints:
-    """Return positions in the root set.
-
-    Raises
-    ------
-    EvaluationError
-        When an offset has led out of the set.
-    """
+    """Return positions in the root set; EvaluationError when an offset has led out of the set."""
     positions = elements.positions
     if elements.start == 0 and positions.size == elements.set.size:
         return positions if elements.set.root is elements.set else elements.set.in_root
@@ -154,13 +142,7 @@ def pos(elements: Elements) -> Value:
 
 
 def prob(elements: Elements) -> Value:
-    """Return the probability of scenarios.
-
-    Raises
-    ------
-    EvaluationError
-        When the set has no probabilities.
-    """
+    """Return the probability of scenarios; EvaluationError when the set has no probabilities."""
     chances = elements.set.root.probabilities
     if chances is None:
         raise EvaluationError(f"{elements.set.name} has no probabilities")

@@ -34,12 +34,8 @@ def read_again(
 
     ``unit`` is the parameter's own, in which columns without a unit are read.
 
-    Raises
-    ------
-    EvaluationError
-        When the file does not have exactly one number for each element.
-    InputError
-        When the file cannot be read.
+    Raises EvaluationError when the file does not have exactly one number for each element;
+    InputError when the file cannot be read.
     """
     file, _, name = str(definition.data).partition("#")
     wanted, keys = _Wanted(definition, dims, unit), tuple(definition.keys)

@@ -32,18 +32,11 @@ EXPECTED: Final = "as load.power=5%, outdoor=0.5 K, runs=200, seed=1"
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Noise on a series.
+    """Noise on a series."""
 
-    Attributes
-    ----------
-    target
-        A parameter of a declared unit, ``load.power``, or of the document, ``outdoor``.
-    deviation
-        Standard deviation: a share of the value when ``relative``, else in ``unit``, or in the
-        series' own unit where that is None.
-    """
-
-    target: str
+    target: str  # a parameter of a declared unit, ``load.power``, or of the document, ``outdoor``
+    # standard deviation: a share of the value when ``relative``, else in ``unit``, or in the
+    # series' own unit where that is None
     deviation: float
     relative: bool
     unit: Unit | None = None
@@ -51,30 +44,17 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Disturbances:
-    """What is disturbed and how it is drawn.
-
-    Attributes
-    ----------
-    correlation
-        Of the noise of one period with that of the period before, 0 to below 1.
-    text
-        As it was asked for.
-    """
+    """What is disturbed and how it is drawn."""
 
     items: tuple[Disturbance, ...]
     runs: int
     seed: int
-    correlation: float
-    text: str
+    correlation: float  # of the noise of one period with that of the period before, 0 to below 1
+    text: str  # as it was asked for
 
 
 def parse_disturbances(text: str) -> Disturbances:
-    """Read what is to be disturbed.
-
-    Raises
-    ------
-    InputError
-        Saying which part cannot be read.
+    """Read what is to be disturbed; InputError saying which part cannot be read.
 
     Examples
     --------
@@ -147,15 +127,9 @@ def with_disturbances(
 ) -> Certificate:
     """Return a certificate with the outcome of runs with disturbances at its physics level.
 
-    Parameters
-    ----------
-    problem, solution, blueprint, requirements, mapping
-        As the certificate was made of by :func:`engiagent.verify.check`.
-
-    Raises
-    ------
-    InputError
-        When a series that is to be disturbed does not exist, or no unit is declared.
+    ``problem``, ``solution``, ``blueprint``, ``requirements``, ``mapping``: as the certificate was
+    made of by :func:`engiagent.verify.check`. Raises InputError when a series that is to be
+    disturbed does not exist, or no unit is declared.
     """
     from engiagent.verify.levels.disturbance import disturbed
 

@@ -139,14 +139,9 @@ class Declarations:
 class Bench:
     """Declarations together with the numbers of one schedule.
 
-    Parameters
-    ----------
-    declarations
-        The blueprint or the requirements.
-    series
-        Numbers by variable name and by quantity.
-    recomputed
-        Quantities whose numbers stand for the expressions that the blueprint has for them.
+    ``declarations``: the blueprint or the requirements. ``series``: numbers by variable name and by
+    quantity. ``recomputed``: quantities whose numbers stand for the expressions that the blueprint
+    has for them.
     """
 
     def __init__(

@@ -46,10 +46,7 @@ Compared = list[tuple[str, Value, Value]]
 class Evaluator:
     """Evaluates expressions in an environment.
 
-    Attributes
-    ----------
-    faults
-        What was found outside the domain of a function since somebody emptied the list.
+    ``faults``: what was found outside the domain of a function since somebody emptied the list.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -81,10 +78,7 @@ class Evaluator:
     def evaluate(self, text: str, frame: Frame | None = None) -> Value:
         """Return the value of an expression on every row of a frame.
 
-        Raises
-        ------
-        EvaluationError
-            With the expression and what is wrong in it.
+        Raises EvaluationError with the expression and what is wrong in it.
         """
         try:
             return self.number(parse(text), Frame(1) if frame is None else frame)
@@ -96,10 +90,7 @@ class Evaluator:
 
         Two levels of a check ask for the same rows; they are evaluated once.
 
-        Raises
-        ------
-        EvaluationError
-            When it is no comparison by <=, >= or ==, or cannot be evaluated.
+        Raises EvaluationError when it is no comparison by <=, >= or ==, or cannot be evaluated.
         """
         known = frame in self._frames.values()
         key = text, id(frame)
@@ -116,10 +107,7 @@ class Evaluator:
     def chain(self, node: Node, frame: Frame) -> Compared:
         """Return operator and sides of each comparison of a chain, aligned in dimension.
 
-        Raises
-        ------
-        EvaluationError
-            When it is no comparison by <=, >= or ==.
+        Raises EvaluationError when it is no comparison by <=, >= or ==.
         """
         if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
             raise EvaluationError(f"column {node.span[0] + 1}: no comparison by <=, >= or ==")
@@ -256,13 +244,10 @@ class Evaluator:
 
     def _choice(self, node: Choice, frame: Frame) -> Value:
         holds = self.condition(node.condition, frame)
-        return self._branches(holds, node.then, node.otherwise, frame)
-
-    def _branches(self, holds: Bools, then: Node, otherwise: Node, frame: Frame) -> Value:
-        """Evaluate each branch on its own rows only: the other may name what is not there."""
+        # Evaluate each branch on its own rows only: the other may name what is not there.
         yes, no = np.flatnonzero(holds), np.flatnonzero(~holds)
-        parts = [(self.number(then, frame.take(yes)), yes)]
-        parts.append((self.number(otherwise, frame.take(no)), no))
+        parts = [(self.number(node.then, frame.take(yes)), yes)]
+        parts.append((self.number(node.otherwise, frame.take(no)), no))
         return arithmetic.combine(parts, frame.size)
 
     def _call(self, node: Call, frame: Frame) -> Value:
@@ -301,10 +286,7 @@ class Evaluator:
 
         A step is one of the whole set, whatever subset the index runs over.
 
-        Raises
-        ------
-        EvaluationError
-            When nothing indexed is looked back at.
+        Raises EvaluationError when nothing indexed is looked back at.
         """
         reference = node.args[0]
         if not isinstance(reference, Ref) or not reference.indices:
@@ -337,10 +319,7 @@ class Evaluator:
     def condition(self, node: Node, frame: Frame) -> Bools:
         """Return whether a condition holds on every row.
 
-        Raises
-        ------
-        EvaluationError
-            When it is no condition or depends on a variable.
+        Raises EvaluationError when it is no condition or depends on a variable.
         """
         if isinstance(node, Logic):
             parts = [self.condition(part, frame) for part in node.operands]

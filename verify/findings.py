@@ -8,26 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Violation:
-    """Something that is not as it must be.
+    """Something that is not as it must be."""
 
-    Attributes
-    ----------
-    level
-        ``data``, ``algebra``, ``physics`` or ``optimality``.
-    check
-        The id of the requirement, the constraint or the test.
-    where
-        Labels by index or set.
-    amount
-        How much it is off; None when that is no number.
-    """
-
-    level: str
-    check: str
+    level: str  # ``data``, ``algebra``, ``physics`` or ``optimality``
+    check: str  # the id of the requirement, the constraint or the test
     name: str
     message: str
-    where: Mapping[str, str] = field(default_factory=dict)
-    amount: float | None = None
+    where: Mapping[str, str] = field(default_factory=dict)  # labels by index or set
+    amount: float | None = None  # how much it is off; None when that is no number
     unit: str | None = None
     tolerance: float | None = None
 
@@ -47,17 +35,10 @@ class Violation:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of one level.
+    """The outcome of one level."""
 
-    Attributes
-    ----------
-    status
-        ``pass``, ``fail`` or ``unchecked``.
-    body
-        What the certificate says about the level, as JSON.
-    """
-
-    status: str
+    status: str  # ``pass``, ``fail`` or ``unchecked``
+    # what the certificate says about the level, as JSON
     body: Mapping[str, Any] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
 

@@ -18,31 +18,20 @@ _CHOICES: Final = {"labels": ("start", "end"), "decimal": (None, ".", ","), "hol
 
 @dataclass(frozen=True)
 class Reading:
-    """How an external schedule is to be read.
+    """How an external schedule is to be read."""
 
-    Attributes
-    ----------
-    mapping
-        Quantity or variable to column. ``battery.net_charge`` takes a signed column apart and says
-        what its positive values are; a minus before the column turns its sign; a number with its
-        unit, as ``0 kW``, is a constant.
-    units
-        Units by column or by quantity, for columns that name none.
-    labels
-        Whether a time stamp names the ``start`` of its period or the ``end``.
-    hold
-        Whether a power that is given for longer periods holds in each of the shorter ones.
-    zone
-        The zone of stamps that have no offset; by default that of the problem.
-    decimal
-        ``,`` where numbers are written with decimal commas; None where the file shows it.
-    """
-
+    # quantity or variable to column. ``battery.net_charge`` takes a signed column apart and says
+    # what its positive values are; a minus before the column turns its sign; a number with its
+    # unit, as ``0 kW``, is a constant.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    # units by column or by quantity, for columns that name none
     units: Mapping[str, str] = field(default_factory=dict)
-    labels: str = "start"
+    labels: str = "start"  # whether a time stamp names the ``start`` of its period or the ``end``
+    # whether a power that is given for longer periods holds in each of the shorter ones
     hold: bool = False
+    # the zone of stamps that have no offset; by default that of the problem
     zone: str | None = None
+    # ``,`` where numbers are written with decimal commas; None where the file shows it
     decimal: str | None = None
 
     def __post_init__(self) -> None:
@@ -82,10 +71,7 @@ class Reading:
     def from_dict(cls, content: Any, file: str | None = None) -> "Reading":
         """Return the reading of a mapping file or of a record of a stored check.
 
-        Raises
-        ------
-        InputError
-            For anything but known keys with values of their kind.
+        Raises InputError for anything but known keys with values of their kind.
         """
         if not isinstance(content, Mapping):
             raise InputError("no mapping of a schedule", file, found=type(content).__name__)
@@ -101,10 +87,7 @@ class Reading:
 def load_mapping(path: Path) -> Reading:
     """Return the reading that a mapping file describes (YAML, or JSON for a name in ``.json``).
 
-    Raises
-    ------
-    InputError
-        With file and line.
+    Raises InputError with file and line.
     """
     data = open_inside(path.parent, path.name, max_bytes=MAX_MAPPING_BYTES)
     try:

@@ -34,30 +34,18 @@ class MissingQuantity(EvaluationError):  # noqa: N818 - it is a condition to rep
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """What a name stands for.
-
-    Attributes
-    ----------
-    dims
-        The sets it is indexed by.
-    value
-        Numbers over the whole grid of ``dims``, flattened in their order; None for labels.
-    labels
-        Labels over the grid, for a parameter whose values are no numbers.
-    elements
-        For a parameter whose values are elements of a set: the set and their positions.
-    defined
-        Where a sparse variable exists; None when everywhere.
-    before
-        Values before the first period, latest first, for a variable that declares them.
-    """
+    """What a name stands for."""
 
     name: str
-    dims: tuple[IndexSet, ...]
+    dims: tuple[IndexSet, ...]  # the sets it is indexed by
+    # numbers over the whole grid of ``dims``, flattened in their order; None for labels
     value: Value | None = None
+    # labels over the grid, for a parameter whose values are no numbers
     labels: npt.NDArray[np.object_] | None = None
+    # for a parameter whose values are elements of a set: the set and their positions
     elements: tuple[IndexSet, Ints] | None = None
-    defined: Bools | None = None
+    defined: Bools | None = None  # where a sparse variable exists; None when everywhere
+    # values before the first period, latest first, for a variable that declares them
     before: Value | None = None
 
     @property
@@ -77,12 +65,8 @@ class Environment:
     def symbol(self, name: str) -> Symbol:
         """Return what ``name`` stands for.
 
-        Raises
-        ------
-        MissingQuantity
-            When a dotted name is not there.
-        EvaluationError
-            When another name is unknown.
+        Raises MissingQuantity when a dotted name is not there; EvaluationError when another name is
+        unknown.
         """
         found = self.symbols.get(name) or self.resolve(name)
         if found is None:
@@ -92,13 +76,7 @@ class Environment:
         return found
 
     def set(self, name: str) -> IndexSet:
-        """Return the set of that name.
-
-        Raises
-        ------
-        EvaluationError
-            When there is none.
-        """
+        """Return the set of that name; EvaluationError when there is none."""
         if name not in self.sets:
             raise EvaluationError(f"unknown set {name!r}; known are {', '.join(self.sets)}")
         return self.sets[name]
@@ -155,10 +133,7 @@ def expand(
 ) -> tuple[Frame, Ints]:
     """Return the frame of all combinations that pass ``where``, and the row each came from.
 
-    Raises
-    ------
-    EvaluationError
-        When the grid is too large or an index name is used twice.
+    Raises EvaluationError when the grid is too large or an index name is used twice.
     """
     members = [sets(binder.set) for binder in binders]
     count = math.prod(m.size for m in members)

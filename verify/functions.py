@@ -46,26 +46,14 @@ Bend = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Function:
-    """What the checker knows of a function of one number.
+    """What the checker knows of a function of one number."""
 
-    Attributes
-    ----------
-    value, slope
-        The function and its derivative, in SI.
-    bend
-        Its curvature over intervals; None for one that turns again and again.
-    least
-        The lowest number at which it has a value.
-    """
-
+    # value, slope: the function and its derivative, in SI
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
+    # its curvature over intervals; None for one that turns again and again
     bend: Bend | None = None
-    least: float = -np.inf
-
-
-def _upwards(low: Floats, high: Floats) -> Floats:
-    return np.ones_like(low)
+    least: float = -np.inf  # the lowest number at which it has a value
 
 
 def _downwards(low: Floats, high: Floats) -> Floats:
@@ -78,7 +66,7 @@ def _towards_zero(low: Floats, high: Floats) -> Floats:
 
 ELEMENTARY: dict[str, Function] = {
     "cos": Function(np.cos, lambda x: -np.sin(x)),
-    "exp": Function(np.exp, np.exp, _upwards),
+    "exp": Function(np.exp, np.exp, lambda low, high: np.ones_like(low)),
     "log": Function(np.log, lambda x: 1.0 / x, _downwards, 0.0),
     "sin": Function(np.sin, np.cos),
     "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), _downwards, 0.0),
@@ -163,10 +151,7 @@ def _note(
 def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
     """Interpolate in a table; what lies outside by more than rounding is a fault.
 
-    Raises
-    ------
-    EvaluationError
-        When the table is no table.
+    Raises EvaluationError when the table is no table.
     """
     at = evaluator.number(node.args[0], frame)
     if values.is_exact(at.data):

@@ -30,14 +30,10 @@ def optimality_level(
 ) -> tuple[Report, dict[str, Any] | None]:
     """Return the outcome of level 4, and the bound that the certificate shows.
 
-    Parameters
-    ----------
-    bench, own
-        The blueprint's view of the schedule, and its objective.
-    by_text, stated
-        The annotated requirements' view and objective; where they are there, the bound is theirs.
-    broken
-        Whether the schedule breaks something: then no cases are gone through for a sharper bound.
+    ``bench``, ``own``: the blueprint's view of the schedule, and its objective. ``by_text``,
+    ``stated``: the annotated requirements' view and objective; where they are there, the bound is
+    theirs. ``broken``: whether the schedule breaks something: then no cases are gone through for a
+    sharper bound.
     """
     blueprint = case.blueprint
     if by_text is not None and stated is not None:

@@ -13,12 +13,8 @@ from engiagent.verify.values import ONE, Atom, Floats, Ints, Value
 def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
     """Return the interpolation in a table; beyond its ends the value is that of the end.
 
-    Parameters
-    ----------
-    xs, ys
-        Breakpoints and values in SI, shape (1 or rows, points).
-    unit
-        The unit of the values.
+    ``xs``, ``ys``: breakpoints and values in SI, shape (1 or rows, points). ``unit``: the unit of
+    the values.
     """
     rows, last = np.arange(value.data.size), xs.shape[1] - 2
     at = np.clip(value.data, xs[:, 0], xs[:, -1])
@@ -51,13 +47,7 @@ def extreme(kind: str, arguments: Sequence[Value]) -> Value:
 
 
 def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Value:
-    """Return the least or the greatest of each group.
-
-    Raises
-    ------
-    UnitError
-        When a group is empty.
-    """
+    """Return the least or the greatest of each group; UnitError when a group is empty."""
     if np.bincount(rows, minlength=size).min(initial=1) == 0:
         raise UnitError(f"the {'min' if smallest else 'max'} of nothing has no value")
     order = np.lexsort((value.data if smallest else -value.data, rows))

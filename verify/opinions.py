@@ -21,39 +21,22 @@ STATUSES: Final = ("optimal", "feasible", "infeasible", "unbounded", "limit", "e
 
 @dataclass(frozen=True, kw_only=True)
 class Opinion:
-    """What a second solver said.
-
-    Attributes
-    ----------
-    status
-        One of :data:`STATUSES`.
-    objective, bound
-        Of its own plan and of all plans, in ``unit``; None where it has none.
-    over
-        What it was given.
-    complete
-        Whether that was all that is asked; else a better plan of its own says nothing.
-    """
+    """What a second solver said."""
 
     solver: str
     version: str
-    status: str
+    status: str  # one of ``STATUSES``
+    # objective, bound: of its own plan and of all plans, in ``unit``; None where it has none
     objective: float | None
     bound: float | None
     unit: str
-    over: str
-    complete: bool
+    over: str  # what it was given
+    complete: bool  # whether that was all that is asked; else a better plan of its own says nothing
     reason: str | None = None
 
     @classmethod
     def from_json(cls, data: Any) -> "Opinion":
-        """Return an opinion that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            When it is none.
-        """
+        """Return an opinion that :meth:`to_dict` wrote; InputError when it is none."""
         names = cls.__dataclass_fields__
         texts = ("solver", "version", "status", "unit", "over")
         numbers = (data.get("objective"), data.get("bound")) if isinstance(data, Mapping) else ()

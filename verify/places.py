@@ -25,10 +25,7 @@ class Places:
     def element(self, node: Node, frame: Frame, target: IndexSet | None = None) -> Elements:
         """Return the elements that an index expression names, one per row.
 
-        Raises
-        ------
-        EvaluationError
-            When it names none, or a label without a set to look in.
+        Raises EvaluationError when it names none, or a label without a set to look in.
         """
         if isinstance(node, Text | Number):
             return Elements(*self._label(node, frame, target))
@@ -107,10 +104,8 @@ class Places:
     def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
         """Return positions in ``index_set``; negative or beyond its size when outside.
 
-        Raises
-        ------
-        EvaluationError
-            When the element belongs to a set that has nothing to do with ``index_set``.
+        Raises EvaluationError when the element belongs to a set that has nothing to do with
+        ``index_set``.
         """
         return located(self.element(node, frame, index_set), index_set)
 
@@ -153,10 +148,8 @@ class Places:
     def flat(self, ref: Ref, symbol: Symbol, frame: Frame) -> Ints:
         """Return where a reference points in the flattened grid of its symbol.
 
-        Raises
-        ------
-        EvaluationError
-            When it has a wrong number of indices or names an element that does not exist.
+        Raises EvaluationError when it has a wrong number of indices or names an element that does
+        not exist.
         """
         return self.flat_and_early(ref, symbol, frame, 0)[0]
 
@@ -198,10 +191,7 @@ class Places:
 def located(found: Elements, index_set: IndexSet) -> Ints:
     """Return positions of elements in a set that may be another one than theirs.
 
-    Raises
-    ------
-    EvaluationError
-        When the two sets have nothing to do with one another.
+    Raises EvaluationError when the two sets have nothing to do with one another.
     """
     if found.set is index_set:
         return found.positions

@@ -66,10 +66,7 @@ class Content:
 def read_content(solution: Any, decimal: str | None = None) -> Content:
     """Return the content of a file, a dataset, a table or a mapping of arrays.
 
-    Raises
-    ------
-    InputError
-        With file, line and column.
+    Raises InputError with file, line and column.
     """
     if isinstance(solution, str | Path):
         return _read_file(Path(solution), decimal)

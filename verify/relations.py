@@ -35,46 +35,26 @@ Growth = Callable[[Value], Floats]
 
 @dataclass(frozen=True)
 class Judge:
-    """By what comparisons are judged.
+    """By what comparisons are judged."""
 
-    Attributes
-    ----------
-    stated
-        The absolute tolerance that a rule states, in SI, given the unit of what is compared.
-    growth
-        Given when the worst case is to be judged.
-    declared
-        How to get the evaluator at declared magnitudes, which sets the scale of tolerances.
-    """
-
+    # the absolute tolerance that a rule states, in SI, given the unit of what is compared
     stated: Callable[[Unit], float | None] = lambda unit: None
-    growth: Growth | None = None
+    growth: Growth | None = None  # given when the worst case is to be judged
+    # how to get the evaluator at declared magnitudes, which sets the scale of tolerances
     declared: Callable[[], Evaluator] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Slacks of some rows of a constraint.
+    """Slacks of some rows of a constraint."""
 
-    Attributes
-    ----------
-    rows
-        Which rows of the frame; None for all.
-    slack, tolerance
-        In SI, one for each of these rows; a negative slack is by how much it fails.
-    unit
-        In which amounts are told.
-    telling
-        Whether the slack says more than that a quantity is not negative.
-    hidden
-        The rows, of these, whose rounding may hide a share of what is declared; None for none.
-    """
-
-    rows: Ints | None
+    rows: Ints | None  # which rows of the frame; None for all
+    # slack, tolerance: in SI, one for each of these rows; a negative slack is by how much it fails
     slack: Floats
     tolerance: Floats
-    unit: Unit
-    telling: bool = True
+    unit: Unit  # in which amounts are told
+    telling: bool = True  # whether the slack says more than that a quantity is not negative
+    # the rows, of these, whose rounding may hide a share of what is declared; None for none
     hidden: Bools | None = None
 
     def take(self, kept: Bools) -> "Part":
@@ -94,10 +74,7 @@ class Part:
 def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> list[Part]:
     """Return the parts of a constraint over the rows of a frame.
 
-    Raises
-    ------
-    EvaluationError
-        When it is no constraint or cannot be evaluated.
+    Raises EvaluationError when it is no constraint or cannot be evaluated.
     """
     try:
         node = parse(text)

@@ -17,47 +17,26 @@ SCHEMES: Final = ("exact", "euler", "implicit", "linear")
 
 @dataclass(frozen=True)
 class Dynamics:
-    """A physical unit whose behaviour the problem declares.
-
-    Attributes
-    ----------
-    scheme
-        One of :data:`SCHEMES`; None when the problem declares none.
-    parameters
-        Expressions or numbers by the names of the unit's model.
-    plant
-        The true unit behind the declared one; None when that is all there is.
-    element
-        Which of several alike it is; None for a unit of its own.
-    """
+    """A physical unit whose behaviour the problem declares."""
 
     name: str
     model: str
     index: str | None
-    scheme: str | None
-    parameters: Mapping[str, Any]
+    scheme: str | None  # one of ``SCHEMES``; None when the problem declares none
+    parameters: Mapping[str, Any]  # expressions or numbers by the names of the unit's model
     connections: Mapping[str, Any]
+    # the true unit behind the declared one; None when that is all there is
     plant: "TruePlant | None" = None
-    element: "Element | None" = None
+    element: "Element | None" = None  # which of several alike it is; None for a unit of its own
 
 
 @dataclass(frozen=True)
 class Element:
-    """Which of the units it is that a component stands for, one for each element of some sets.
+    """Which of the units it is that a component stands for, one for each element of some sets."""
 
-    Attributes
-    ----------
-    component
-        The name that all of them share.
-    labels
-        Its element by set, in the order of the component's index.
-    scenario
-        The elements of scenario sets among them; a bus is balanced in each.
-    """
-
-    component: str
-    labels: Mapping[str, str]
-    scenario: tuple[str, ...]
+    component: str  # the name that all of them share
+    labels: Mapping[str, str]  # its element by set, in the order of the component's index
+    scenario: tuple[str, ...]  # the elements of scenario sets among them; a bus is balanced in each
 
 
 def shared_name(name: str, element: Element) -> str:
@@ -67,23 +46,13 @@ def shared_name(name: str, element: Element) -> str:
 
 @dataclass(frozen=True)
 class TruePlant:
-    """What a unit truly is, where the plan is made with something simpler.
+    """What a unit truly is, where the plan is made with something simpler."""
 
-    Attributes
-    ----------
-    model
-        Of the true unit; that of the declared one when None.
-    parameters
-        That differ from those of the declared unit, or are added to them.
-    without
-        Parameters of the declared unit that the true one has not.
-    judge
-        Whether limits are judged on the true unit too; else the gap is reported only.
-    """
-
-    model: str | None
+    model: str | None  # of the true unit; that of the declared one when None
+    # that differ from those of the declared unit, or are added to them
     parameters: Mapping[str, Any]
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()  # parameters of the declared unit that the true one has not
+    # whether limits are judged on the true unit too; else the gap is reported only
     judge: bool = False
 
 
@@ -124,13 +93,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Requirements:
-    """A requirements file.
-
-    Attributes
-    ----------
-    counted
-        Quantities that count things, or say yes or no.
-    """
+    """A requirements file."""
 
     file: str
     core: Core
@@ -138,16 +101,14 @@ class Requirements:
     requirements: tuple[Requirement, ...]
     objective: Goal | None
     sha256: str
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[Counted, ...] = ()  # quantities that count things, or say yes or no
 
 
 def load_requirements(path: Path) -> Requirements:
     """Read a requirements file.
 
-    Raises
-    ------
-    InputError
-        With line and column, when it is unreadable or does not have the form that is documented.
+    Raises InputError with line and column, when it is unreadable or does not have the form that is
+    documented.
     """
     try:
         if path.stat().st_size > MAX_BYTES:

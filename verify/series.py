@@ -35,13 +35,7 @@ class Series:
     zoned: bool = False
 
     def converted(self, unit: Unit) -> Floats:
-        """Return the data in another unit.
-
-        Raises
-        ------
-        InputError
-            When the unit measures something else.
-        """
+        """Return the data in another unit; InputError when the unit measures something else."""
         try:
             factor, shift = conversion(self.unit, unit)
         except UnitError as error:
@@ -52,10 +46,7 @@ class Series:
 def bind(series: Series, dims: tuple[IndexSet, ...], unit: Unit) -> Floats:
     """Return a series flattened in the order of ``dims``, in ``unit``.
 
-    Raises
-    ------
-    InputError
-        When shape, labels or times do not fit the sets.
+    Raises InputError when shape, labels or times do not fit the sets.
     """
     data = series.converted(unit)
     names = tuple(dim.name for dim in dims)
@@ -129,10 +120,7 @@ def _check_times(series: Series, given: Coordinate, dim: IndexSet, axis: TimeAxi
 def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:
     """Return the sets over which a series runs: by name, by labels, or by a length that is unique.
 
-    Raises
-    ------
-    InputError
-        When no set or more than one fits.
+    Raises InputError when no set or more than one fits.
     """
     sizes = zip(series.dims, series.data.shape, strict=True)
     return tuple(_match(series, dim, size, sets) for dim, size in sizes)

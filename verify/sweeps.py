@@ -33,11 +33,8 @@ def _reach(value: Value, nodes: dict[int, Value]) -> None:
 def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
     """Return the rows of a value as coefficients of variables and of the atoms it is made of.
 
-    Returns
-    -------
-    dict
-        By the ``order`` of each variable or atom: rows, its elements and coefficients, with
-        repetitions to be summed.
+    Returns by the ``order`` of each variable or atom: rows, its elements and coefficients, with
+    repetitions to be summed.
     """
     result: dict[int, list[tuple[Ints, Ints, Floats]]] = {}
     start = np.arange(value.data.size)

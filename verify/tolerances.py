@@ -70,13 +70,9 @@ def row_tolerance(
 ) -> Floats:
     """Return the tolerance of every row of a comparison, in SI.
 
-    Parameters
-    ----------
-    stated
-        The absolute part that the requirement itself states, in SI.
-    declared
-        How to get both sides at the magnitudes that are declared for their variables, which set
-        the scale; without it each row has the scale of its own numbers.
+    ``stated``: the absolute part that the requirement itself states, in SI. ``declared``: how to
+    get both sides at the magnitudes that are declared for their variables, which set the scale;
+    without it each row has the scale of its own numbers.
     """
     counts = left.data.size, right.data.size
     rows = max(counts) if min(counts) else 0  # beside no rows one number is on none

@@ -53,59 +53,35 @@ class Link:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
-    """The function of variables by which a value was made, when it is not affine in its parents.
+    """The function of variables by which a value was made, when it is not affine in its parents."""
 
-    Attributes
-    ----------
-    kind
-        ``product quotient power exp log sqrt sin cos tanh``, or kinked: ``max min piecewise``.
-    parents
-        What it was made of, before anything was moved into the function's domain.
-    rows
-        For the extreme of groups: the row that each row of the only parent belongs to.
-    numbers
-        The exponent of a power; breakpoints and values of a table, shape (1 or rows, points).
-    """
-
+    # ``product quotient power exp log sqrt sin cos tanh``, or kinked: ``max min piecewise``
     kind: str
+    # what it was made of, before anything was moved into the function's domain
     parents: tuple["Value", ...]
+    # for the extreme of groups: the row that each row of the only parent belongs to
     rows: Ints | None = None
+    # the exponent of a power; breakpoints and values of a table, shape (1 or rows, points)
     numbers: tuple[Floats, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """One number per row; nobody changes it once it is made.
+    """One number per row; nobody changes it once it is made."""
 
-    Attributes
-    ----------
-    data
-        In coherent SI units, shape (rows,).
-    unit
-        The unit for display; its dimension is that of the data. A unit with a zero marks points.
-    sizes
-        :attr:`size`, or how to find it for a stretch of rows: few are ever asked for.
-    degree
-        0 for a constant, 1 for affine in the variables, 2 for anything else.
-    bare
-        Whether it is a literal without a unit, which takes that of its neighbour.
-    roundings
-        How many rounding errors of one part in 2^53 may have added up, relative to ``size``.
-    atom
-        How it was made, where that was no affine map.
-    nought
-        Whether it is the literal 0, which takes any unit; what merely is zero does not.
-    """
-
-    data: Floats
+    data: Floats  # in coherent SI units, shape (rows,)
+    # the unit for display; its dimension is that of the data. A unit with a zero marks points.
     unit: Unit
+    # ``size``, or how to find it for a stretch of rows: few are ever asked for
     sizes: Floats | Sizes
-    degree: int = 0
-    bare: bool = False
+    degree: int = 0  # 0 for a constant, 1 for affine in the variables, 2 for anything else
+    bare: bool = False  # whether it is a literal without a unit, which takes that of its neighbour
+    # how many rounding errors of one part in 2^53 may have added up, relative to ``size``
     roundings: int = 2
     links: tuple[Link, ...] = ()
     order: int = field(default_factory=new_order)
-    atom: Atom | None = None
+    atom: Atom | None = None  # how it was made, where that was no affine map
+    # whether it is the literal 0, which takes any unit; what merely is zero does not
     nought: bool = False
 
     @property

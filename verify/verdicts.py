@@ -6,32 +6,21 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict, and how it is shown.
+    """A verdict, and how it is shown."""
 
-    Attributes
-    ----------
-    name, word
-        As in certificates, and as a heading.
-    exit_code
-        What ``engiagent`` returns to the shell.
-    symbol, tone, colour
-        A mark that does not rest on colour; ``good``, ``bad`` or ``open``; of the terminal.
-    when
-        What it takes, in a line of the documentation.
-    meaning
-        What it says to whoever wants to use the plan.
-    usable, proven
-        Whether the plan or answer may be used as it is; whether nothing is left to show.
-    """
-
+    # name, word: as in certificates, and as a heading
     name: str
     word: str
-    exit_code: int
+    exit_code: int  # what ``engiagent`` returns to the shell
+    # symbol, tone, colour: a mark that does not rest on colour; ``good``, ``bad`` or ``open``; of
+    # the terminal
     symbol: str
     tone: str
     colour: str
-    when: str
-    meaning: str
+    when: str  # what it takes, in a line of the documentation
+    meaning: str  # what it says to whoever wants to use the plan
+    # usable, proven: whether the plan or answer may be used as it is; whether nothing is left to
+    # show
     usable: bool = False
     proven: bool = False
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from engiagent.agents.protocol import Board
 from engiagent.agents.protocol import Outcome as Turn
@@ -23,7 +23,7 @@ from engiagent.solvers.result import DEFAULT_GAP, SolveOptions
 from engiagent.tools import Graph, Session
 from engiagent.tools.modelling import Drafted, changed_content
 from engiagent.tools.planning import Solved, check_content, compile_content, solve_content
-from engiagent.tools.registry import Json, Outcome, Part
+from engiagent.tools.registry import Json, Outcome
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Calls:
 
 
 def _giving(content: Json, **makes: Any) -> Callable[[Any, Json], Outcome]:
-    return lambda state, given: Outcome(content, cast("dict[Part, Any]", makes))
+    return lambda state, given: Outcome(content, makes)
 
 
 def _raising(error: EngiagentError) -> Callable[[Any, Json], Outcome]:

@@ -53,21 +53,15 @@ class Ended:
 
 @dataclass
 class Coordinator:
-    """Runs agents on a board.
-
-    Attributes
-    ----------
-    stage
-        What a turn happens in, as a stage of a run.
-    on_turn, on_record
-        Called after each turn with the new board, and with each routing record.
-    """
+    """Runs agents on a board."""
 
     agents: Mapping[AgentName, Agent]
     router: Router
     meter: Meter
     memory: Memory | None = None
+    # what a turn happens in, as a stage of a run
     stage: Callable[[AgentName, Board], AbstractContextManager[Any]] | None = None
+    # on_turn, on_record: called after each turn with the new board, and with each routing record
     on_turn: OnTurn | None = None
     on_record: OnRecord | None = None
     _repairs: list[tuple[Route, str, AgentName]] = field(default_factory=list)

@@ -37,20 +37,13 @@ Sufficiency = Literal["complete", "missing", "contradictory", "undecided", "inex
 
 @dataclass(frozen=True)
 class Usage:
-    """What an engine's answers took.
-
-    Attributes
-    ----------
-    cached_tokens
-        Those of ``input_tokens`` that were read from a cache.
-    cost
-        In USD by the price file; None when the file has no price for the model.
-    """
+    """What an engine's answers took."""
 
     calls: int = 0
     input_tokens: int = 0
-    cached_tokens: int = 0
+    cached_tokens: int = 0  # those of ``input_tokens`` that were read from a cache
     output_tokens: int = 0
+    # in USD by the price file; None when the file has no price for the model
     cost: float | None = 0.0
     seconds: float = 0.0
 
@@ -72,25 +65,14 @@ NOTHING: Final = Usage()
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that went wrong.
+    """One thing that went wrong."""
 
-    Attributes
-    ----------
-    kind
-        A name of the error taxonomy, as ``unit-mismatch``.
-    place
-        Where: a JSON path of the blueprint, a line of the text, a file; empty if nowhere.
-    suggestion
-        What would be right; empty if unknown.
-    judged
-        Whether an engine's judgement says so, and no check.
-    """
-
-    kind: str
+    kind: str  # a name of the error taxonomy, as ``unit-mismatch``
     message: str
+    # where: a JSON path of the blueprint, a line of the text, a file; empty if nowhere
     place: str = ""
-    suggestion: str = ""
-    judged: bool = False
+    suggestion: str = ""  # what would be right; empty if unknown
+    judged: bool = False  # whether an engine's judgement says so, and no check
 
     @property
     def signature(self) -> str:
@@ -119,54 +101,39 @@ class Instruction:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """Everything a run knows; agents read it and return changes.
-
-    Attributes
-    ----------
-    data
-        The folder of the run's copy of the problem and its data files.
-    sufficiency
-        The analyzer's verdict on the text; None before it has spoken.
-    missing, contradictions, not_understood, lacking, why_missing
-        What rules out a plan; ``lacking`` says so in one line.
-    draft
-        What the analyzer wrote last, as JSON, when that is no blueprint yet.
-    second, second_repairs, sought
-        The second reading as its author wrote it, how often it was patched, whether it was sought.
-    differed, rounds
-        Differences of the readings that were asked about, none of them twice, in how many requests.
-    stands
-        Signatures of findings of which an author said that nothing is to change.
-    requirements, demanded
-        Of a script alone: what the verifier took from the text, and whether it was asked to.
-    opinion
-        What an engine thinks of the result; nothing hangs on it.
-    by_model
-        Whether the blueprint's author judges, and so may misread.
-    scripting, script, scripted
-        Whether a script makes the schedule, its text, and what came of it in the sandbox.
-    """
+    """Everything a run knows; agents read it and return changes."""
 
     problem: Problem | None
-    data: Path
+    data: Path  # the folder of the run's copy of the problem and its data files
     name: str
     options: SolveOptions
     overrides: Mapping[str, str] = field(default_factory=dict)
+    # the analyzer's verdict on the text; None before it has spoken
     sufficiency: Sufficiency | None = None
+    # missing, contradictions, not_understood, lacking, why_missing: what rules out a plan;
+    # ``lacking`` says so in one line
     missing: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
     why_missing: Mapping[str, str] = field(default_factory=dict)
     blueprint: Blueprint | None = None
+    # what the analyzer wrote last, as JSON, when that is no blueprint yet
     draft: Mapping[str, Any] | None = None
+    # second, second_repairs, sought: the second reading as its author wrote it, how often it was
+    # patched, whether it was sought
     second: Blueprint | None = None
     second_repairs: int = 0
     sought: bool = False
     meeting: Meeting | None = None
+    # differed, rounds: differences of the readings that were asked about, none of them twice, in
+    # how many requests
     differed: tuple[str, ...] = ()
     rounds: int = 0
+    # signatures of findings of which an author said that nothing is to change
     stands: frozenset[str] = frozenset()
+    # requirements, demanded: of a script alone: what the verifier took from the text, and whether
+    # it was asked to
     requirements: Extraction | None = None
     demanded: bool = False
     program: Program | None = None
@@ -174,9 +141,12 @@ class Board:
     result: SolverResult | None = None
     certificate: Mapping[str, Any] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
+    # what an engine thinks of the result; nothing hangs on it
     opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    by_model: bool = False
+    by_model: bool = False  # whether the blueprint's author judges, and so may misread
+    # scripting, script, scripted: whether a script makes the schedule, its text, and what came of
+    # it in the sandbox
     scripting: bool = False
     script: str | None = None
     scripted: ScriptResult | None = None
@@ -194,28 +164,18 @@ class Board:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How an agent's work ended.
-
-    Attributes
-    ----------
-    changes
-        Fields of the board that it found or made.
-    faults
-        What is wrong; a ``failed`` outcome has at least one.
-    repair
-        What was done against the faults of the instruction, for memory; empty if nothing.
-    error
-        The error behind the faults, where a stage raised one.
-    """
+    """How an agent's work ended."""
 
     agent: AgentName
     status: Status
     summary: str
+    # fields of the board that it found or made
     changes: Mapping[str, Any] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Fault, ...] = ()  # what is wrong; a ``failed`` outcome has at least one
     usage: Usage = NOTHING
+    # what was done against the faults of the instruction, for memory; empty if nothing
     repair: str = ""
-    error: EngiagentError | None = None
+    error: EngiagentError | None = None  # the error behind the faults, where a stage raised one
 
 
 class Agent(Protocol):
@@ -233,25 +193,15 @@ class Agent(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """What an agent asks of an engine.
+    """What an agent asks of an engine."""
 
-    Attributes
-    ----------
-    agent
-        Who asks; its card sets model, effort and limits.
-    kind
-        ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``evaluate``,
-        ``diagnose`` or ``script``.
-    values
-        What the prompt template of agent and kind needs.
-    schema
-        JSON Schema of the answer; every answer is validated against it here, whoever gave it.
-    """
-
-    agent: AgentName | Literal["coordinator"]
+    agent: AgentName | Literal["coordinator"]  # who asks; its card sets model, effort and limits
+    # ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``evaluate``, ``diagnose``
+    # or ``script``
     kind: str
     board: Board
-    values: Mapping[str, Any]
+    values: Mapping[str, Any]  # what the prompt template of agent and kind needs
+    # JSON Schema of the answer; every answer is validated against it here, whoever gave it
     schema: Mapping[str, Any]
 
 

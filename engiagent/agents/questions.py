@@ -89,9 +89,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 def ask(engine: Engine, question: Question) -> Answer:
     """Ask an engine and hold its answer against the schema.
 
-    Returns
-    -------
-    The answer; without a value and with the fault ``reply-malformed`` where it does not fit.
+    Returns the answer; without a value and with the fault ``reply-malformed`` where it does not
+    fit.
     """
     answer = engine.ask(question)
     if answer.value is None:

@@ -58,25 +58,17 @@ MAKERS: Final[Mapping[Part, AgentName]] = {
 
 @dataclass(frozen=True)
 class Policy:
-    """What a coordinator may do; all of it unless an ablation takes something away.
-
-    Attributes
-    ----------
-    code
-        Whether a model's script may run in the sandbox where the language cannot say a problem;
-        only where the user allows it.
-    scored
-        Whether an engine that judges scores the result too; nothing hangs on what it says.
-    readings
-        How often the text is read; a single reading is never more than ``solved``.
-    """
+    """What a coordinator may do; all of it unless an ablation takes something away."""
 
     coordination: Coordination = "full"
     verifier: bool = True
     forced_switching: bool = True
+    # whether a model's script may run in the sandbox where the language cannot say a problem; only
+    # where the user allows it
     code: bool = False
+    # whether an engine that judges scores the result too; nothing hangs on what it says
     scored: bool = False
-    readings: int = 2
+    readings: int = 2  # how often the text is read; a single reading is never more than ``solved``
 
 
 @dataclass(frozen=True)

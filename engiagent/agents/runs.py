@@ -48,37 +48,17 @@ def run_problem(
 ) -> RunOutcome:
     """Take a problem through every stage.
 
-    Parameters
-    ----------
-    problem_path
-        A problem file, or the folder of one.
-    engine
-        Who writes the blueprint.
-    out
-        The run's folder; None for a new one below ``runs/``.
-    overrides
-        Values that the user gives, by name, as ``{"battery.charge_efficiency": "0.95"}``.
-    options
-        Limits and settings of the solver.
-    force
-        Allow ``out`` to hold an earlier run, which is replaced.
-    proofs
-        What is asked of the certificate beyond the plain check.
-    asking
-        Whom the engine ``anthropic`` asks; None for what its cards say.
-    guidance
-        How agents work together, what they may take, and what they remember.
-    on_event, on_progress
-        Called at the start and end of stages, and while the solver runs.
+    ``problem_path``: a problem file, or the folder of one. ``engine``: who writes the blueprint.
+    ``out``: the run's folder; None for a new one below ``runs/``. ``overrides``: values that the
+    user gives, by name, as ``{"battery.charge_efficiency": "0.95"}``. ``options``: limits and
+    settings of the solver. ``force``: allow ``out`` to hold an earlier run, which is replaced.
+    ``proofs``: what is asked of the certificate beyond the plain check. ``asking``: whom the engine
+    ``anthropic`` asks; None for what its cards say. ``guidance``: how agents work together, what
+    they may take, and what they remember. ``on_event``, ``on_progress``: called at the start and
+    end of stages, and while the solver runs.
 
-    Returns
-    -------
-    The outcome, also when a stage fails or Ctrl-C ends the run.
-
-    Raises
-    ------
-    EngiagentError
-        When the problem cannot be read or the folder cannot be used; there is no run then.
+    Returns the outcome, also when a stage fails or Ctrl-C ends the run. Raises EngiagentError when
+    the problem cannot be read or the folder cannot be used; there is no run then.
     """
     if engine not in ENGINES:
         known = ", ".join(ENGINES)

@@ -76,12 +76,8 @@ def team(
 
     An engine that cannot judge needs no verifier: what it could say, the checker says at the end.
 
-    Parameters
-    ----------
-    certify
-        Returns the certificate of the newest schedule.
-    claim
-        Adds to a solution what a claim of infeasibility needs.
+    ``certify``: returns the certificate of the newest schedule. ``claim``: adds to a solution what
+    a claim of infeasibility needs.
     """
     policy = guidance.policy or Policy(verifier=engine.judges)
     agents: tuple[Agent, ...] = (

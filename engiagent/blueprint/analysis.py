@@ -33,24 +33,15 @@ WHOLE = 1e-9
 
 @dataclass(frozen=True)
 class Analysis:
-    """What static analysis found.
+    """What static analysis found."""
 
-    Attributes
-    ----------
-    diagnostics
-        Errors first, then warnings, then notes, each in the order of the document.
-    variables, constraints
-        How many single variables and rows there are.
-    missing
-        Parameters that are declared as missing.
-    elaboration
-        Sets, parameters and symbols with what was checked over them; None where these are wrong.
-    """
-
+    # errors first, then warnings, then notes, each in the order of the document
     diagnostics: tuple[Diagnostic, ...]
+    # variables, constraints: how many single variables and rows there are
     variables: int
     constraints: int
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # parameters that are declared as missing
+    # sets, parameters and symbols with what was checked over them; None where these are wrong
     elaboration: Elaboration | None
 
     @property

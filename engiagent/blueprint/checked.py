@@ -28,28 +28,20 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A decision variable with its elements and bounds.
-
-    Attributes
-    ----------
-    positions
-        Flat positions of its elements in the full grid of ``sets``; None when the grid is full.
-    lookup
-        For a filtered variable: element number by flat position, -1 where there is none.
-    lower, upper
-        Bounds in ``unit``, shape (size,), infinite where there is none; not to be written to.
-    history
-        Values before the first period, latest first, in ``unit``.
-    """
+    """A decision variable with its elements and bounds."""
 
     definition: VariableDef
     sets: tuple[IndexSet, ...]
     grid: Grid
+    # flat positions of its elements in the full grid of ``sets``; None when the grid is full
     positions: Ints | None
+    # for a filtered variable: element number by flat position, -1 where there is none
     lookup: Ints | None
+    # lower, upper: bounds in ``unit``, shape (size,), infinite where there is none; not to be
+    # written to
     lower: Floats
     upper: Floats
-    history: Floats
+    history: Floats  # values before the first period, latest first, in ``unit``
     unit: Unit
 
     @property
@@ -60,10 +52,8 @@ class Variable:
     def elements(self, ref: Ref, place: Place) -> Ints:
         """Return element numbers for places, early ones as 0.
 
-        Raises
-        ------
-        ExpressionError
-            When the filter of the variable leaves an element out that is named here.
+        Raises ExpressionError when the filter of the variable leaves an element out that is named
+        here.
         """
         flat = place.flat
         if self.lookup is None:
@@ -111,10 +101,7 @@ class Constraint:
 def checked_variable(elaboration: Elaboration, position: int) -> Variable:
     """Return one decision variable with its elements and bounds.
 
-    Raises
-    ------
-    BlueprintError
-        When an index, a bound or the filter is wrong.
+    Raises BlueprintError when an index, a bound or the filter is wrong.
     """
     definition = elaboration.core.decision_variables[position]
     path = f"{PATH}.decision_variables[{position}]"
@@ -190,10 +177,7 @@ class _Bounds:
 def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
     """Return one constraint, checked, with its rows.
 
-    Raises
-    ------
-    BlueprintError
-        When a binder, the filter or the expression is wrong.
+    Raises BlueprintError when a binder, the filter or the expression is wrong.
     """
     definition = elaboration.core.constraints[position]
     path = f"{PATH}.constraints[{position}]"

@@ -26,10 +26,8 @@ def room_of(left: Floats | float, right: Floats | float, zero: float = 0.0) -> F
 def holds(op: str, left: Floats | float, right: Floats | float, zero: float = 0.0) -> Bools:
     """Return where a comparison of numbers holds; with a NaN only ``!=`` does.
 
-    Parameters
-    ----------
-    zero
-        How far the zero of a scale lies from the absolute one, as of temperatures, in its unit.
+    ``zero``: how far the zero of a scale lies from the absolute one, as of temperatures, in its
+    unit.
 
     Examples
     --------

@@ -39,19 +39,11 @@ _CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::00(?:\.0+)?)?(\+\d+d)?")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a parameter wants of a file.
-
-    Attributes
-    ----------
-    unit
-        The unit of the values; None for labels.
-    overridden
-        Whether the file's own unit is to be ignored.
-    """
+    """What a parameter wants of a file."""
 
     sets: tuple[IndexSet, ...]
-    unit: Unit | None
-    overridden: bool
+    unit: Unit | None  # the unit of the values; None for labels
+    overridden: bool  # whether the file's own unit is to be ignored
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,10 +64,7 @@ class Wanted:
     def taken(self, column: TableColumn) -> Array:
         """Return the cells of a column, converted.
 
-        Raises
-        ------
-        UnitError
-            When the column is in a unit that does not fit, with file and column.
+        Raises UnitError when the column is in a unit that does not fit, with file and column.
         """
         if self.unit is None:
             return np.array(column.texts(), dtype=object)
@@ -120,14 +109,9 @@ def file_values(
 
     Numbers are in :func:`~engiagent.blueprint.values.unit_of`; labels are texts.
 
-    Raises
-    ------
-    InputError
-        For whatever is wrong in the file, with its line and column.
-    UnitError
-        When the file is in a unit of another dimension.
-    ValueError
-        When the reference itself does not fit the parameter.
+    Raises InputError for whatever is wrong in the file, with its line and column; UnitError when
+    the file is in a unit of another dimension; ValueError when the reference itself does not fit
+    the parameter.
     """
     unit = None if labels else unit_of(d)
     wanted = Wanted(sets, unit, d.unit_override is not None)
@@ -280,10 +264,7 @@ def _array_table(
 ) -> tuple[TableFile, tuple[str, ...]]:
     """Return an array as a long table, and its key columns in the order of the sets.
 
-    Raises
-    ------
-    InputError
-        When the dimensions do not fit the sets.
+    Raises InputError when the dimensions do not fit the sets.
     """
     parts, file, dims = wanted.parts, grid.file, grid.dims
     if len(keys) > 1 and len(dims) == 1:
@@ -455,24 +436,17 @@ def positions_in(texts: Sequence[str], index_set: IndexSet) -> Ints:
     A set with dates is matched by moments: stamps with an offset by the instant, others by the
     wall clock of the set's zone. All stamps may also name the ends of the periods.
 
-    Raises
-    ------
-    ValueError
-        When the stamps cannot be told apart, as in the hour that a clock shows twice.
+    Raises ValueError when the stamps cannot be told apart, as in the hour that a clock shows twice.
     """
     root = index_set.root
     if root.kind in ("time", "instants") and root.axis is not None and root.axis.dated:
         found = _stamp_positions(texts, root, root.axis)
     else:
-        found = _label_positions(texts, root)
+        lookup = {str(label): position for label, position in root.position_of.items()}
+        clock = root.kind in ("time", "instants")
+        keys = [_clock(text) if clock else text for text in texts]
+        found = np.array([lookup.get(key, -1) for key in keys], dtype=np.int64)
     return index_set.from_root(found)
-
-
-def _label_positions(texts: Sequence[str], root: IndexSet) -> Ints:
-    lookup = {str(label): position for label, position in root.position_of.items()}
-    clock = root.kind in ("time", "instants")
-    keys = [_clock(text) if clock else text for text in texts]
-    return np.array([lookup.get(key, -1) for key in keys], dtype=np.int64)
 
 
 def _clock(text: str) -> str:

@@ -14,27 +14,15 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One finding of static analysis.
+    """One finding of static analysis."""
 
-    Attributes
-    ----------
-    code
-        A stable code, as ``EB005``.
-    path
-        The JSON path, as ``core_model_elements.constraints[3].expression``.
-    column
-        The place inside an expression, counted from 1; None elsewhere.
-    name
-        The name of the constraint, variable, parameter … that it is about.
-    """
-
-    code: str
+    code: str  # a stable code, as ``EB005``
     severity: Severity
-    path: str
+    path: str  # the JSON path, as ``core_model_elements.constraints[3].expression``
     message: str
-    column: int | None = None
+    column: int | None = None  # the place inside an expression, counted from 1; None elsewhere
     suggestion: str | None = None
-    name: str | None = None
+    name: str | None = None  # the name of the constraint, variable, parameter … that it is about
 
     def __str__(self) -> str:
         place = self.path.removeprefix("core_model_elements.")

@@ -474,10 +474,7 @@ class Blueprint(Shows):
     def load(cls, path: str | Path) -> Self:
         """Read a blueprint file, JSON or YAML of the same form.
 
-        Raises
-        ------
-        InputError
-            When the file is unreadable, no JSON, or does not fit the schema.
+        Raises InputError when the file is unreadable, no JSON, or does not fit the schema.
         """
         place = Path(path)
         try:
@@ -588,21 +585,11 @@ class Blueprint(Shows):
     def set(self, name: str, value: Any, unit: str | None = None) -> "Blueprint":
         """Return the blueprint with another value at a place.
 
-        Parameters
-        ----------
-        name
-            A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
-            variable as ``charge.upper``.
-        value
-            A number; for what has an index also numbers in order, or a mapping from labels.
-        unit
-            Of the value; None for the unit of the place.
-
-        Raises
-        ------
-        EngiagentError
-            When the name leads nowhere, or the blueprint would not hold with the value: with the
-            findings that ``engiagent lint`` would print.
+        ``name``: a parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
+        variable as ``charge.upper``. ``value``: a number; for what has an index also numbers in
+        order, or a mapping from labels. ``unit``: of the value; None for the unit of the place.
+        Raises EngiagentError when the name leads nowhere, or the blueprint would not hold with the
+        value: with the findings that ``engiagent lint`` would print.
         """
         from engiagent.notebook import blueprints
 
@@ -656,10 +643,7 @@ class Blueprint(Shows):
     ) -> "Run":
         """Take the blueprint through every stage and keep all of it in a folder.
 
-        Raises
-        ------
-        EngiagentError
-            When the folder cannot be used.
+        Raises EngiagentError when the folder cannot be used.
         """
         from engiagent.notebook import blueprints
 
@@ -693,18 +677,10 @@ class Blueprint(Shows):
     def sweep(self, *variations: str, **given: Any) -> "Study":
         """Solve over a grid of values.
 
-        Parameters
-        ----------
-        variations
-            As ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
-        given
-            ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder that a
-            sweep goes on from), ``progress``, and settings of the solver.
-
-        Raises
-        ------
-        EngiagentError
-            When a name leads nowhere, or the blueprint is wrong.
+        ``variations``: as ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
+        ``given``: ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder
+        that a sweep goes on from), ``progress``, and settings of the solver. Raises EngiagentError
+        when a name leads nowhere, or the blueprint is wrong.
         """
         from engiagent.notebook.studies import study
 
@@ -713,12 +689,8 @@ class Blueprint(Shows):
     def pareto(self, *goals: str, **given: Any) -> "Study":
         """Return the front between the objective and further goals.
 
-        Parameters
-        ----------
-        goals
-            As ``"peak=min:max(grid[t] for t in T)"``.
-        given
-            ``method``, ``points``, and what :meth:`sweep` takes.
+        ``goals``: as ``"peak=min:max(grid[t] for t in T)"``. ``given``: ``method``, ``points``, and
+        what :meth:`sweep` takes.
         """
         from engiagent.notebook.studies import study
 
@@ -727,13 +699,9 @@ class Blueprint(Shows):
     def sensitivity(self, *factors: str, **given: Any) -> "Study":
         """Solve with each factor at both ends of its range, all others as they stand.
 
-        Parameters
-        ----------
-        factors
-            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those that the
-            blueprint declares, or else every parameter with a number of its own.
-        given
-            ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
+        ``factors``: as ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for those
+        that the blueprint declares, or else every parameter with a number of its own. ``given``:
+        ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
         from engiagent.notebook.studies import study
 
@@ -742,21 +710,13 @@ class Blueprint(Shows):
     def control(self, steps: int | None = None, **given: Any) -> "ClosedLoop":
         """Close the loop: plan, apply the first period, measure, plan again.
 
-        Parameters
-        ----------
-        steps
-            How many periods are applied; by default as many as the data allow.
-        given
-            ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what
-            answers), ``actual`` (a file or series of what really comes), ``measured`` (states at
-            the start), ``limits`` (what may be relaxed, the first to be given up first), ``end``
-            (``refuse``, ``hold`` or ``repeat`` after the data), ``progress``, and settings of the
-            solver; see :func:`engiagent.control.control`.
-
-        Raises
-        ------
-        EngiagentError
-            When there is no state to measure, data do not suffice, or the first step has no plan.
+        ``steps``: how many periods are applied; by default as many as the data allow. ``given``:
+        ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what answers),
+        ``actual`` (a file or series of what really comes), ``measured`` (states at the start),
+        ``limits`` (what may be relaxed, the first to be given up first), ``end`` (``refuse``,
+        ``hold`` or ``repeat`` after the data), ``progress``, and settings of the solver; see
+        :func:`engiagent.control.control`. Raises EngiagentError when there is no state to measure,
+        data do not suffice, or the first step has no plan.
         """
         from engiagent.notebook.loops import control
 
@@ -772,9 +732,7 @@ def read_as(cls: Any, data: Mapping[str, Any]) -> Any:
     return cls(**values)
 
 
-@lru_cache(maxsize=64)
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
+_hints = lru_cache(maxsize=64)(get_type_hints)
 
 
 def _convert(hint: Any, value: Any) -> Any:

@@ -48,12 +48,7 @@ PATH = "core_model_elements"
 class Elaboration:
     """The sets, parameters and symbols of a blueprint, built on demand.
 
-    Parameters
-    ----------
-    core
-        The declarations.
-    folder
-        Where data files lie; None when there are none.
+    ``core``: the declarations. ``folder``: where data files lie; None when there are none.
     """
 
     def __init__(self, core: Core, folder: Path | None = None) -> None:
@@ -198,10 +193,7 @@ class Elaboration:
     def build(self) -> None:
         """Build every set and every parameter, so that what nothing uses is no less right.
 
-        Raises
-        ------
-        BlueprintError
-            With every set and parameter that cannot be built.
+        Raises BlueprintError with every set and parameter that cannot be built.
         """
         found: list[Diagnostic] = []
         for index_set in self.core.sets:
@@ -220,10 +212,7 @@ class Elaboration:
     def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
         """Return a constraint checked, with its announcements; asked again, the same.
 
-        Raises
-        ------
-        ExpressionError
-            When a part of it is wrong.
+        Raises ExpressionError when a part of it is wrong.
         """
         known = self._relations.get((text, binders))
         if known is None:
@@ -253,10 +242,7 @@ class Elaboration:
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
         """Return the binders of an index list; a set's name alone stands for ``_i in S``.
 
-        Raises
-        ------
-        ExpressionError
-            When a binder cannot be read or names no set.
+        Raises ExpressionError when a binder cannot be read or names no set.
         """
         binders = []
         for position, text in enumerate(texts):
@@ -309,7 +295,7 @@ class Elaboration:
     def _set_def(self, name: str) -> SetDef:
         if name not in self._set_defs:
             hint = f"declared are {', '.join(self._set_defs) or 'none'}"
-            users = [position for position, d in enumerate(self.core.sets) if name in _mentions(d)]
+            users = [k for k, d in enumerate(self.core.sets) if d.of and name in parents_of(d)]
             path = f"{PATH}.sets[{users[0]}].of" if users else f"{PATH}.sets"
             raise refused("EB002", path, f"unknown set {name!r}", hint)
         return self._set_defs[name]
@@ -411,10 +397,7 @@ class _DataEvaluator(Evaluator):
 def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
     """Refuse names that two things have, and words of the expression syntax.
 
-    Raises
-    ------
-    BlueprintError
-        With every such name.
+    Raises BlueprintError with every such name.
     """
     seen: dict[str, str] = {}
     found = []
@@ -446,10 +429,8 @@ def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
 def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
     """Return how many nodes an expression has once the named ones in it are written out.
 
-    Raises
-    ------
-    ExpressionError
-        When they are too many: each of forty lines that doubles the one before is a trillion.
+    Raises ExpressionError when they are too many: each of forty lines that doubles the one before
+    is a trillion.
     """
     size = 0
     for node in walk(tree):
@@ -459,7 +440,3 @@ def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
             hint = "make a variable of a part that is used often"
             raise ExpressionError(text, node.span[0] + 1, hint, "EB012")
     return size
-
-
-def _mentions(d: SetDef) -> tuple[str, ...]:
-    return () if d.of is None else parents_of(d)

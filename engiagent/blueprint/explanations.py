@@ -15,26 +15,14 @@ _FENCE: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Explanation:
-    """One code on the page.
-
-    Attributes
-    ----------
-    title
-        What it is, in a few words.
-    text
-        What it means and what to do, as one line.
-    markdown
-        The whole part of the page, with both examples.
-    anchor
-        The name of the heading as a link target.
-    """
+    """One code on the page."""
 
     code: str
     severity: str
-    title: str
-    text: str
-    markdown: str
-    anchor: str
+    title: str  # what it is, in a few words
+    text: str  # what it means and what to do, as one line
+    markdown: str  # the whole part of the page, with both examples
+    anchor: str  # the name of the heading as a link target
 
     @property
     def link(self) -> str:

@@ -21,42 +21,25 @@ Shape = tuple[Bools, Bools, Bools, Bools]
 
 @dataclass(frozen=True)
 class Function:
-    r"""A function of one number.
+    r"""A function of one number."""
 
-    Attributes
-    ----------
-    meaning
-        What it is, for the page on the language.
-    value, slope, bend
-        The function and its first two derivatives.
-    shape
-        Where it is convex, concave, growing and falling over intervals, given by both ends.
-    latex
-        Its command, as ``\tanh``.
-    casadi, pyomo, cvxpy
-        Its name there; None where the library has none.
-    least
-        Where its domain begins.
-    increasing
-        Whether it grows everywhere.
-    range
-        Between which values it stays, where it does not only grow.
-    otherwise
-        The same by the functions that every library has, for one that does not know it.
-    """
-
-    meaning: str
+    meaning: str  # what it is, for the page on the language
+    # value, slope, bend: the function and its first two derivatives
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
     bend: Callable[[Floats], Floats]
+    # where it is convex, concave, growing and falling over intervals, given by both ends
     shape: Callable[[Floats, Floats], Shape]
-    latex: str
+    latex: str  # its command, as ``\tanh``
+    # casadi, pyomo, cvxpy: its name there; None where the library has none
     casadi: str
     pyomo: str
     cvxpy: str | None = None
-    least: float = -np.inf
-    increasing: bool = False
+    least: float = -np.inf  # where its domain begins
+    increasing: bool = False  # whether it grows everywhere
+    # between which values it stays, where it does not only grow
     range: tuple[float, float] = (-np.inf, np.inf)
+    # the same by the functions that every library has, for one that does not know it
     otherwise: Callable[[Mapping[str, Callable[[Any], Any]], Any], Any] | None = None
 
     def between(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -178,12 +161,8 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
 def interpolated(xs: Floats, ys: Floats, at: Floats) -> Floats:
     """Return the values of piecewise linear tables; beyond its ends a table goes straight on.
 
-    Parameters
-    ----------
-    xs, ys
-        Breakpoints in increasing order and values, shape (points,) or (rows, points).
-    at
-        Where to look each row up, shape (rows,).
+    ``xs``, ``ys``: breakpoints in increasing order and values, shape (points,) or (rows, points).
+    ``at``: where to look each row up, shape (rows,).
 
     Examples
     --------

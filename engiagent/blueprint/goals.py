@@ -45,27 +45,15 @@ class Risk:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """What is minimised or maximised.
-
-    Attributes
-    ----------
-    goals
-        One goal, or several in the order in which they count (weighted goals are one already).
-    method
-        How several goals count; None for one.
-    grid
-        The rows of the goals' expressions: one, or one for each scenario.
-    risk
-        None without scenarios.
-    notes
-        Announcements of the type checker: a path, a column and a text each.
-    """
+    """What is minimised or maximised."""
 
     definition: ObjectiveDef
+    # one goal, or several in the order in which they count (weighted goals are one already)
     goals: tuple[Goal, ...]
-    method: Method | None
-    grid: Grid
-    risk: Risk | None
+    method: Method | None  # how several goals count; None for one
+    grid: Grid  # the rows of the goals' expressions: one, or one for each scenario
+    risk: Risk | None  # None without scenarios
+    # announcements of the type checker: a path, a column and a text each
     notes: tuple[tuple[str, int, str], ...]
 
     @property
@@ -77,10 +65,7 @@ class Objective:
 def checked_objective(elaboration: Elaboration) -> Objective | None:
     """Return the objective, checked and converted to its declared unit; None when there is none.
 
-    Raises
-    ------
-    BlueprintError
-        When an expression, a weight, a limit or the scenario is wrong.
+    Raises BlueprintError when an expression, a weight, a limit or the scenario is wrong.
     """
     definition = elaboration.core.objective_function
     return None if definition is None else _Reader(elaboration, definition).read()
@@ -214,10 +199,8 @@ def checked_penalty(
 ) -> Penalty | None:
     """Return the penalty of a soft constraint, None for a hard one.
 
-    Raises
-    ------
-    BlueprintError
-        When a soft constraint has no penalty, or a hard one has, or units do not fit.
+    Raises BlueprintError when a soft constraint has no penalty, or a hard one has, or units do not
+    fit.
     """
     definition = constraint.definition
     label = definition.name or definition.constraint_id

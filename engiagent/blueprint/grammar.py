@@ -62,14 +62,8 @@ Span = tuple[int, int]
 class ExpressionError(EngiagentError):
     """Something in an expression is wrong.
 
-    Attributes
-    ----------
-    code
-        A stable code, as ``EB005``; ``docs/diagnostics.md`` explains each.
-    column
-        Where it goes wrong, counted from 1.
-    suggestion
-        What to write instead, where that can be said.
+    ``code``: a stable code, as ``EB005``; ``docs/diagnostics.md`` explains each. ``column``: where
+    it goes wrong, counted from 1. ``suggestion``: what to write instead, where that can be said.
     """
 
     def __init__(
@@ -296,10 +290,7 @@ def neighbours(bare: Sequence[bool]) -> list[int]:
 def parse(text: str) -> Node:
     """Return the tree of an expression.
 
-    Raises
-    ------
-    GrammarError
-        With the column and, where possible, what to write instead.
+    Raises GrammarError with the column and, where possible, what to write instead.
 
     Examples
     --------
@@ -314,10 +305,7 @@ def parse(text: str) -> Node:
 def references(text: str) -> tuple[Ref, ...]:
     """Return every reference of an expression, in the order of writing.
 
-    Raises
-    ------
-    GrammarError
-        When the text is no expression.
+    Raises GrammarError when the text is no expression.
     """
     return tuple(node for node in walk(parse(text)) if isinstance(node, Ref))
 

@@ -33,18 +33,10 @@ class Elements:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Rows with a position for every binder.
+    """Rows with a position for every binder."""
 
-    Attributes
-    ----------
-    size
-        The number of rows.
-    names
-        Binder names with their elements.
-    """
-
-    size: int
-    names: Mapping[str, Elements]
+    size: int  # the number of rows
+    names: Mapping[str, Elements]  # binder names with their elements
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Grid":
         """Return the grid of some rows."""
@@ -61,10 +53,7 @@ class Grid:
 
         The last binder varies fastest.
 
-        Raises
-        ------
-        MemoryError
-            When there would be more than fifty million rows.
+        Raises MemoryError when there would be more than fifty million rows.
         """
         inner = 1
         for _, index_set in binders:

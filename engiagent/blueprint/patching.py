@@ -4,7 +4,7 @@ A step of a path into a list is a position, or the name of the element there (it
 ``constraint_id``, ``claim_id`` or ``param_id``), which survives that something is put before it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
@@ -19,10 +19,7 @@ Json = Any
 def patched(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
     """Return a patched copy of plain lists and dictionaries.
 
-    Raises
-    ------
-    PatchError
-        With the number of the operation that cannot be done. Nothing is changed then.
+    Raises PatchError with the number of the operation that cannot be done. Nothing is changed then.
     """
     result = deepcopy(document)
     copied = 0
@@ -136,14 +133,6 @@ def _source(operation: Mapping[str, Any]) -> str:
     return str(operation["from"])
 
 
-def _add(document: Json, operation: Mapping[str, Any]) -> Json:
-    return _put(document, operation["path"], _value(operation))
-
-
-def _remove(document: Json, operation: Mapping[str, Any]) -> Json:
-    return _cut(document, operation["path"])
-
-
 def _replace(document: Json, operation: Mapping[str, Any]) -> Json:
     value = _value(operation)
     if not _steps(operation["path"]):
@@ -160,10 +149,6 @@ def _move(document: Json, operation: Mapping[str, Any]) -> Json:
         raise InputError("a value cannot be moved into itself")
     value = _at(document, source)
     return _put(_cut(document, source), target, value)
-
-
-def _copy(document: Json, operation: Mapping[str, Any]) -> Json:
-    return _put(document, operation["path"], deepcopy(_at(document, _source(operation))))
 
 
 def _test(document: Json, operation: Mapping[str, Any]) -> Json:
@@ -184,11 +169,11 @@ def _equal(a: Json, b: Json) -> bool:
     return bool(a == b)
 
 
-_OPERATIONS = {
-    "add": _add,
-    "copy": _copy,
+_OPERATIONS: Final[Mapping[str, Callable[[Json, Mapping[str, Any]], Json]]] = {
+    "add": lambda document, op: _put(document, op["path"], _value(op)),
+    "copy": lambda document, op: _put(document, op["path"], deepcopy(_at(document, _source(op)))),
     "move": _move,
-    "remove": _remove,
+    "remove": lambda document, op: _cut(document, op["path"]),
     "replace": _replace,
     "test": _test,
 }

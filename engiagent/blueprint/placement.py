@@ -15,17 +15,10 @@ WEIGHT = "weight_of_the_horizon"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a component stands.
+    """Where a component stands."""
 
-    Attributes
-    ----------
-    time
-        Its time set, None where it names none.
-    over
-        Name and set of every other index: there is one unit for each combination of elements.
-    """
-
-    time: str | None
+    time: str | None  # its time set, None where it names none
+    # name and set of every other index: there is one unit for each combination of elements
     over: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -37,10 +30,8 @@ class Placement:
 def placement_of(component: ComponentDef, core: Core) -> Placement:
     """Return where a component stands.
 
-    Raises
-    ------
-    InputError
-        When its index is no list of sets, each once, with at most one of them a time set.
+    Raises InputError when its index is no list of sets, each once, with at most one of them a time
+    set.
     """
     if not isinstance(component.index, tuple):
         return Placement(component.index)

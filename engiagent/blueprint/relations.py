@@ -23,10 +23,7 @@ def checked_relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
     Returns the checked tree: a ``Compare``, or a ``Call`` of one of the logical functions whose
     arguments are checked.
 
-    Raises
-    ------
-    ExpressionError
-        When it is neither, or a part of it is wrong.
+    Raises ExpressionError when it is neither, or a part of it is wrong.
     """
     if isinstance(node, Call) and node.function in LOGICAL:
         return _RULES[node.function](checker, node, scope)
@@ -60,10 +57,7 @@ def numeric_parts(node: Node) -> Iterator[Node]:
 def clauses(node: Node) -> tuple[tuple[Literal, ...], ...]:
     """Return a checked condition on binaries as an ``or`` of ``and`` s of literals.
 
-    Raises
-    ------
-    ExpressionError
-        When writing it out that way takes more than 64 clauses.
+    Raises ExpressionError when writing it out that way takes more than 64 clauses.
     """
     found = _clauses(node, True)
     if len(found) > MAX_CLAUSES:

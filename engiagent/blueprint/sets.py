@@ -20,39 +20,25 @@ ORDERED_IN_TIME = ("time", "instants", "periods", "range")
 
 @dataclass(frozen=True, eq=False)
 class IndexSet:
-    """An ordered set of labels.
+    """An ordered set of labels."""
 
-    Attributes
-    ----------
-    name, kind
-        As declared.
-    size
-        How many elements it has.
-    cyclic
-        Whether an offset beyond its end comes back at its start.
-    parent, positions
-        For a subset: the set that it was taken from and where its elements stand there.
-    factors, columns
-        For a tuple set: the sets of its parts and, for each part, the positions in that set.
-    axis
-        For a time set, its instants, and periods that have a step.
-    periods_of
-        For instants: the time set whose edges they are.
-    probabilities
-        For a scenario set: the probability of each element, None where none are given.
-    """
-
+    # name, kind: as declared
     name: str
     kind: str
-    size: int
-    cyclic: bool = False
+    size: int  # how many elements it has
+    cyclic: bool = False  # whether an offset beyond its end comes back at its start
     given_labels: tuple[Label, ...] | None = None
+    # parent, positions: for a subset: the set that it was taken from and where its elements stand
+    # there
     parent: "IndexSet | None" = None
     positions: Ints | None = None
+    # factors, columns: for a tuple set: the sets of its parts and, for each part, the positions in
+    # that set
     factors: tuple["IndexSet", ...] = ()
     columns: tuple[Ints, ...] = ()
-    axis: TimeAxis | None = None
-    periods_of: "IndexSet | None" = None
+    axis: TimeAxis | None = None  # for a time set, its instants, and periods that have a step
+    periods_of: "IndexSet | None" = None  # for instants: the time set whose edges they are
+    # for a scenario set: the probability of each element, None where none are given
     probabilities: npt.NDArray[np.float64] | None = None
     _maps: dict[int, Ints | None] = field(default_factory=dict, repr=False)
 

@@ -76,10 +76,7 @@ def in_iso(texts: tuple[str, ...]) -> tuple[str, ...]:
 
     Whether they begin with the day is told by the whole column.
 
-    Raises
-    ------
-    StampError
-        When it cannot be told, or the column has both orders.
+    Raises StampError when it cannot be told, or the column has both orders.
     """
     found = [(row, m) for row, text in enumerate(texts) if (m := _BY_DAY.fullmatch(text))]
     if not found:
@@ -111,10 +108,7 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
 
     Stamps without an offset count by the wall clock.
 
-    Raises
-    ------
-    ValueError
-        When some have an offset from UTC and some have none.
+    Raises ValueError when some have an offset from UTC and some have none.
     """
     plain = plain_seconds(texts)
     if plain is not None:

@@ -17,68 +17,36 @@ Scope = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Symbol:
-    """A name that expressions may use.
-
-    Attributes
-    ----------
-    kind
-        ``parameter``, ``variable`` or ``expression``.
-    dims
-        The sets it is indexed by.
-    unit
-        The unit of its values; None for labels.
-    element_of
-        For a parameter whose values are elements of a set: that set.
-    degree
-        The polynomial degree in the decision variables; 3 stands for nonlinear.
-    binary
-        Whether it is a binary decision variable.
-    """
+    """A name that expressions may use."""
 
     name: str
-    kind: str
-    dims: tuple[str, ...]
-    unit: Unit | None
-    element_of: str | None = None
-    degree: int = 0
-    binary: bool = False
+    kind: str  # ``parameter``, ``variable`` or ``expression``
+    dims: tuple[str, ...]  # the sets it is indexed by
+    unit: Unit | None  # the unit of its values; None for labels
+    element_of: str | None = None  # for a parameter whose values are elements of a set: that set
+    degree: int = 0  # the polynomial degree in the decision variables; 3 stands for nonlinear
+    binary: bool = False  # whether it is a binary decision variable
 
 
 @dataclass(frozen=True)
 class SetInfo:
-    """What type checking needs of a set.
+    """What type checking needs of a set."""
 
-    Attributes
-    ----------
-    kind
-        Its kind; for a subset that of the set it was taken from.
-    factors
-        For a tuple set, the sets of its parts.
-    step_unit
-        For a set with steps, the unit of ``dt``.
-    """
-
-    kind: str
-    factors: tuple[str, ...] = ()
-    step_unit: str | None = None
+    kind: str  # its kind; for a subset that of the set it was taken from
+    factors: tuple[str, ...] = ()  # for a tuple set, the sets of its parts
+    step_unit: str | None = None  # for a set with steps, the unit of ``dt``
 
 
 @dataclass(frozen=True)
 class Typed:
-    """A checked expression.
-
-    Attributes
-    ----------
-    sort
-        ``number``, ``index`` (an element of :attr:`set`), ``label``, ``condition`` or ``members``.
-    bare
-        Whether it is a literal without a unit, which may take the unit of its neighbour.
-    """
+    """A checked expression."""
 
     node: Node
+    # ``number``, ``index`` (an element of ``set``), ``label``, ``condition`` or ``members``
     sort: str
     unit: Unit = ONE
     degree: int = 0
+    # whether it is a literal without a unit, which may take the unit of its neighbour
     bare: bool = False
     set: str | None = None
 

@@ -27,27 +27,19 @@ _EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday; Monday is 0
 
 @dataclass(frozen=True, eq=False)
 class TimeAxis:
-    """The N+1 edges of N periods.
+    """The N+1 edges of N periods."""
 
-    Attributes
-    ----------
-    edges
-        Seconds of the edges, shape (N+1,): since 1970-01-01 UTC when ``dated`` and there is a
-        zone, since 1970-01-01 local when only ``dated``, since midnight otherwise.
-    step_unit
-        The unit of :attr:`steps`: ``h``, or ``timeunit`` for periods without a clock.
-    begun
-        Whether it is known when the first period begins; else its edges count from there, and no
-        clock can be asked.
-    length
-        The length of every period in seconds, or in ``timeunit``; None where they are listed.
-    """
-
+    # seconds of the edges, shape (N+1,): since 1970-01-01 UTC when ``dated`` and there is a zone,
+    # since 1970-01-01 local when only ``dated``, since midnight otherwise
     edges: Floats
     dated: bool
     zone: str | None
+    # the unit of ``steps``: ``h``, or ``timeunit`` for periods without a clock
     step_unit: str = "h"
+    # whether it is known when the first period begins; else its edges count from there, and no
+    # clock can be asked
     begun: bool = True
+    # the length of every period in seconds, or in ``timeunit``; None where they are listed
     length: float | None = None
 
     def counts_as(self, other: "TimeAxis") -> bool:
@@ -193,10 +185,7 @@ def clock_instants(wall: Floats | Ints, zone: str) -> tuple[Floats, Floats]:
 def parse_step(text: str) -> tuple[float, str]:
     """Return a step as seconds (or time units) and ``h`` or ``timeunit``.
 
-    Raises
-    ------
-    ValueError
-        When the text is no positive duration.
+    Raises ValueError when the text is no positive duration.
 
     Examples
     --------
@@ -224,10 +213,7 @@ def build_axis(
 ) -> TimeAxis:
     """Return the axis of ``periods`` periods; asked again, the same one.
 
-    Raises
-    ------
-    ValueError
-        When the start, the step or the zone cannot be read.
+    Raises ValueError when the start, the step or the zone cannot be read.
     """
     length = None
     origin, dated = _origin(start, zone)

@@ -54,22 +54,14 @@ from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
 @dataclass
 class TypeChecker:
-    """Checks expressions against the declared sets and symbols.
-
-    Attributes
-    ----------
-    notes
-        Announcements ``(column, text)`` of literals that took a unit.
-    used
-        Names of all symbols and sets that were met.
-    nonlinear
-        The innermost part that is not affine in the variables, the first one met.
-    """
+    """Checks expressions against the declared sets and symbols."""
 
     sets: Mapping[str, SetInfo]
     symbols: Mapping[str, Symbol]
+    # announcements ``(column, text)`` of literals that took a unit
     notes: list[tuple[int, str]] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # names of all symbols and sets that were met
+    # the innermost part that is not affine in the variables, the first one met
     nonlinear: Node | None = None
 
     # -- what callers ask for -------------------------------------------------------------------

@@ -56,22 +56,16 @@ PLACES = {
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """An uncertain parameter.
-
-    Attributes
-    ----------
-    nominal, deviation
-        Values as given and how far they may lie off to either side, in ``unit``, each of the
-        shape of ``sets``; deviations of temperatures are differences.
-    budget
-        The most that the sum of all relative deviations comes to; None for a box.
-    """
+    """An uncertain parameter."""
 
     name: str
     sets: tuple[IndexSet, ...]
     unit: Unit
+    # nominal, deviation: values as given and how far they may lie off to either side, in ``unit``,
+    # each of the shape of ``sets``; deviations of temperatures are differences
     nominal: Floats
     deviation: Floats
+    # the most that the sum of all relative deviations comes to; None for a box
     budget: float | None
 
 
@@ -96,10 +90,7 @@ def reached_names(core: Core) -> frozenset[str]:
 def uncertainties(elaboration: Elaboration) -> tuple[Uncertainty, ...]:
     """Return the uncertain parameters with their numbers.
 
-    Raises
-    ------
-    BlueprintError
-        With everything that is wrong in their declarations.
+    Raises BlueprintError with everything that is wrong in their declarations.
     """
     found: list[Uncertainty] = []
     wrong: list[Diagnostic] = []

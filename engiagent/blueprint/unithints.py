@@ -45,20 +45,12 @@ def clash(
 ) -> tuple[str, str | None]:
     """Return the message and the suggestion for two parts whose units differ.
 
-    Parameters
-    ----------
-    where
-        What the other part and the offending one are called, as ``("left side", "right side")``.
-    other, found
-        The unit of the other part, which is wanted, and that of the offending one.
-    offending
-        The part that does not fit, as written.
+    ``where``: what the other part and the offending one are called, as
+    ``("left side", "right side")``. ``other``, ``found``: the unit of the other part, which is
+    wanted, and that of the offending one. ``offending``: the part that does not fit, as written.
 
-    Returns
-    -------
-    tuple
-        As ``left side is kW, right side is kWh (soc[t])`` and ``did you mean (soc[t+1] -
-        soc[t])/dt(t)?``.
+    Reads as ``left side is kW, right side is kWh (soc[t])`` and
+    ``did you mean (soc[t+1] - soc[t])/dt(t)?``.
     """
     text = spell(offending)
     quote = f" ({text})" if len(text) <= _SHORT_QUOTE else ""

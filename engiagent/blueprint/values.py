@@ -36,10 +36,7 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
     One number fills the whole grid, a list follows the order of the last set, an object goes by
     label.
 
-    Raises
-    ------
-    ValueError
-        When an element is absent, unknown, or not of the right type.
+    Raises ValueError when an element is absent, unknown, or not of the right type.
     """
     shape = tuple(s.size for s in sets)
     result = np.empty(shape, dtype=object if labels else np.float64)
@@ -129,10 +126,7 @@ def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> 
 def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int64]:
     """Return the positions of labels in a set; a number may be written as text.
 
-    Raises
-    ------
-    ValueError
-        When a label is not in the set.
+    Raises ValueError when a label is not in the set.
     """
     lookup = {str(label): position for label, position in target.position_of.items()}
     positions = []
@@ -179,10 +173,7 @@ def _is_stamped(column: TableColumn) -> bool:
 def split_reference(reference: str) -> tuple[str, str]:
     """Return the file and the column of ``file.csv#column``.
 
-    Raises
-    ------
-    InputError
-        When one of them is not there.
+    Raises InputError when one of them is not there.
     """
     file, separator, name = reference.partition("#")
     if not separator or not name or not file:
@@ -193,10 +184,7 @@ def split_reference(reference: str) -> tuple[str, str]:
 def read_column(folder: Path | None, reference: str) -> FileColumn:
     """Return the column that ``file.csv#column`` names.
 
-    Raises
-    ------
-    InputError
-        When the file or the column is not there, or an array has several dimensions.
+    Raises InputError when the file or the column is not there, or an array has several dimensions.
     """
     file, name = split_reference(reference)
     if folder is None:
@@ -214,10 +202,8 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     Stamps may name the starts of the periods or their ends, all of them in the order of the
     periods. Without a date on either side there is nothing to compare.
 
-    Raises
-    ------
-    ValueError, InputError
-        With the stamps found and those expected; with its place where a single one is wrong.
+    Raises ValueError, InputError with the stamps found and those expected; with its place where a
+    single one is wrong.
     """
     stamps = column.stamps
     if stamps is None or not axis.dated:

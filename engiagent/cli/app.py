@@ -50,6 +50,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "weather": ("weather", "Align the weather of FILE, an EPW or TMY3 file, with a horizon."),
     "sandbox": ("sandbox", "Run a script where it can touch nothing but its own folder."),
     "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
+    "tool": ("tool", "Call one tool, as NAME KEY=VALUE; --list shows them."),
     "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
     "config": ("settings", "Show the settings in force, and where each comes from."),
     "completion": ("completion", "Print the script for completion in SHELL."),

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
@@ -17,19 +18,24 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
-from engiagent.control.assessment import broken_limits, prediction_errors
+from engiagent.control.assessment import CLUSTER, assess, broken_limits, prediction_errors
+from engiagent.control.buildings import per_building as of_each_building
 from engiagent.control.certificate import PLANS, RECORD, STEPS, certify_loop
 from engiagent.control.starting import MODEL, rival
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
+from engiagent.errors import InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.plant.cluster import SHARES
+from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION, is_run_folder
 from engiagent.run.keyfigures import Figure
 from engiagent.solvers.solution import save_solution
+from engiagent.text import Problem
 
 PAGE = "loop.html"
 
@@ -61,6 +67,13 @@ PAGE = "loop.html"
     metavar="RULE|FILE",
     help="Run the same plant under a rule, a file of rules or another plan as well, and compare "
     "key figures; repeatable.",
+)
+@click.option(
+    "--per-building",
+    multiple=True,
+    type=click.Choice(SHARES),
+    help="Of a cluster: let each building plan alone as well, with a share of the limits by this "
+    "rule, and compare key figures; repeatable.",
 )
 @click.option(
     "--relax",
@@ -98,6 +111,7 @@ def control(
     signals: Path | None,
     actual: Path | None,
     against: tuple[str, ...],
+    per_building: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
     certify: bool,
@@ -112,6 +126,11 @@ def control(
     States are measured from the plant's own initial values on; forecasts are its own series.
     """
     blueprint, data, name = read_source(source, settings)
+    cluster = None
+    if not (Blueprint.is_in(source) or is_run_folder(source)):
+        cluster = cluster_of(Problem.load(source))
+    if per_building and cluster is None:
+        raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
     folder = out or Path("runs") / f"control-{name}"
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
@@ -129,6 +148,7 @@ def control(
         )
         relaxing = [[limit] for limit in relax] or None
         loop = closed(blueprint, steps=steps, plant=plant, limits=relaxing, folder=data)
+        loop = replace(loop, cluster=cluster)
         found = {
             text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
             for text in against
@@ -141,6 +161,11 @@ def control(
         if other.loop is not None:
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
             loop = replace(loop, notes=(*loop.notes, notes))
+    for rule in per_building:
+        record, more = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        loop = replace(loop, notes=(*loop.notes, *more))
+        rivals[f"per building, {rule}"] = assess(loop, record)
+        write_atomic(folder / f"per-building-{rule}.csv", as_csv(record))
     compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
     about = {**loop.to_dict(), "against": compared, "plant": _plant(plant)}
     write_atomic(folder / LOOP, dumps_canonical({"problem": name, **about}))
@@ -231,6 +256,8 @@ def _say(
 
 
 def _figures(found: Sequence[Figure]) -> str:
+    """Return figures in a line, of a cluster those of all buildings alone."""
+    found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
     return ", ".join(
         f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"

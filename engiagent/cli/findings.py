@@ -167,19 +167,27 @@ def _lint_plant(path: Path) -> LintedFile:
             raise InputError("there is no plant block in this text", str(path))
         full = expand(reading.blueprint)
     except PlantError as error:
-        found = []
-        for one in error.errors:
-            line, column = one.line or 1, one.column or 1
-            text = replace(one, file=None, line=None, column=None)
-            finding = Diagnostic("EB014", "error", f"line {line}", str(text), one.column)
-            source = lines[line - 1] if line <= len(lines) else ""
-            found.append(Finding(finding, Region(line, column, line, column + 1), source, None))
-        return LintedFile(path, "programme", tuple(found))
+        found = tuple(_stated_wrong(one, path, lines) for one in error.errors)
+        return LintedFile(path, "programme", found)
     except EngiagentError as error:
         return _unreadable(path, error)
     analysis = analyse(full, problem.folder)
     program = _compiled(full, problem.folder)[1]
     return LintedFile(path, "programme", (), program, analysis.variables, analysis.constraints)
+
+
+def _stated_wrong(error: InputError, path: Path, lines: Sequence[str]) -> Finding:
+    """Return an error of a plant file; of a file that it includes, that is what is related."""
+    line, column = error.line or 1, error.column or 1
+    place = Region(line, column, line, column + 1)
+    if error.file not in (None, path.name):
+        finding = Diagnostic("EB014", "error", "line 1", str(error))
+        return Finding(
+            finding, Region(1, 1, 1, 2), lines[0], (path.parent / str(error.file), place)
+        )
+    text = replace(error, file=None, line=None, column=None)
+    finding = Diagnostic("EB014", "error", f"line {line}", str(text), error.column)
+    return Finding(finding, place, lines[line - 1] if line <= len(lines) else "")
 
 
 def _lint_definitions(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:

@@ -15,6 +15,7 @@ from engiagent.identify.identifying import identify as find
 from engiagent.identify.machines import MACHINES, machine_map
 from engiagent.identify.measurements import read_columns, read_measurements
 from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, machine_text, plant_text
+from engiagent.identify.residual import KINDS
 from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -64,6 +65,12 @@ def _column(role: str, about: str) -> options.Decorator:
     show_default=True,
     help="Share of the record, at its end, that is predicted and not fitted.",
 )
+@click.option(
+    "--residual",
+    type=click.Choice(KINDS),
+    help="Learn what the structure leaves out, as heat that weather and time of day tell of; used "
+    "where it predicts what was held back better.",
+)
 @click.option("--zone", help="Time zone of stamps without offset, as Europe/Berlin.")
 @click.option("--step", metavar="STEP", help="Bring the record to periods of this length first.")
 @click.option(
@@ -87,6 +94,7 @@ def identify(
     error: str,
     gain: bool,
     held_back: float,
+    residual: str | None,
     zone: str | None,
     step: str | None,
     starts: int,
@@ -114,6 +122,7 @@ def identify(
             error=error.replace("-", " "),
             gain=gain,
             share=held_back,
+            residual=residual,
             starts=starts,
             seed=seed,
             on_fit=show and (lambda name: show(f"fitting {name}")),
@@ -123,9 +132,7 @@ def identify(
         text = _template(template)
         files[PLANT] = plant_text(found, text, str(template or ""))
         files[INPUTS] = inputs_csv(found)
-        for name in files_of(text or ""):
-            if template is not None and name != INPUTS:
-                files[name] = open_inside(template.parent, name)
+        files = {**_named_files(template, text), **files}
     _write(folder, files)
     _say(found, folder)
     if as_json:
@@ -139,6 +146,13 @@ def _template(path: Path | None) -> str | None:
     return decode_text(open_inside(path.parent, path.name), path.name)
 
 
+def _named_files(template: Path | None, text: str | None) -> dict[str, str | bytes]:
+    """Return the data files that a template names, which go with what is made of it."""
+    if template is None or text is None:
+        return {}
+    return {name: open_inside(template.parent, name) for name in files_of(text) if name != INPUTS}
+
+
 def _machine(
     data: Path,
     model: str,
@@ -147,11 +161,14 @@ def _machine(
     folder: Path,
     as_json: bool,
 ) -> int:
-    found = machine_map(model, *read_columns(data, columns, ("electric", *MACHINES[model])))
+    output, *temperatures = MACHINES[model]
+    needed, others = read_columns(data, columns, ("electric", output), (*temperatures,))
+    found = machine_map(model, *needed, *others)
     text = _template(template)
     files: dict[str, str | bytes] = {
         PLANT: machine_text(found, data.name, text, str(template or "")),
         RECORD: dumps_canonical(found.to_dict()),
+        **_named_files(template, text),
     }
     _write(folder, files)
     say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
@@ -197,6 +214,10 @@ def _say(found: Identified, folder: Path) -> None:
         later = ", ".join(f"{rms:.3g} K {hours:g} h ahead" for hours, rms in errors.ahead.items())
         hours = len(errors.predicted) * fit.record.hours
         say(f"  held back  {later}; {errors.simulation:.3g} K simulated over {hours:g} h")
+    if (learnt := found.residual) is not None:
+        used = "used" if learnt.is_kept else "left out"
+        one, other = (e.simulation for e in (learnt.errors, learnt.without))
+        say(f"  {learnt.kind:<10} {used}: {one:.3g} K simulated, {other:.3g} K without it")
     say_items(
         "tried",
         (

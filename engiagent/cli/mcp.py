@@ -32,7 +32,19 @@ from engiagent.errors import EngiagentError
     metavar="DIR",
     help="The folder that holds all that clients can read and write; by default this one.",
 )
-def mcp(http: str | None, token_file: Path | None, hosts: tuple[str, ...], workspace: Path) -> int:
+@click.option(
+    "--tools",
+    metavar="GROUP[,GROUP]",
+    help="The groups of tools to offer, as 'engiagent tool --list' shows them, or all; by default "
+    "those from a text to a certified schedule.",
+)
+def mcp(
+    http: str | None,
+    token_file: Path | None,
+    hosts: tuple[str, ...],
+    workspace: Path,
+    tools: str | None,
+) -> int:
     """Offer engiagent's tools to language-model clients over the Model Context Protocol.
 
     Without --http it speaks over standard input and output, as desktop clients start it.
@@ -46,7 +58,8 @@ def mcp(http: str | None, token_file: Path | None, hosts: tuple[str, ...], works
     from engiagent.tools.mcp import Address, make_server, serve_http, serve_stdio
     from engiagent.tools.mcp.transport import read_token
 
-    server = make_server(workspace, named=http is not None)
+    chosen = {} if tools is None else {"chosen": [group.strip() for group in tools.split(",")]}
+    server = make_server(workspace, named=http is not None, **chosen)
     if http is None:
         serve_stdio(server)
         return 0

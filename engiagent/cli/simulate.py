@@ -13,16 +13,10 @@ from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import as_csv, read_forcing, run
+from engiagent.environment.running import DATA, SCHEMA, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_fmu
+from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
-from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical
-from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
-from engiagent.solvers.solution import save_solution
-
-SCHEMA = "engiagent-simulation/1"
-DATA = "data.csv"
 
 
 @click.command(epilog=exit_codes.table())
@@ -35,6 +29,7 @@ DATA = "data.csv"
     help=f"What sets inputs: {', '.join(RULES)}, or a file of rules; a later one goes before.",
 )
 @file_option("--inputs", "A table with a column of time and one for each input that it sets.")
+@file_option("--ageing", "By battery what it loses by cycles and time, as cycles_at_full_depth.")
 @click.option("--steps", type=click.IntRange(min=1), help="How many; all that the series have.")
 @click.option("--step", metavar="TIME", help="Length of a step, as 15min; that of the plant file.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all chance.")
@@ -52,6 +47,7 @@ def simulate(
     signals: Path | None,
     controller: tuple[str, ...],
     inputs: Path | None,
+    ageing: Path | None,
     steps: int | None,
     step: str | None,
     seed: int,
@@ -65,6 +61,7 @@ def simulate(
     Without a controller inputs have their defaults, and machines serve what their bus leaves.
     """
     names = None if signals is None else Signals.load(signals)
+    life = {} if ageing is None else read_ageing(ageing)
     unit: Runs
     begins = seconds = available = None
     if plant.startswith("fmu:"):
@@ -109,18 +106,20 @@ def simulate(
     }
     if isinstance(unit, Environment):
         summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
+        summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / DATA, as_csv(data_set))
-    save_solution(data_set, folder / SIMULATED)
-    if isinstance(unit, Environment):
-        write_atomic(folder / BLUEPRINT, unit.blueprint_over(count).to_json())
-    write_atomic(folder / SIMULATION, dumps_canonical(summary))
+    own = unit.blueprint_over(count) if isinstance(unit, Environment) else None
+    write_record(folder, data_set, summary, own)
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
         cost = summary["cost"]
         if cost is not None:
             say(f"  cost       {number(cost['value'], cost['unit'])}")
+        for battery, figures in worn.items():
+            share = figures["capacity_lost"]
+            loss = "" if share is None else f", {100 * share:.3g} % of its capacity lost"
+            through = number(figures["throughput"], "kWh")
+            say(f"  {battery:10} {through} discharged, {figures['full_cycles']:.3g} cycles{loss}")
         say(f"  balance    energy is off by at most {unit.imbalance:.1e} of what flows in a step")
     say_items("note", notes)
     say(f"  data       {folder / DATA}")

@@ -1,5 +1,6 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ from engiagent.control.elastic import Relaxation, find_limits, relaxations
 from engiagent.control.linked import element_labels
 from engiagent.environment.interface import element_name
 from engiagent.environment.records import as_solution
+from engiagent.plant.cluster import WAYS, Cluster
 from engiagent.run.keyfigures import Figure
 from engiagent.run.scenarios import Scenario
 from engiagent.solvers.arrays import AnySolution
@@ -25,7 +27,11 @@ COMPARED: Final = (
 """The key figures of BOPTEST (Blum et al., Journal of Building Performance Simulation 14, 2021,
 doi:10.1080/19401493.2021.1986574) that any controller of any plant has; computing time is beside
 them. They are those of the site, not over its area."""
-
+CLUSTER: Final = "cluster"
+"""The component of a figure of all buildings, which meet at the connection that they share."""
+SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
+EXCEEDED: Final = "limit_exceeded"
+"""Energy above what a cluster limits at the shared connection."""
 NOTHING: Final = 1e-6
 """By how much a limit may be exceeded, in its unit, before it counts as broken."""
 
@@ -60,7 +66,37 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     or a function answered.
     """
     scenario = Scenario.of("", loop.schedule.elaboration, shown(loop, record))
-    return tuple(figure for figure in scenario.figures if figure.name in COMPARED)
+    figures = tuple(figure for figure in scenario.figures if figure.name in COMPARED)
+    if loop.cluster is None:
+        return figures
+    return tuple(_of_cluster(loop.cluster, loop, record, figures))
+
+
+def _of_cluster(
+    cluster: Cluster,
+    loop: "ClosedLoop",
+    record: "xarray.Dataset | None",
+    figures: tuple[Figure, ...],
+) -> Iterator[Figure]:
+    """Yield key figures, those of all buildings together before those of each."""
+    flow_of = loop.solution if record is None else record
+    for name in SUMMED:
+        own = [figure for figure in figures if figure.name == name]
+        if own:
+            yield Figure(name, sum(f.value or 0.0 for f in own), own[0].unit, CLUSTER)
+    flows = {
+        way: sum(np.asarray(flow_of[f"{grid}.{way}"]) for grid in cluster.connections.values())
+        for way in WAYS
+    }
+    net = np.asarray(flows["import"] - flows["export"])
+    over, hours = 0.0, loop.runner.horizon.hours * loop.runner.applied
+    for way, flow in zip(WAYS, (net, -net), strict=True):
+        yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
+        above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
+        over += hours * float(np.sum(above, where=above > NOTHING))
+    if cluster.limits:
+        yield Figure(EXCEEDED, over, "kWh", CLUSTER)
+    yield from figures
 
 
 def computing_time(loop: "ClosedLoop") -> Figure:

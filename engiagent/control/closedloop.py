@@ -22,6 +22,7 @@ from engiagent.control.horizon import ControlError, Floats
 from engiagent.control.runner import Control, RecedingHorizon
 from engiagent.control.series import Series
 from engiagent.errors import InputError
+from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
 from engiagent.run.scenarios import Scenario
 
@@ -62,6 +63,8 @@ class ClosedLoop:
         What a plant that is not a function was told and showed, as a run of it is recorded.
     plans
         The plan of each step, where they were to be certified; None where an earlier one goes on.
+    cluster
+        Of which buildings it is the loop; None where it is of none.
     """
 
     controls: tuple[Control, ...]
@@ -75,6 +78,7 @@ class ClosedLoop:
     notes: tuple[str, ...] = ()
     plant: "xarray.Dataset | None" = None
     plans: tuple[AppliedPlan | None, ...] = ()
+    cluster: Cluster | None = None
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())

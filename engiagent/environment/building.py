@@ -19,7 +19,7 @@ from engiagent.models.buildings.network import HeatNetwork, Node
 from engiagent.models.buildings.network import Link as HeatLink
 from engiagent.models.chp import PartLoadChp
 from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.curves import Biquadratic, Polynomial
+from engiagent.models.hvac.curves import Biquadratic, Polynomial, Table, TableEfficiency
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.models.systems import electrical, signals, thermal
@@ -48,7 +48,6 @@ RESIDUAL: Final = "residual of "
 CHARGING: Final = ("charge", "discharge")
 _BUS: Final = {False: "heat_bus", True: "cooling_bus"}
 """By whether what is on it is cold."""
-TABLES: Final = ("part_load", "part_load_power", "segments")
 
 
 @dataclass(frozen=True)
@@ -303,12 +302,10 @@ def _ev(site: Built, unit: Unit) -> None:
 # -- machines -------------------------------------------------------------------------------------
 
 
-def _plain(unit: Unit) -> None:
-    """Refuse what no module has: tables of part load, several units alike."""
-    if unit.given(*TABLES):
-        raise InputError(f"{unit.name} has a table of part load, which is not simulated")
-    if "count" in unit.slots and (unit.single("count") or 1.0) != 1.0:
-        raise InputError(f"{unit.name} is several alike; state each as a component of its own")
+def _part_load(unit: Unit) -> Table | None:
+    """Return the table of a machine's input by part load, None where there is none."""
+    ratios, shares = unit.table("part_load"), unit.table("part_load_power")
+    return None if ratios is None or shares is None else Table(ratios, shares)
 
 
 def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = None) -> None:
@@ -337,9 +334,9 @@ def _converter(site: Built, unit: Unit) -> None:
 
 def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float) -> None:
     """Add a machine that is asked for what its bus leaves, by ``load``, and gives ``word``."""
-    site.modules[unit.name] = module
+    count = _several(site, unit, module, capacity)
     rest = None if unit.connections.get("zone") is None else 0.0
-    site.action(f"{unit.name}.{word}", capacity, writes=f"{unit.name}.load", rest=rest)
+    site.action(f"{unit.name}.{word}", count * capacity, writes=f"{unit.name}.load", rest=rest)
     _serve(site, unit, word, "cooling" if word == "cooling" else "heating", asked="load")
     ports = [port.name for port in module.ports]
     if "electric_power" in ports:
@@ -348,28 +345,39 @@ def _machine(site: Built, unit: Unit, module: Module, word: str, capacity: float
     site.shown(unit, *(port for port in ports if port in words))
 
 
+def _several(site: Built, unit: Unit, module: Module, capacity: float) -> int:
+    """Add a machine, or as many alike as there are, and return how many that is."""
+    count = round(unit.single("count") or 1.0) if "count" in unit.slots else 1
+    alike = thermal.several(module, count, capacity) if count > 1 else module
+    site.modules[unit.name] = alike
+    return count
+
+
 def _heat_pump(site: Built, unit: Unit) -> None:
-    _plain(unit)
+    table = _part_load(unit)
     capacity = unit.largest("rated_capacity")
     pump, source, sink = heat_pump(unit)
-    if not unit.given("capacity_curve", "modulation_curve") and not unit.need("minimum_part_load"):
+    curves = unit.given("capacity_curve", "modulation_curve")
+    if not curves and (table is not None or not unit.need("minimum_part_load")):
         # At any load the coefficient is that of the temperatures, known for all periods.
         cop = pump.full_load_cop(source, sink)
-        module = thermal.stated_heat_pump(capacity, unit.need("standby_power"))
+        module = thermal.stated_heat_pump(capacity, unit.need("standby_power"), table)
         _machine(site, unit, module, "heat", capacity)
         site.driven(unit, "cop", "1", f"{unit.name}.cop", cop)
         return
-    if unit.given("cop"):
-        raise InputError(f"{unit.name} has a cop by period and curves; give carnot_fraction")
+    if unit.given("cop") or table is not None:
+        what = "a cop by period" if table is None else "a table of part load"
+        raise InputError(f"{unit.name} has {what} and curves", expected="carnot_fraction")
     _machine(site, unit, thermal.heat_pump(pump), "heat", capacity)
     for end in ("source", "sink"):
         site.given(unit, f"{end}_temperature", end)
 
 
 def _chiller(site: Built, unit: Unit) -> None:
-    _plain(unit)
     capacity, cop = unit.need("rated_capacity"), unit.need("rated_cop")
     model = replace(cooling.chiller(unit), rated_capacity=capacity, rated_cop=cop)
+    if (table := _part_load(unit)) is not None:
+        model = replace(model, part_load_curve=table, minimum_part_load=0.0, minimum_unloading=None)
     rejects = unit.connections.get("heat_bus") is not None
     module = thermal.chiller(model, condenser_bus=rejects)
     _machine(site, unit, module, "cooling", capacity)
@@ -380,12 +388,13 @@ def _chiller(site: Built, unit: Unit) -> None:
 
 
 def _boiler(site: Built, unit: Unit) -> None:
-    _plain(unit)
     curve = unit.table("efficiency_curve")
     model = Boiler(
         **unit.numbers("rated_capacity", "rated_efficiency", "minimum_part_load", "standby_loss"),
         efficiency_curve=None if curve is None else Biquadratic(curve),
     )
+    if (table := _part_load(unit)) is not None:
+        model = replace(model, efficiency_curve=TableEfficiency(table), minimum_part_load=0.0)
     carrier = next((c for c in ("fuel_bus", "bus") if unit.connections.get(c)), None)
     module = thermal.boiler(model, fuel_bus=carrier is not None)
     _machine(site, unit, module, "heat", unit.need("rated_capacity"))
@@ -396,7 +405,6 @@ def _boiler(site: Built, unit: Unit) -> None:
 
 
 def _chp(site: Built, unit: Unit) -> None:
-    _plain(unit)
     load, electric, heat = (
         unit.table(name) for name in ("load", "electric_efficiency", "thermal_efficiency")
     )
@@ -417,14 +425,13 @@ def _chp(site: Built, unit: Unit) -> None:
 
 
 def _fan(site: Built, unit: Unit) -> None:
-    _plain(unit)
     model = PartLoadFan(
         **unit.numbers("rated_flow", "rated_power"),
         power_curve=Polynomial(unit.table("power_curve") or machines.AFFINITY),
     )
-    site.modules[unit.name] = thermal.fan(model)
     most = unit.need("rated_flow")
-    site.action(f"{unit.name}.flow", most, writes=f"{unit.name}.load", unit="kg/s")
+    count = _several(site, unit, thermal.fan(model, unit.need("minimum_flow")), most)
+    site.action(f"{unit.name}.flow", count * most, writes=f"{unit.name}.load", unit="kg/s")
     site.join(unit, "electric_power", "bus")
     site.shown(unit, "electric_power")
 

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.environment.interface import Runs, Signal, Values, between
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
+from engiagent.solvers.solution import save_solution
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.frontmatter import DataOptions
 from engiagent.units.unit import UnitError
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 INPUTS = ("action", "disturbance")
+SCHEMA = "engiagent-simulation/1"
+DATA = "data.csv"
 
 
 @dataclass(frozen=True)
@@ -219,3 +226,15 @@ def as_csv(data: "xarray.Dataset") -> str:
     for k, stamp in enumerate(stamps):
         table.writerow([stamp, *(f"{column[k]:.9g}" for column in columns)])
     return text.getvalue()
+
+
+def write_record(
+    folder: Path, data: "xarray.Dataset", summary: Mapping[str, Any], blueprint: Blueprint | None
+) -> None:
+    """Write a run of a plant into a folder: a table, its signals, its blueprint, a summary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / DATA, as_csv(data))
+    save_solution(data, folder / SIMULATED)
+    if blueprint is not None:
+        write_atomic(folder / BLUEPRINT, blueprint.to_json())
+    write_atomic(folder / SIMULATION, dumps_canonical(summary))

@@ -247,10 +247,6 @@ class Statements:
         at = f" ({where})" if where else ""
         return Part(text + at, expression, where, tuple(dict.fromkeys(places)))
 
-    @cached_property
-    def _elaboration(self) -> Elaboration:
-        return Elaboration(self.demands.core, self.folder)
-
     def values_at(
         self, name: str, sets: Sequence[str], shape: Sequence[int], positions: Ints
     ) -> Floats:
@@ -259,7 +255,7 @@ class Statements:
         All its values where it has other sets than the grid; none where it has no numbers.
         """
         try:
-            table = self._elaboration.table(name)
+            table = self.elaboration.table(name)
             values = np.asarray(table.values, dtype=np.float64)
         except (EngiagentError, TypeError, ValueError):
             return np.zeros(0)

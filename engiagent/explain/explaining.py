@@ -110,26 +110,12 @@ def explain(
 ) -> Explanation:
     """Say why a problem has no plan, has no best plan, or has just this one.
 
-    Parameters
-    ----------
-    source
-        A blueprint, the path of one (``.json``), a problem file or folder, or a run folder, whose
-        plan is explained as it is stored.
-    folder
-        Where the data files of a blueprint lie that is given as an object.
-    problem
-        The problem that such a blueprint belongs to, for the words behind it.
-    overrides
-        Values of the user for a problem, as for a run.
-    options
-        Limits and settings of the solve.
-    seconds
-        For everything that is solved again to explain.
-
-    Raises
-    ------
-    EngiagentError
-        When something cannot be read or compiled.
+    ``source``: a blueprint, the path of one (``.json``), a problem file or folder, or a run folder,
+    whose plan is explained as it is stored. ``folder``: where the data files of a blueprint lie
+    that is given as an object. ``problem``: the problem that such a blueprint belongs to, for the
+    words behind it. ``overrides``: values of the user for a problem, as for a run. ``options``:
+    limits and settings of the solve. ``seconds``: for everything that is solved again to explain.
+    Raises EngiagentError when something cannot be read or compiled.
     """
     options = options or SolveOptions()
     if isinstance(source, Blueprint):

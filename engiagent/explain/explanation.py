@@ -16,183 +16,114 @@ Kind = Literal["infeasible", "unbounded", "plan", "stopped", "undecided"]
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A demand in a set that cannot hold together.
+    """A demand in a set that cannot hold together."""
 
-    Attributes
-    ----------
-    name
-        Id of the constraint, or name of the variable whose bound it is.
-    kind
-        ``constraint`` or ``bound``.
-    side
-        Of the row or column as the model has it.
-    part
-        What it says in words, where it takes part, and the places in the text behind it.
-    numbers
-        The parameters in it with their values, as ``("P_max", "5 kW")``.
-    soft, reason
-        Whether it could give way, and why or why not.
-    """
-
-    name: str
-    kind: str
-    side: str
-    part: Part
+    name: str  # id of the constraint, or name of the variable whose bound it is
+    kind: str  # ``constraint`` or ``bound``
+    side: str  # of the row or column as the model has it
+    part: Part  # what it says in words, where it takes part, and the places in the text behind it
+    # the parameters in it with their values, as ``("P_max", "5 kW")``
     numbers: tuple[tuple[str, str], ...]
+    # soft, reason: whether it could give way, and why or why not
     soft: bool
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clash:
-    """A smallest set of demands that no plan meets.
-
-    Attributes
-    ----------
-    proof
-        ``method``, ``checked``, ``margin``, ``irreducible`` (no constraint or bound can be left
-        out) and ``elements_least`` (nor any one of the elements that are named).
-    """
+    """A smallest set of demands that no plan meets."""
 
     members: tuple[Member, ...]
+    # ``method``, ``checked``, ``margin``, ``irreducible`` (no constraint or bound can be left out)
+    # and ``elements_least`` (nor any one of the elements that are named)
     proof: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """How one limit gives way.
+    """How one limit gives way."""
 
-    Attributes
-    ----------
-    name, kind, side
-        As those of a member.
-    subject
-        The quantity that is limited, or the name of the constraint.
-    amounts
-        By how much the limit moves, in ``unit``, with the elements at which it does: positive
-        upwards. One entry without elements where it moves as a whole.
-    text
-        The same in words, with the old and the new limit.
-    """
-
+    # name, kind, side: as those of a member
     name: str
     kind: str
     side: str
-    subject: str
+    subject: str  # the quantity that is limited, or the name of the constraint
     unit: str
+    # by how much the limit moves, in ``unit``, with the elements at which it does: positive
+    # upwards. One entry without elements where it moves as a whole.
     amounts: tuple[tuple[str, float], ...]
-    text: str
+    text: str  # the same in words, with the old and the new limit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """Limits that give way so that a plan exists.
+    """Limits that give way so that a plan exists."""
 
-    Attributes
-    ----------
-    kind
-        ``shift`` (one limit, alike at all its elements), ``elements`` (one limit, only where
-        needed) or ``total`` (several limits, the least sum of relative changes).
-    verified
-        Whether a plan was found in a solve of its own with just these changes.
-    minimal
-        Whether a solve showed that less than ``1 - tolerance`` times the changes is not enough.
-    tolerance
-        How near to the least the changes are.
-    """
-
+    # ``shift`` (one limit, alike at all its elements), ``elements`` (one limit, only where needed)
+    # or ``total`` (several limits, the least sum of relative changes)
     kind: Literal["shift", "elements", "total"]
     changes: tuple[Change, ...]
     text: str
-    verified: bool
+    verified: bool  # whether a plan was found in a solve of its own with just these changes
+    # whether a solve showed that less than ``1 - tolerance`` times the changes is not enough
     minimal: bool
-    tolerance: float
+    tolerance: float  # how near to the least the changes are
 
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """A quantity that runs away.
-
-    Attributes
-    ----------
-    rate
-        What it grows by (negative: falls) while the objective improves by ``Unbounded.gain``.
-    open_side
-        The side on which it has no bound.
-    enough
-        Whether a bound on that side alone was seen, in a solve, to end it.
-    """
+    """A quantity that runs away."""
 
     name: str
     subject: str
     unit: str
+    # what it grows by (negative: falls) while the objective improves by ``Unbounded.gain``
     rate: float
     where: str
-    open_side: str
-    enough: bool | None
+    open_side: str  # the side on which it has no bound
+    enough: bool | None  # whether a bound on that side alone was seen, in a solve, to end it
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unbounded:
-    """A direction in which the objective improves without end.
+    """A direction in which the objective improves without end."""
 
-    Attributes
-    ----------
-    gain, unit
-        By how much the objective changes for one step along the direction.
-    checked
-        Whether the direction was evaluated here: no limit stops it and the objective improves.
-    """
-
+    # gain, unit: by how much the objective changes for one step along the direction
     gain: float
     unit: str
     sense: str
     growths: tuple[Growth, ...]
+    # whether the direction was evaluated here: no limit stops it and the objective improves
     checked: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tight:
-    """A limit that binds, and what moving it is worth.
-
-    Attributes
-    ----------
-    kind
-        ``limit``, or ``balance`` for an equation, whose price is that of one unit more.
-    bound_at, elements
-        At how many of its elements it binds.
-    where
-        At which elements it binds; empty for all.
-    price
-        The change of the objective, in ``price_unit``, for one ``unit`` more of the limit at all
-        its elements.
-    step, worth
-        What a step of the limit that loosens it would gain, in ``objective_unit``, at this price.
-    dearest
-        The element with the largest price, and that price.
-    range
-        The prices of a step down and a step up where they were computed, in ``price_unit``.
-    places
-        The text behind the limit.
-    """
+    """A limit that binds, and what moving it is worth."""
 
     name: str
-    kind: str
+    kind: str  # ``limit``, or ``balance`` for an equation, whose price is that of one unit more
     side: str
     subject: str
     unit: str
     objective_unit: str
+    # bound_at, elements: at how many of its elements it binds
     bound_at: int
     elements: int
-    where: str
+    where: str  # at which elements it binds; empty for all
+    # the change of the objective, in ``price_unit``, for one ``unit`` more of the limit at all its
+    # elements
     price: float
+    # step, worth: what a step of the limit that loosens it would gain, in ``objective_unit``, at
+    # this price
     step: float
     worth: float
-    dearest: tuple[str, float] | None
+    dearest: tuple[str, float] | None  # the element with the largest price, and that price
+    # the prices of a step down and a step up where they were computed, in ``price_unit``
     range: tuple[float | None, float | None] | None
     text: str
-    places: tuple[Place, ...]
+    places: tuple[Place, ...]  # the text behind the limit
 
     @property
     def share(self) -> float:
@@ -202,18 +133,13 @@ class Tight:
 
 @dataclass(frozen=True, kw_only=True)
 class ReducedCost:
-    """A quantity that is not used, and what would have to change before it is.
-
-    Attributes
-    ----------
-    least, most
-        The smallest and the largest reduced cost over the elements, in ``unit``.
-    """
+    """A quantity that is not used, and what would have to change before it is."""
 
     name: str
     subject: str
     unit: str
     where: str
+    # least, most: the smallest and the largest reduced cost over the elements, in ``unit``
     least: float
     most: float
     text: str
@@ -231,45 +157,29 @@ class Extreme:
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """Why a solver ended without an answer, and what could help.
-
-    Attributes
-    ----------
-    tried
-        Which solver, for how long, how far it came.
-    ratio, largest, smallest
-        The largest ratio of coefficients and where both stand.
-    ranges
-        Smallest and largest size of coefficients, right-hand sides, bounds and costs.
-    """
+    """Why a solver ended without an answer, and what could help."""
 
     status: str
-    tried: tuple[str, ...]
+    tried: tuple[str, ...]  # which solver, for how long, how far it came
+    # ratio, largest, smallest: the largest ratio of coefficients and where both stand
     ratio: float | None
     largest: Extreme | None
     smallest: Extreme | None
+    # smallest and largest size of coefficients, right-hand sides, bounds and costs
     ranges: Mapping[str, tuple[float, float]]
     suggestions: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation(Shows):
-    """Why a problem has no plan, no best plan, or just this one.
-
-    Attributes
-    ----------
-    kind
-        ``infeasible``, ``unbounded``, ``plan``, ``stopped`` (the solver came to no end) or
-        ``undecided`` (the problem could not be modelled).
-    summary
-        One sentence.
-    clashes
-        Sets of demands that no plan meets; no two share a demand that could give way.
-    """
+    """Why a problem has no plan, no best plan, or just this one."""
 
     problem: str
+    # ``infeasible``, ``unbounded``, ``plan``, ``stopped`` (the solver came to no end) or
+    # ``undecided`` (the problem could not be modelled)
     kind: Kind
-    summary: str
+    summary: str  # one sentence
+    # sets of demands that no plan meets; no two share a demand that could give way
     clashes: tuple[Clash, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     unbounded: Unbounded | None = None

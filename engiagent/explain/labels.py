@@ -147,11 +147,8 @@ def _label(coordinate: Coordinate | None, position: int) -> str:
     if coordinate is None:
         return str(position + 1)
     value = coordinate.values[position]
-    return _clock_run(coordinate, position, position) if _dated(value) else str(value)
-
-
-def _dated(value: object) -> bool:
-    return isinstance(value, np.datetime64)
+    dated = isinstance(value, np.datetime64)
+    return _clock_run(coordinate, position, position) if dated else str(value)
 
 
 def difference_unit(unit: str) -> str:

@@ -26,49 +26,25 @@ DECIDED: Final = frozenset({"Resource Capacity", "Strategic Requirements"})
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Limit:
-    """A family of limits on one quantity.
-
-    Attributes
-    ----------
-    places
-        Rows or columns, (k,).
-    subject
-        The quantity that is limited, else the name of the constraint.
-    side
-        As people read it: ``-x >= -5`` is an upper limit of x.
-    step_unit
-        Unit of a change of the limit: K where the quantity is in °C.
-    values
-        The limits in the unit of the quantity, (k,).
-    scale
-        How many units of a row one unit of the quantity is; negative where the row is turned.
-    plain
-        Whether the limit is one of a single quantity, and ``values`` are what it may be.
-    gates
-        The switch with which each limit comes and goes, (k,); -1 without one.
-    active
-        The value of the switch, 0 or 1, at which the limit is there.
-    soft, reason
-        Whether the family could give way, and why.
-    where
-        At which elements, if the rows have none of their own and their quantity has.
-    """
+    """A family of limits on one quantity."""
 
     family: Family
-    places: Ints
-    subject: str
-    side: Side
+    places: Ints  # rows or columns, (k,)
+    subject: str  # the quantity that is limited, else the name of the constraint
+    side: Side  # as people read it: ``-x >= -5`` is an upper limit of x
     unit: str
-    step_unit: str
-    values: Floats
+    step_unit: str  # unit of a change of the limit: K where the quantity is in °C
+    values: Floats  # the limits in the unit of the quantity, (k,)
+    # how many units of a row one unit of the quantity is; negative where the row is turned
     scale: float
-    plain: bool
-    gates: Ints
-    active: int
+    plain: bool  # whether the limit is one of a single quantity, and ``values`` are what it may be
+    gates: Ints  # the switch with which each limit comes and goes, (k,); -1 without one
+    active: int  # the value of the switch, 0 or 1, at which the limit is there
+    # soft, reason: whether the family could give way, and why
     soft: bool
     reason: str
     block: Block
-    where: str = ""
+    where: str = ""  # at which elements, if the rows have none of their own and their quantity has
 
     @property
     def title(self) -> str:
@@ -227,28 +203,21 @@ def _compares(expression: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """What some rows look like.
-
-    Attributes
-    ----------
-    column
-        A column of the only variable in the rows, where each row has one entry besides a switch,
-        all of one size; None else.
-    switches, constant
-        How many whole numbers each row has at least, and whether it has a limit other than zero.
-    switched
-        Whether each row has exactly one whole number, and other columns.
-    """
+    """What some rows look like."""
 
     rows: int
+    # a column of the only variable in the rows, where each row has one entry besides a switch, all
+    # of one size; None else
     column: int | None
     scale: float
     one_sign: bool
     single_variable: bool
     whole: bool
+    # switches, constant: how many whole numbers each row has at least, and whether it has a limit
+    # other than zero
     switches: int
     constant: bool
-    switched: bool
+    switched: bool  # whether each row has exactly one whole number, and other columns
     gates: Ints
     gate_values: Floats
 

@@ -16,22 +16,13 @@ MOST_CELLS: Final = 6
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where something stands.
+    """Where something stands."""
 
-    Attributes
-    ----------
-    file
-        The file's name as the user knows it.
-    line, column
-        Counted from 1; None where a file has no lines or the place is the whole file.
-    quote
-        The words or the cell, white space collapsed.
-    """
-
-    file: str
+    file: str  # the file's name as the user knows it
+    # line, column: counted from 1; None where a file has no lines or the place is the whole file
     line: int | None
     column: int | None
-    quote: str
+    quote: str  # the words or the cell, white space collapsed
 
     def __str__(self) -> str:
         where = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
@@ -40,21 +31,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Part:
-    """One member of a set of statements that clash.
+    """One member of a set of statements that clash."""
 
-    Attributes
-    ----------
-    text
-        What it says, in words.
-    expression
-        The same as the blueprint has it.
-    where
-        At which elements it takes part, as ``07:00–09:00 on 11 Nov``; empty for all, or for a
-        scalar.
-    """
-
-    text: str
-    expression: str
+    text: str  # what it says, in words
+    expression: str  # the same as the blueprint has it
+    # at which elements it takes part, as ``07:00–09:00 on 11 Nov``; empty for all, or for a scalar
     where: str
     places: tuple[Place, ...]
 

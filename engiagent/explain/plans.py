@@ -45,15 +45,9 @@ def explain_plan(
     A limit whose price is known to be zero is left out, and so is a bound that given series
     set, as the sun that there is.
 
-    Parameters
-    ----------
-    limits
-        Of the program that was solved.
-    result
-        The plan, with multipliers where the solver gave any; an element may be NaN where it is
-        not known.
-    seconds
-        How long prices may be looked at by solving again; 0 leaves them to the multipliers.
+    ``limits``: of the program that was solved. ``result``: the plan, with multipliers where the
+    solver gave any; an element may be NaN where it is not known. ``seconds``: how long prices may
+    be looked at by solving again; 0 leaves them to the multipliers.
     """
     assert result.x is not None
     plan = _Plan(limits, result)

@@ -27,7 +27,7 @@ NEGLIGIBLE: Final = 1e-7
 """A change by less than this, relative to the limit and to 1, is within a solver's tolerance."""
 
 
-def rounded_up(amount: float, digits: int = DIGITS) -> float:
+def rounded_up(amount: float) -> float:
     """Return an amount rounded away from zero, so that it is still enough.
 
     >>> rounded_up(0.78341), rounded_up(-12.00001), rounded_up(0.4)
@@ -35,10 +35,10 @@ def rounded_up(amount: float, digits: int = DIGITS) -> float:
     """
     if amount == 0 or not math.isfinite(amount):
         return amount
-    unit = 10.0 ** (math.floor(math.log10(abs(amount))) - digits + 1)
+    unit = 10.0 ** (math.floor(math.log10(abs(amount))) - DIGITS + 1)
     # What the last bits say is no reason for another digit.
     steps = math.ceil(abs(amount) / unit - 1e-6)
-    return math.copysign(float(f"{steps * unit:.{digits + 1}g}"), amount)
+    return math.copysign(float(f"{steps * unit:.{DIGITS + 1}g}"), amount)
 
 
 def change_text(limit: Limit, amounts: Floats, limits: Limits) -> str:

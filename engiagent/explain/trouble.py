@@ -89,15 +89,11 @@ def _ranges(program: Program) -> Mapping[str, tuple[float, float]]:
     }
     found = {}
     for name, values in parts.items():
-        sizes = _sizes(values)
+        finite: Floats = np.abs(values[np.isfinite(values)])
+        sizes = finite[finite > 0]
         if len(sizes):
             found[name] = (float(sizes.min()), float(sizes.max()))
     return found
-
-
-def _sizes(values: Floats) -> Floats:
-    finite: Floats = np.abs(values[np.isfinite(values)])
-    return finite[finite > 0]
 
 
 def _suggestions(

@@ -112,6 +112,21 @@ class Fit:
         found = self.model.values(self.theta)
         return dict(zip(self.model.names, map(float, found), strict=True))
 
+    def distance(self, values: Mapping[str, float]) -> float:
+        r"""Return how far parameters lie from those found, all at once.
+
+        :math:`(\theta - \hat\theta)^T V^{-1} (\theta - \hat\theta)` with the covariance
+        :math:`V` of these, the others being free: :math:`\chi^2` in their number. Infinite for
+        one that lies at a bound.
+        """
+        places = [self.model.names.index(name) for name in values]
+        if not self.free[places].all():
+            return float("inf")
+        is_log = np.array([self.model.parameters[k].is_log for k in places])
+        given = np.array([*values.values()])
+        off = np.where(is_log, np.log(np.where(is_log, given, 1.0)), given) - self.theta[places]
+        return float(off @ np.linalg.solve(self.covariance[np.ix_(places, places)], off))
+
     @cached_property
     def standardised(self) -> Floats:
         """One-step innovations over their standard deviation, NaN where nothing was measured."""
@@ -149,14 +164,21 @@ def fit(
     if not found:
         raise NoFitError(f"no start of {model.structure.name} led to a finite likelihood")
     optima = tuple(f[0] for f in found)
-    best = _climb(model, clean, found[0][1], _FINE)
+    return refined(model, clean, found[0][1], outliers, optima)
+
+
+def refined(
+    model: Model, clean: Record, begin: Floats, outliers: Bools, optima: tuple[float, ...]
+) -> Fit:
+    """Return the optimum near a point, without what stands apart, with how well it is known."""
+    best = _climb(model, clean, begin, _FINE)
     for _ in range(3):
         run = filtered(model, best[1][None], clean)
         far = np.abs(run.innovation[:, 0]) > OUTLYING * np.sqrt(run.variance[:, 0].real)
         if not far.any():
             break
         outliers = outliers | far
-        clean = record.without(outliers)
+        clean = clean.without(far)
         best = _climb(model, clean, best[1], _FINE)
     value, theta = best
     free = _inside(model, theta)

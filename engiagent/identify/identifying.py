@@ -19,6 +19,7 @@ from engiagent.identify.judging import (
 )
 from engiagent.identify.kalman import likelihood
 from engiagent.identify.measurements import Measurements
+from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Model
 from engiagent.verify.findings import finite_or_none
 
@@ -78,6 +79,8 @@ class Identified:
         By parameter why it cannot be known from these measurements; the model is then of no use.
     held_back
         Errors on data that were not fitted, from period ``begin`` on; None without any.
+    residual
+        What was learnt beside the structure; where it is kept, it is one of the drivers.
     """
 
     measurements: Measurements
@@ -89,6 +92,7 @@ class Identified:
     held_back: Errors | None
     begin: int
     notes: tuple[str, ...]
+    residual: Residual | None = None
 
     @property
     def name(self) -> str:
@@ -121,6 +125,7 @@ class Identified:
             "outliers": int(best.outliers.sum()),
             "residuals": residuals,
             "held_back": errors and {k: v for k, v in asdict(errors).items() if k != "predicted"},
+            "residual": self.residual and self.residual.to_dict(),
             "candidates": [c.to_dict() for c in self.candidates],
             "uncertainty": uncertainty(self),
             "notes": self.notes,
@@ -135,6 +140,7 @@ def identify(
     error: str = "one step",
     gain: bool = False,
     share: float = HELD_BACK,
+    residual: str | None = None,
     starts: int = 4,
     seed: int = 0,
     on_fit: Callable[[str], None] | None = None,
@@ -152,11 +158,14 @@ def identify(
         Whether a constant gain of the room is found as well, as of people and devices.
     share
         What is held back at the end of the record, to be predicted.
+    residual
+        ``ridge`` or ``boosting``: what the structure leaves out is learnt, and kept where what is
+        held back is then predicted better.
 
     Raises
     ------
     InputError
-        For a structure that there is not, or a share that leaves nothing.
+        For a structure or a residual that there is not, or a share that leaves nothing.
     """
     if model != AUTO and model not in STRUCTURES:
         known = f"{AUTO}, {', '.join(STRUCTURES)}"
@@ -164,6 +173,8 @@ def identify(
     if not 0 <= share <= _MOST_HELD_BACK:
         expected = f"a share from 0 to {_MOST_HELD_BACK:g}"
         raise InputError("what is held back", found=f"{share:g}", expected=expected)
+    if residual not in (None, *KINDS):
+        raise InputError("unknown residual", found=repr(residual), expected=", ".join(KINDS))
     begin = round(len(measurements.begins) * (1 - share))
     record = measurements.record.part(0, begin)
     fits: dict[str, Fit] = {}
@@ -184,7 +195,7 @@ def identify(
     # The first that is known, else the first of all; the smallest structure extends none.
     best, sure, unknown = min(useful, key=lambda found: bool(found[2]))
     notes = (*measurements.notes, *_notes(best, measurements, sure))
-    return Identified(
+    found = Identified(
         measurements,
         best.fit,
         sure,
@@ -194,6 +205,26 @@ def identify(
         held_back(best.fit, measurements.record, begin),
         begin,
         notes,
+    )
+    return found if residual is None else _with_residual(found, residual, seed)
+
+
+def _with_residual(found: Identified, kind: str, seed: int) -> Identified:
+    """Return what was identified with a residual as one more driver, where that is better."""
+    data = found.measurements
+    tried = learnt(kind, found.fit, data, found.begin, seed)
+    if not tried.is_kept:
+        note = f"the {kind} residual predicts what was held back no better, and was left out"
+        return replace(found, residual=tried, notes=(*found.notes, note))
+    drivers = (*data.drivers, HEAT)
+    return replace(
+        found,
+        measurements=replace(data, record=extended(data.record, tried.heat), drivers=drivers),
+        fit=tried.fit,
+        estimates=estimates(tried.fit),
+        whiteness=whiteness(tried.fit),
+        held_back=tried.errors,
+        residual=tried,
     )
 
 
@@ -276,10 +307,11 @@ def _plain(value: Any) -> Any:
 
 
 def uncertainty(found: Identified) -> dict[str, Any]:
-    """Return what is not known, as ``--disturb`` and robust plans take it.
+    """Return what is not known, as ``--disturb``, robust plans and files of signals take it.
 
     Slots are off by their standard deviation, the same all the time; the noise of the process is
-    heat into the room that is another one in each period.
+    heat into the room that is another one in each period. ``estimated`` is what a step adds to the
+    standard deviation of each state, ``deviation`` that of the sensor. [K].
     """
     texts = [
         f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
@@ -293,4 +325,12 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
         result["disturb"] += f", room.gains={noise:.3g} kW"
         result["uncertain"] = {"room_gains": {"deviation": 1.96 * noise, "set": "box"}}
+    if not found.fit.model.is_quiet:
+        added, sensor = (
+            part[0] for part in found.fit.model.discrete(found.fit.theta[None], hours)[2:]
+        )
+        nodes = found.fit.model.structure.nodes
+        steps = zip(nodes, np.sqrt(np.diag(added)), strict=True)
+        result["estimated"] = {f"zone.{node}.temperature": f"{k:.3g} K" for node, k in steps}
+        result["deviation"] = f"{np.sqrt(sensor):.3g} K"
     return result

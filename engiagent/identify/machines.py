@@ -27,6 +27,8 @@ _LEAST_SPREAD: Final = 2.0
 _RUNNING: Final = 0.05
 _OUTLYING: Final = 6.0
 _LEAST: Final = 30
+_EXACT: Final = 1e-3
+"""Relative error below which no curve is worth another coefficient."""
 
 
 @dataclass(frozen=True)
@@ -79,21 +81,25 @@ class MachineMap:
         # Power by part load is that ratio times the load itself.
         found = {"model": "chiller", **found, "rated_cop": 1, "eir_curve": curve}
         ends = dict(zip(("leaving_range", "entering_range"), self.ranges, strict=True))
-        found |= {name: [f"{x:.4g} degC" for x in pair] for name, pair in ends.items()}
+        found |= {name: [f"{x:.4g} degC" for x in pair] for name, pair in ends.items() if any(pair)}
         return found | ({"part_load_curve": [0.0, *load]} if len(load) > 1 else {})
 
 
 def machine_map(
-    machine: str, electric: Floats, output: Floats, first: Floats, second: Floats
+    machine: str, electric: Floats, output: Floats, first: Floats | None, second: Floats | None
 ) -> MachineMap:
     """Return the map of a machine from measurements of its operation, shape (N,).
+
+    Temperatures that were not measured are None; there is no slope by them.
 
     Raises
     ------
     InputError
         When it hardly ever ran.
     """
-    names = MACHINES[machine]
+    names, unseen = MACHINES[machine], np.zeros_like(electric)
+    is_measured = (first is not None, second is not None)
+    first, second = (unseen if t is None else t for t in (first, second))
     known = np.isfinite(electric + output + first + second)
     rated = float(np.quantile(output[known], 0.999)) if known.any() else 0.0
     runs = known & (output > _RUNNING * rated) & (electric > 0)
@@ -104,9 +110,11 @@ def machine_map(
     value = q / p if machine == "heat-pump" else p / q
     notes, columns = [], [np.ones_like(x), x, x**2, y, y**2, x * y]
     shapes = [[0], [0, 1, 3], [0, 1, 2, 3, 4, 5]]
-    for name, temperature, gone in ((names[1], x, {1, 2, 5}), (names[2], y, {3, 4, 5})):
+    places = ((names[1], x, {1, 2, 5}), (names[2], y, {3, 4, 5}))
+    for is_known, (name, temperature, gone) in zip(is_measured, places, strict=True):
         if np.ptp(temperature) < _LEAST_SPREAD:
-            notes.append(f"the {name} was constant ({temperature.mean():.3g} degC): no slope by it")
+            still = f"constant ({temperature.mean():.3g} degC)" if is_known else "not measured"
+            notes.append(f"the {name} was {still}: no slope by it")
             shapes = [[k for k in shape if k not in gone] for shape in shapes]
     loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
     good = np.ones(len(x), dtype=bool)
@@ -149,7 +157,7 @@ def _fitted(
     spread = np.linalg.pinv(weighted[good].T @ weighted[good]) * variance
     surface, sigma = np.zeros(6), np.zeros(6)
     surface[shape], sigma[shape] = found, np.sqrt(np.diag(spread))
-    criterion = count * np.log(max(total / count, 1e-18)) + 2 * (len(shape) + degree)
+    criterion = count * np.log(max(total / count, _EXACT**2)) + 2 * (len(shape) + degree)
     factor = Polynomial([1.0, *slope])(Polynomial([-1.0, 1.0]))  # from r - 1 to r
     coefficients = np.asarray(factor.coef[: degree + 1], dtype=np.float64)
     return criterion, surface, sigma, coefficients, residual

@@ -136,11 +136,18 @@ def read_measurements(
     )
 
 
-def read_columns(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> list[Floats]:
-    """Return columns in the units of their roles, NaN where cells are empty."""
+def read_columns(
+    path: Path, columns: Mapping[str, str], needed: tuple[str, ...], optional: tuple[str, ...]
+) -> tuple[list[Floats], list[Floats | None]]:
+    """Return columns in the units of their roles, NaN where cells are empty; None for none."""
     _require(path, columns, needed)
     table = read_table(path.parent, path.name)
-    return [_column(table, role, columns[role])[0] for role in needed]
+    found = {
+        role: _column(table, role, columns[role])[0]
+        for role in (*needed, *optional)
+        if role in columns
+    }
+    return [found[role] for role in needed], [found.get(role) for role in optional]
 
 
 def _require(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> None:

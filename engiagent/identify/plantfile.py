@@ -19,7 +19,7 @@ from engiagent.io.plainyaml import load_tree
 
 INPUTS: Final = "inputs.csv"
 _NAMED: Final = re.compile(r"[\w./-]+\.(?:csv|xlsx|parquet|nc)(?=#)")
-_UNITS: Final = {"ambient": "degC", "solar": "kW/m2", "gains": "kW"}
+_UNITS: Final = {"ambient": "degC", "solar": "kW/m2", "gains": "kW", "residual": "kW"}
 _DAYS: Final = 2
 
 

@@ -23,11 +23,8 @@ _DEVICES = frozenset(
 def inside_parts(relative: str) -> tuple[str, ...]:
     """Return the components of a path that stays inside its folder, written with slashes.
 
-    Raises
-    ------
-    InputError
-        For an empty, absolute or overlong path, ``..``, a backslash, a drive letter, a web
-        address, a control character and the device names of Windows.
+    Raises InputError for an empty, absolute or overlong path, ``..``, a backslash, a drive letter,
+    a web address, a control character and the device names of Windows.
     """
     problem = _path_problem(relative)
     if problem is not None:
@@ -66,11 +63,9 @@ def open_inside(folder: Path, relative: str, *, max_bytes: int = MAX_BYTES) -> b
     leads elsewhere, not even when a link is swapped in between two looks. The path to the folder
     itself may contain links, it is the user's own.
 
-    Raises
-    ------
-    InputError
-        When the path leaves the folder, is a link, a folder, a pipe or a device, is absent,
-        unreadable or too large. It names no file: who knows where the path is written may add it.
+    Raises InputError when the path leaves the folder, is a link, a folder, a pipe or a device, is
+    absent, unreadable or too large. It names no file: who knows where the path is written may add
+    it.
     """
     parts = inside_parts(relative)
     try:
@@ -159,10 +154,7 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
     Text is written in UTF-8 with the newlines it has.
 
-    Raises
-    ------
-    InputError
-        When the folder is not there or cannot be written to.
+    Raises InputError when the folder is not there or cannot be written to.
     """
     content = data.encode("utf-8") if isinstance(data, str) else data
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}.tmp")

@@ -48,36 +48,21 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, eq=False)
 class GridVariable:
-    """One variable of a netCDF file.
-
-    Attributes
-    ----------
-    values
-        Numbers (``float64``, NaN where the file has none) or labels (``object``), shape by
-        ``dims``.
-    unit_text
-        A unit that the table of units knows, else as written; empty without one.
-    coordinates
-        Texts along dimensions and along auxiliary variables of one dimension: labels, or time
-        stamps in ISO 8601. By name: the dimension, and its texts.
-    """
+    """One variable of a netCDF file."""
 
     file: str
     name: str
-    unit_text: str
+    unit_text: str  # a unit that the table of units knows, else as written; empty without one
     dims: tuple[str, ...]
+    # numbers (``float64``, NaN where the file has none) or labels (``object``), shape by ``dims``
     values: npt.NDArray[Any]
+    # texts along dimensions and along auxiliary variables of one dimension: labels, or time stamps
+    # in ISO 8601. By name: the dimension, and its texts.
     coordinates: Mapping[str, tuple[str, tuple[str, ...]]]
 
 
 def open_netcdf(data: bytes, file: str) -> Any:
-    """Return an open netCDF dataset of some bytes.
-
-    Raises
-    ------
-    InputError
-        When the bytes are no netCDF file.
-    """
+    """Return an open netCDF dataset of some bytes; InputError when the bytes are no netCDF file."""
     import netCDF4
 
     try:
@@ -89,10 +74,7 @@ def open_netcdf(data: bytes, file: str) -> Any:
 def read_variable(variable: Any, file: str) -> Any:
     """Return all values of a netCDF variable, masked where the file has none.
 
-    Raises
-    ------
-    InputError
-        When they cannot be unpacked.
+    Raises InputError when they cannot be unpacked.
     """
     try:
         return variable[...]
@@ -104,10 +86,7 @@ def read_variable(variable: Any, file: str) -> Any:
 def read_stamps(variable: Any, values: Any, file: str) -> list[str]:
     """Return the values of a netCDF variable in ``hours since …`` as stamps, flattened.
 
-    Raises
-    ------
-    InputError
-        When one is missing, or the unit or the calendar is none.
+    Raises InputError when one is missing, or the unit or the calendar is none.
     """
     import netCDF4
 
@@ -171,10 +150,7 @@ class StoredArrays:
 def read_arrays(path: Path) -> StoredArrays:
     """Return all arrays of a netCDF file; xarray would take half a second to be imported.
 
-    Raises
-    ------
-    InputError
-        When it cannot be read, or declares more numbers than any file here has.
+    Raises InputError when it cannot be read, or declares more numbers than any file here has.
     """
     import netCDF4
 
@@ -229,11 +205,8 @@ def _stored(variable: Any) -> StoredArray:
 def read_grid(folder: Path, file: str, name: str) -> GridVariable:
     """Return a variable of a netCDF file that lies inside a folder.
 
-    Raises
-    ------
-    InputError
-        For a path that leaves the folder, an unreadable or overlarge file, a variable that is not
-        there.
+    Raises InputError for a path that leaves the folder, an unreadable or overlarge file, a variable
+    that is not there.
     """
     data = open_inside(folder, file)
     with open_netcdf(data, file) as source:
@@ -255,10 +228,7 @@ def read_grid(folder: Path, file: str, name: str) -> GridVariable:
 def as_long_table(grid: GridVariable, labels: Mapping[str, Sequence[str]]) -> TableFile:
     """Return an array as a table with a row for each number.
 
-    Parameters
-    ----------
-    labels
-        By dimension, in the order of the key columns; all dimensions.
+    ``labels``: by dimension, in the order of the key columns; all dimensions.
     """
     values = grid.values.transpose([grid.dims.index(dim) for dim in labels])
     shape, columns = values.shape, []
@@ -272,10 +242,7 @@ def as_long_table(grid: GridVariable, labels: Mapping[str, Sequence[str]]) -> Ta
 def as_table(grid: GridVariable) -> TableFile:
     """Return a variable along one dimension as a table with the labels beside it.
 
-    Raises
-    ------
-    InputError
-        When it has no dimension or several.
+    Raises InputError when it has no dimension or several.
     """
     if len(grid.dims) != 1:
         shape = f"({', '.join(grid.dims)})"

@@ -18,11 +18,9 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 def loads_strict(text: str, file: str | None = None) -> Any:
     """Return the value of a JSON text.
 
-    Raises
-    ------
-    InputError
-        With line and column for a syntax error; also for NaN, an infinite number, a key that
-        stands twice in one object, a lone surrogate, nesting deeper than 60 and more than 200 MB.
+    Raises InputError with line and column for a syntax error; also for NaN, an infinite number, a
+    key that stands twice in one object, a lone surrogate, nesting deeper than 60 and more than 200
+    MB.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"JSON of more than {MAX_CHARACTERS} characters", file)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from io import StringIO
 from typing import Any, Final
 
 from engiagent.errors import InputError
@@ -13,10 +14,7 @@ MAX_NESTING: Final = 40
 def load_tree(text: str, file: str) -> Any:
     """Return the nodes of a YAML text, with the marks of line and column that the reader keeps.
 
-    Raises
-    ------
-    InputError
-        With line and column.
+    Raises InputError with line and column.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -35,14 +33,19 @@ def load_tree(text: str, file: str) -> Any:
 
 
 def loads_yaml(text: str, file: str) -> Any:
-    """Return the plain values of a YAML text.
-
-    Raises
-    ------
-    InputError
-        With line and column.
-    """
+    """Return the plain values of a YAML text; InputError with line and column."""
     return plain(load_tree(text, file))
+
+
+def dump_yaml(value: Any) -> str:
+    """Return plain values as the text of a YAML file, in their order."""
+    from ruamel.yaml import YAML  # here, since every run imports this package
+
+    out = StringIO()
+    writer = YAML(pure=True)
+    writer.width = 1000
+    writer.dump(value, out)
+    return out.getvalue()
 
 
 def plain(value: Any) -> Any:

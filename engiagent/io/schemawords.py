@@ -74,10 +74,7 @@ def fields(text: str, words: Mapping[str, Json] = MappingProxyType({})) -> tuple
     ``by name`` with what follows, ``one of a, b, null``, several with `` or `` between them, and
     ``record`` (``record+`` where there may be more), whose fields follow with a deeper indentation.
 
-    Parameters
-    ----------
-    words
-        Further kinds by name.
+    ``words``: further kinds by name.
 
     Examples
     --------

@@ -38,30 +38,16 @@ _NUMBER_CHARACTERS: Final = re.compile(r"[0-9+\-.eE \n]*")
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of a table.
+    """One column of a table."""
 
-    Attributes
-    ----------
-    file
-        The file's name.
-    header
-        The header as written.
-    name
-        The header without the unit.
-    unit_text
-        A unit that :func:`~engiagent.units.unit.parse_unit` reads, where the header (or the
-        file's own attributes) names a known one; else the unit as written; empty without one.
-    position
-        The column's place in the file, from 1.
-    cells
-        The values as the file holds them: text (CSV, labels) or numbers.
-    """
-
-    file: str
-    header: str
-    name: str
+    file: str  # the file's name
+    header: str  # the header as written
+    name: str  # the header without the unit
+    # a unit that ``parse_unit`` reads, where the header (or the file's own attributes) names a
+    # known one; else the unit as written; empty without one
     unit_text: str
-    position: int
+    position: int  # the column's place in the file, from 1
+    # the values as the file holds them: text (CSV, labels) or numbers
     cells: tuple[str, ...] | Floats = field(repr=False)
     decimal: str = "."
     _place: Callable[[int, int], tuple[int | None, int | None]] = field(
@@ -97,10 +83,7 @@ class TableColumn:
     def numbers(self) -> Floats:
         """Return the cells as numbers, shape (rows,), in the column's own unit.
 
-        Raises
-        ------
-        InputError
-            With line and column of the first cell that is no finite number.
+        Raises InputError with line and column of the first cell that is no finite number.
         """
         return self._numbers
 
@@ -165,32 +148,17 @@ _MEANT: Final = re.compile(r"(?i)[+-]?(?:nan|inf(?:inity)?|n/?a|null)|[+-]?[\d_.
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of columns of equal length.
+    """A file of columns of equal length."""
 
-    Attributes
-    ----------
-    name
-        The file's name as given.
-    columns
-        The columns in the file's order, by bare name.
-    rows
-        The number of rows.
-    sha256
-        Of the file's bytes.
-    """
-
-    name: str
-    columns: Mapping[str, TableColumn]
-    rows: int
-    sha256: str
+    name: str  # the file's name as given
+    columns: Mapping[str, TableColumn]  # the columns in the file's order, by bare name
+    rows: int  # the number of rows
+    sha256: str  # of the file's bytes
 
     def column(self, name: str) -> TableColumn:
         """Return a column by its bare name or its header as written.
 
-        Raises
-        ------
-        InputError
-            When there is none; it lists the columns and names the nearest.
+        Raises InputError when there is none; it lists the columns and names the nearest.
         """
         found = self.columns.get(name)
         if found is not None:
@@ -253,21 +221,12 @@ def read_table(
 ) -> TableFile:
     """Read a table that lies inside a folder.
 
-    Parameters
-    ----------
-    folder, name
-        The folder, and the file's path below it.
-    separator
-        ``,`` ``;`` or a tab in a CSV file; found from the first lines when None.
-    decimal
-        ``.`` or ``,`` in a CSV file; when None a comma only where columns are separated by
-        semicolons or tabs and numbers are written with commas.
-
-    Raises
-    ------
-    InputError
-        For a path that leaves the folder, an absent, empty or overlarge file, an unknown format, a
-        ragged row, a header that stands twice or a broken quotation.
+    ``folder``, ``name``: the folder, and the file's path below it. ``separator``: ``,`` ``;`` or a
+    tab in a CSV file; found from the first lines when None. ``decimal``: ``.`` or ``,`` in a CSV
+    file; when None a comma only where columns are separated by semicolons or tabs and numbers are
+    written with commas. Raises InputError for a path that leaves the folder, an absent, empty or
+    overlarge file, an unknown format, a ragged row, a header that stands twice or a broken
+    quotation.
     """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:

@@ -33,10 +33,7 @@ class Figure:
     def save(self, path: str | Path, theme: Theme = "light") -> Path:
         """Write the SVG document into a file and return its path.
 
-        Raises
-        ------
-        InputError
-            When the file is to be another kind of picture, or cannot be written.
+        Raises InputError when the file is to be another kind of picture, or cannot be written.
         """
         target = Path(path)
         if target.suffix.lower() != ".svg":
@@ -71,10 +68,7 @@ class Figure:
 def figure(charts: tuple[Chart, ...], title: str, backend: str) -> Any:
     """Return charts by a backend: ``svg`` (a :class:`Figure`) or ``plotly``.
 
-    Raises
-    ------
-    InputError
-        For any other backend.
+    Raises InputError for any other backend.
     """
     if backend not in BACKENDS:
         raise InputError("there is no such backend", found=backend, expected=", ".join(BACKENDS))

@@ -13,31 +13,17 @@ from engiagent.text import Problem
 
 @dataclass(frozen=True)
 class Home:
-    """What a blueprint needs besides itself.
+    """What a blueprint needs besides itself."""
 
-    Attributes
-    ----------
-    folder
-        Where its data files lie; None where it holds all its data.
-    problem
-        The problem whose text it was made from, None for a blueprint alone.
-    name
-        What to call it.
-    missing, not_understood
-        What the text does not give, and what of it nobody could read.
-    notes
-        What was assumed on the way.
-    edits
-        What was changed by hand since, a line each.
-    """
-
-    folder: Path | None = None
+    folder: Path | None = None  # where its data files lie; None where it holds all its data
+    # the problem whose text it was made from, None for a blueprint alone
     problem: Problem | None = None
-    name: str = "blueprint"
+    name: str = "blueprint"  # what to call it
+    # missing, not_understood: what the text does not give, and what of it nobody could read
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    edits: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed on the way
+    edits: tuple[str, ...] = ()  # what was changed by hand since, a line each
 
     @property
     def data(self) -> Path:

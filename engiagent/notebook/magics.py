@@ -21,19 +21,11 @@ _USAGE = "%%problem [NAME] [--data FOLDER] [--engine ENGINE] [--set SLOT=VALUE] 
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of a cell: the problem, its audit and its blueprint.
-
-    Attributes
-    ----------
-    audit
-        None where none was wanted.
-    blueprint
-        None where the text could not be modelled; ``trouble`` says why.
-    """
+    """What came of a cell: the problem, its audit and its blueprint."""
 
     problem: Problem
-    audit: Audit | None
-    blueprint: Blueprint | None
+    audit: Audit | None  # None where none was wanted
+    blueprint: Blueprint | None  # None where the text could not be modelled; ``trouble`` says why
     trouble: str = ""
 
     def solve(self, **options: Any) -> Any:

@@ -51,13 +51,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Run":
-        """Open a run folder, whoever made it.
-
-        Raises
-        ------
-        InputError
-            When it holds no run.
-        """
+        """Open a run folder, whoever made it; InputError when it holds no run."""
         read_record(Path(folder))
         return cls(Path(folder))
 
@@ -65,10 +59,7 @@ class Run:
     def of(cls, outcome: RunOutcome) -> "Run":
         """Return the run that just ended; an error that stopped it is raised.
 
-        Raises
-        ------
-        EngiagentError
-            The error that stopped the run; its folder keeps what there was.
+        Raises EngiagentError, the error that stopped the run; its folder keeps what there was.
         """
         if outcome.error is not None:
             raise outcome.error
@@ -106,10 +97,8 @@ class Run:
     def resume(self, *, asking: Asking | None = None, progress: bool = True) -> "Run":
         """Go on where the run was cut: what a language model answered is not asked again.
 
-        Raises
-        ------
-        EngiagentError
-            When the run is under way, or was one of a blueprint: solve that again.
+        Raises EngiagentError when the run is under way, or was one of a blueprint: solve that
+        again.
         """
         from engiagent.agents.runs import resume_run
 
@@ -166,10 +155,7 @@ class Run:
     def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
         """Draw the plan; see :meth:`Solution.plot`.
 
-        Raises
-        ------
-        InputError
-            When there is no plan.
+        Raises InputError when there is no plan.
         """
         if self.solution is None:
             raise InputError("the run came to no plan", str(self.folder))
@@ -219,10 +205,7 @@ class Run:
 def run_in(out: str | Path | None, problem: Problem) -> Run | None:
     """Return the run of a problem that a folder holds already, None where it is to be begun.
 
-    Raises
-    ------
-    InputError
-        When the run is of another text, or is under way elsewhere.
+    Raises InputError when the run is of another text, or is under way elsewhere.
     """
     if out is None or not is_run_folder(Path(out)):
         return None

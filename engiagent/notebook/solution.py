@@ -52,20 +52,13 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """What solving a blueprint gave; without a plan where there is none.
+    """What solving a blueprint gave; without a plan where there is none."""
 
-    Attributes
-    ----------
-    blueprint
-        What was solved.
-    dataset
-        The series with units and coordinates, and the solver's account as attributes.
-    program, result
-        What the solver was given and what it said; None for a plan that was read from a file.
-    """
-
-    blueprint: Blueprint
+    blueprint: Blueprint  # what was solved
+    # the series with units and coordinates, and the solver's account as attributes
     dataset: "xarray.Dataset"
+    # program, result: what the solver was given and what it said; None for a plan that was read
+    # from a file
     program: Program | None = None
     result: SolverResult | None = None
 
@@ -132,10 +125,7 @@ class Solution:
         The longest kind of axis gives the rows: instants of states and starts of periods, in the
         zone of the problem; a state at the end of the horizon is the last row.
 
-        Parameters
-        ----------
-        units
-            Whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
+        ``units``: whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
         return frame(self.drawn, units=units)
 
@@ -169,18 +159,10 @@ class Solution:
     def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
         """Draw the plan.
 
-        Parameters
-        ----------
-        which
-            Words of a panel's title or of a series in it, as ``battery`` or ``price``; ``all`` for
-            every panel; None for those that tell most.
-        backend
-            ``svg`` for a :class:`Figure`, ``plotly`` for a figure of plotly.
-
-        Raises
-        ------
-        InputError
-            When no panel has these words, or there is no such backend.
+        ``which``: words of a panel's title or of a series in it, as ``battery`` or ``price``;
+        ``all`` for every panel; None for those that tell most. ``backend``: ``svg`` for a
+        :class:`Figure`, ``plotly`` for a figure of plotly. Raises InputError when no panel has
+        these words, or there is no such backend.
         """
         chosen = self.panels[:OVERVIEW]
         if which == "all":
@@ -246,10 +228,7 @@ class Solution:
     def explain(self, *, seconds: float = 10.0) -> Explanation:
         """Say why there is no plan, no best one, or what holds this one back.
 
-        Parameters
-        ----------
-        seconds
-            For what is solved again to explain.
+        ``seconds``: for what is solved again to explain.
         """
         home = self.blueprint.home
         given = Given(

@@ -14,6 +14,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
+from engiagent.plant.cluster import Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_demand
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
@@ -53,7 +54,35 @@ def read_statement(problem: Problem) -> Statement | None:
     return None if plant is None else plant.stated()
 
 
+def cluster_of(problem: Problem) -> Cluster | None:
+    """Return the cluster that a problem states; None for one that states none."""
+    found = _stated(problem)
+    return read_cluster(*found) if found is not None and is_cluster(found[1]) else None
+
+
+def read_building(cluster: Cluster, name: str, share: float | None) -> Blueprint:
+    """Return one building of a cluster alone, with a share of the cluster's limits.
+
+    Raises
+    ------
+    PlantError
+        With all that is wrong in it.
+    """
+    blueprint = _Plant(cluster.source, cluster.plant(name, share)).read().blueprint
+    assert blueprint is not None  # a plant block is understood or refused
+    return blueprint
+
+
 def _plant_of(problem: Problem) -> "_Plant | None":
+    found = _stated(problem)
+    if found is None:
+        return None
+    source, root = found
+    return _Plant(source, read_cluster(source, root).plant() if is_cluster(root) else root)
+
+
+def _stated(problem: Problem) -> tuple[Source, Node] | None:
+    """Return where a problem's plant is stated, and as what tree."""
     source = find_source(problem)
     if source is None:
         return None
@@ -67,7 +96,7 @@ def _plant_of(problem: Problem) -> "_Plant | None":
         expected = "components, horizon and goal"
         empty = ("the plant block is empty", source.file, source.first_line, 1)
         raise PlantError([InputError(*empty, expected=expected)])
-    return _Plant(source, root)
+    return source, root
 
 
 class _Plant:
@@ -94,7 +123,7 @@ class _Plant:
                 blueprint = with_rule(blueprint, statement.rule, self.source.problem.folder)
             except InputError as error:
                 node = self.top["baseline"]
-                at = (error.message, self.source.file, node.line, node.column)
+                at = (error.message, self.source.file_of(node), node.line, node.column)
                 raise PlantError([InputError(*at, error.found, error.expected)]) from None
         return Reading(blueprint, notes=tuple(self.source.notes))
 
@@ -471,9 +500,8 @@ class _Plant:
         if match is not None and match[1] in self.parts:
             part = self.parts[match[1]]
             node = part.node.value.get(match[2], part.key)
-        return InputError(
-            error.message, self.source.file, node.line, node.column, error.found, error.expected
-        )
+        file = self.source.file_of(node)
+        return InputError(error.message, file, node.line, node.column, error.found, error.expected)
 
     def _located(self, finding: Diagnostic) -> InputError:
         """Return a finding about the blueprint as an error about the line that it comes from."""
@@ -490,7 +518,7 @@ class _Plant:
             column = self.source.column(node, term.origin(finding.column))
         said = f"{name}: {finding.message}" if name else finding.message
         expected = finding.suggestion
-        return InputError(said, self.source.file, node.line, column, expected=expected)
+        return InputError(said, self.source.file_of(node), node.line, column, expected=expected)
 
 
 def _fixed(statement: Statement, variable: str, trial: Statement) -> list[dict[str, Any]]:

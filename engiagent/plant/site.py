@@ -31,6 +31,7 @@ from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.models.buildings.network import HeatNetwork
 from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, add_size
 from engiagent.plant.slots import FINAL, WHOLES, final_demand
@@ -255,6 +256,49 @@ class Site:
         if demand:
             self.require(demand, over=None, name=f"{name}_{FINAL}")
         return name
+
+    def add_network(
+        self,
+        name: str,
+        network: HeatNetwork,
+        boundaries: Mapping[str, Value],
+        heat: Mapping[str, Value] | None = None,
+        initial_temperature: float | None = None,
+        **more: Any,
+    ) -> str:
+        """Add a network of heat, as a zone of ISO 52016-1, as an ``rc_network``; return its name.
+
+        Parameters
+        ----------
+        boundaries, heat
+            The given temperatures [degC], and heat into nodes [kW], as numbers or series.
+        initial_temperature
+            Of nodes that have none of their own. [degC]
+        more
+            Further connections, as ``heated``, ``heat_bus`` and ``comfort``.
+        """
+        nodes: Json = {}
+        for node in network.nodes:
+            nodes[node.name] = {"capacity": f"{node.capacity!r}[kWh/K]"}
+            start = node.initial_temperature
+            start = initial_temperature if start is None else start
+            if start is not None:
+                nodes[node.name]["initial_temperature"] = f"{start!r}[degC]"
+        links = {
+            f"link{number}": {
+                "one": link.one,
+                "other": link.other,
+                "conductance": f"{link.conductance!r}[kW/K]",
+                **({"one_way": True} if link.one_way else {}),
+            }
+            for number, link in enumerate(network.links, 1)
+            if link.conductance > 0
+        }
+        given = {b: self.parameter(f"{name}_{b}", v, "degC") for b, v in boundaries.items()}
+        gains = {n: self.parameter(f"{name}_heat_{n}", v, "kW") for n, v in (heat or {}).items()}
+        more |= {"heat": gains} if gains else {}
+        parts = {"nodes": nodes, "links": links, "boundaries": given}
+        return self.add(name, "rc_network", connections={**parts, **more})
 
     def require(
         self,

@@ -38,7 +38,8 @@ class PlantError(InputError):
     """All that is wrong in a plant block, one line each; file and line are those of the first."""
 
     def __init__(self, errors: Iterable[InputError]) -> None:
-        self.errors = tuple(sorted(errors, key=lambda e: (e.line or 0, e.column or 0)))
+        different = {str(error): error for error in errors}.values()  # of buildings alike
+        self.errors = tuple(sorted(different, key=lambda e: (e.line or 0, e.column or 0)))
         first = self.errors[0]
         super().__init__(
             first.message, first.file, first.line, first.column, first.found, first.expected
@@ -53,6 +54,7 @@ class Source:
     """A plant block with its place, and what was found wrong in it.
 
     ``in_text`` says whether its file is the problem's text, so that offsets are spans of the text.
+    ``included`` are files that a cluster takes in, by where each begins in ``yaml``.
     """
 
     problem: Problem
@@ -63,6 +65,17 @@ class Source:
     in_text: bool
     errors: list[InputError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    included: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def own(self) -> str:
+        """The block itself, without what it includes."""
+        return self.yaml[: min(self.included, default=len(self.yaml) + 1) - 1]
+
+    def file_of(self, node: Node) -> str:
+        """Return the file in which a node stands."""
+        begins = [begin for begin in self.included if begin <= node.start]
+        return self.included[max(begins)] if begins else self.file
 
     def fault(
         self,
@@ -77,7 +90,8 @@ class Source:
         if found is None and isinstance(node.value, str):
             found = repr(node.value[:80])
         column = self.column(node, at)
-        self.errors.append(InputError(message, self.file, node.line, column, found, expected))
+        file = self.file_of(node)
+        self.errors.append(InputError(message, file, node.line, column, found, expected))
 
     @contextmanager
     def recording(self, node: Node, name: str = "") -> Iterator[None]:
@@ -127,10 +141,11 @@ class Source:
     def reference(self, node: Node) -> dict[str, Any]:
         """Return the source reference of a node: its span, or its line in the file."""
         quote = self.yaml[node.start : node.end].rstrip()
-        if self.in_text:
+        file = self.file_of(node)
+        if self.in_text and file == self.file:
             begin = self.offset + node.start
             return {"kind": "text", "span": [begin, begin + len(quote)], "quote": quote}
-        return {"kind": "file", "file": self.file, "row": node.line, "quote": quote}
+        return {"kind": "file", "file": file, "row": node.line, "quote": quote}
 
     def silent(self) -> list[dict[str, Any]]:
         """Return what of the text states nothing: the prose beside the block, and its comments."""
@@ -138,11 +153,11 @@ class Source:
         begin, end = self.problem.body_start, len(self.problem.text)
         spans = [(begin, end, prose)]
         if self.in_text:
-            after = self.offset + len(self.yaml)
+            after = self.offset + len(self.own)
             spans = [(begin, self.offset, prose), (after, end, prose)]
             spans += [
                 (self.offset + m.start(), self.offset + m.end(), "a comment")
-                for m in _COMMENT.finditer(self.yaml)
+                for m in _COMMENT.finditer(self.own)
             ]
         parts = [
             (at, min(at + _QUOTED, b), why) for a, b, why in spans for at in range(a, b, _QUOTED)

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from io import StringIO
 from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
+from engiagent.io.plainyaml import dump_yaml
 from engiagent.plant.horizon import BY
 from engiagent.plant.sizing import KEYS
 from engiagent.plant.slots import WHOLES
@@ -26,8 +26,6 @@ _LITERAL: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\
 
 def to_yaml(statement: Statement) -> str:
     """Return what is declared as the text of a plant file."""
-    from ruamel.yaml import YAML  # here, since every run imports this package
-
     known_keys = ("start", "step", "periods", "zone")
     time = {key: statement.time[key] for key in known_keys if key in statement.time}
     if not isinstance(time["step"], str):
@@ -85,9 +83,7 @@ def to_yaml(statement: Statement) -> str:
         document["baseline"] = {"without": list(statement.without)}
     if statement.rule is not None:
         document["baseline"] = {"rule": statement.rule}
-    out = StringIO()
-    YAML(pure=True).dump(document | {"goal": aim}, out)
-    return out.getvalue()
+    return dump_yaml(document | {"goal": aim})
 
 
 def _case(case: Mapping[str, Any], statement: Statement, filled: Mapping[str, str]) -> Any:

@@ -31,36 +31,24 @@ PROSE: Final = re.compile(
 
 @dataclass
 class Move:
-    """A blueprint on its way to another text.
-
-    Attributes
-    ----------
-    before, document
-        The blueprint as it was stored, and the copy into which numbers move.
-    old_files, new_files
-        The shapes of the data files that the stored reading was made with, and of those there are.
-    carried
-        The numbers of the old text that something carries, changed or not, by their place.
-    moved
-        The numbers that differ and were moved, by their place in the old text.
-    changed_parameters
-        What they were moved into.
-    gaps
-        Why the text cannot be read; empty when all is well.
-    changes
-        The numbers that differ, old and new.
-    """
+    """A blueprint on its way to another text."""
 
     alignment: Alignment
+    # before, document: the blueprint as it was stored, and the copy into which numbers move
     before: Json
+    # old_files, new_files: the shapes of the data files that the stored reading was made with, and
+    # of those there are
     old_files: Shapes
     new_files: Shapes
     document: Json = field(init=False)
+    # the numbers of the old text that something carries, changed or not, by their place
     carried: set[Span] = field(default_factory=set)
+    # the numbers that differ and were moved, by their place in the old text
     moved: set[Span] = field(default_factory=set)
-    changed_parameters: set[str] = field(default_factory=set)
+    changed_parameters: set[str] = field(default_factory=set)  # what they were moved into
+    # why the text cannot be read; empty when all is well
     gaps: list[Gap] = field(default_factory=list)
-    changes: list[Pair] = field(init=False)
+    changes: list[Pair] = field(init=False)  # the numbers that differ, old and new
 
     def __post_init__(self) -> None:
         self.document = deepcopy(self.before)

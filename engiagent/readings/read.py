@@ -36,11 +36,8 @@ def read(problem: Problem, overrides: Mapping[str, str] | None = None) -> Readin
 
     The reading has no blueprint where the problem has neither.
 
-    Parameters
-    ----------
-    overrides
-        Values of the user by parameter or ``component.slot``, as
-        ``{"battery.charge_efficiency": "95 %"}``; a number without a unit is in the slot's own.
+    ``overrides``: values of the user by parameter or ``component.slot``, as
+    ``{"battery.charge_efficiency": "95 %"}``; a number without a unit is in the slot's own.
     """
     found = read_plant(problem)
     if found is None:

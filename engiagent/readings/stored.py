@@ -165,16 +165,10 @@ def store(
 ) -> None:
     """Store a reading of a problem as it stands now, in the file ``place``.
 
-    Parameters
-    ----------
-    blueprint
-        The blueprint as JSON, the name of its file beside ``place``, or None.
-    contradictions
-        Each with its ``places`` (span and quote) and its ``reason``.
-    accepted
-        Who read the problem, when, and the verdict on the plan.
-    force
-        Whether a reading that is stored there may be replaced.
+    ``blueprint``: the blueprint as JSON, the name of its file beside ``place``, or None.
+    ``contradictions``: each with its ``places`` (span and quote) and its ``reason``. ``accepted``:
+    who read the problem, when, and the verdict on the plan. ``force``: whether a reading that is
+    stored there may be replaced.
     """
     if place.exists() and not force:
         raise InputError(

@@ -129,13 +129,8 @@ def side_by_side(
     """Put the runs of some folders side by side.
 
     ``windows`` and ``recovery_hours`` are those of flexibility, as
-    :func:`engiagent.run.scenarios.compare_scenarios` takes them.
-
-    Raises
-    ------
-    InputError
-        For fewer than two or more than six, for a folder that holds nothing of a run, and for
-        windows that do not fit.
+    :func:`engiagent.run.scenarios.compare_scenarios` takes them. Raises InputError for fewer than
+    two or more than six, for a folder that holds nothing of a run, and for windows that do not fit.
     """
     paths = [Path(folder) for folder in folders]
     if not 2 <= len(paths) <= MOST:

@@ -124,7 +124,12 @@ def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list
     """Return the section of some differences; none without any."""
     if not items:
         return []
-    tables = (_differences(found, title, items),)
+    rows = [
+        (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
+        for item in items[:MOST_ROWS]
+    ]
+    file = f"{title.lower().replace(' ', '-')}.csv"
+    tables = (_with_csv(f"{title}: names and values", ("Name", *found.names), rows, file),)
     return [Section(title, tables=tables, kind="compared cards", is_folded=len(items) > FOLDED)]
 
 
@@ -165,15 +170,6 @@ def _than_first(found: SideBySide, run: RunSummary) -> str:
         return "the same"
     sign = "+" if apart > 0 else ""
     return f"{sign}{words.quantity(apart, run.unit, 4)}"
-
-
-def _differences(found: SideBySide, title: str, items: Sequence[Difference]) -> DataTable:
-    rows = [
-        (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
-        for item in items[:MOST_ROWS]
-    ]
-    file = f"{title.lower().replace(' ', '-')}.csv"
-    return _with_csv(f"{title}: names and values", ("Name", *found.names), rows, file)
 
 
 def _series(found: SideBySide) -> DataTable:

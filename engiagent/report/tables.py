@@ -12,51 +12,33 @@ MAX_CSV_BYTES: Final = 700_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: its text and what the page does with it.
-
-    Attributes
-    ----------
-    tone, symbol
-        The style class of a status, ``good``, ``bad`` or ``open``, and a mark that does not rest
-        on colour.
-    href
-        Where it leads, relative to the page.
-    note
-        Small print below.
-    is_number, is_quote
-        Whether it stands to the right, and whether it is somebody's words; the note of a quote is
-        a formula.
-    """
+    """A cell: its text and what the page does with it."""
 
     text: str
+    # tone, symbol: the style class of a status, ``good``, ``bad`` or ``open``, and a mark that does
+    # not rest on colour
     tone: str = ""
     symbol: str = ""
-    href: str = ""
-    note: str = ""
+    href: str = ""  # where it leads, relative to the page
+    note: str = ""  # small print below
+    # is_number, is_quote: whether it stands to the right, and whether it is somebody's words; the
+    # note of a quote is a formula
     is_number: bool = False
     is_quote: bool = False
 
 
 @dataclass(frozen=True)
 class DataTable:
-    """Rows below a head; the first cell of a row names it.
+    """Rows below a head; the first cell of a row names it."""
 
-    Attributes
-    ----------
-    title
-        What the table shows, its caption.
-    csv, file
-        The whole table as a data URI, empty where there is none, and the name to save it under.
-    note
-        What the page leaves out of it.
-    """
-
-    title: str
+    title: str  # what the table shows, its caption
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    # csv, file: the whole table as a data URI, empty where there is none, and the name to save it
+    # under
     csv: str = ""
     file: str = "table.csv"
-    note: str = ""
+    note: str = ""  # what the page leaves out of it
 
 
 def table_with_csv(

@@ -28,7 +28,7 @@ def copy_problem(problem: Problem, folder: RunFolder) -> None:
     """
     readings = (PLANT_FILE, READING, f"{problem.path.stem}.{READING}")
     beside = [name for name in readings if (problem.folder / name).is_file()]
-    for name in dict.fromkeys([problem.path.name, *beside, *problem.data]):
+    for name in dict.fromkeys([problem.path.name, *beside, *problem.sha256]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))
     if problem.expert is not None:
         # The reading says to which text the requirements belong, and is read again by rule.

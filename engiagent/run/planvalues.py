@@ -21,6 +21,10 @@ from engiagent.solvers.arrays import AnySolution
 from engiagent.units.unit import UnitError, conversion, parse_unit
 
 
+class MissingValuesError(EngiagentError):
+    """A variable has no values in a schedule, as in the record of a plant that does not show it."""
+
+
 class PlanEvaluator(Evaluator):
     """Evaluates expressions at a plan: a variable is worth what the schedule says."""
 
@@ -46,7 +50,7 @@ class PlanEvaluator(Evaluator):
         """Return what the plan says at the elements that a reference names."""
         sets = self._sets[ref.name]
         if ref.name not in self._solution:
-            raise EngiagentError(f"the schedule does not hold {ref.name}")
+            raise MissingValuesError(f"the schedule does not hold {ref.name}")
         place = self.place(ref, sets, grid)
         self.refuse_outside(ref, place, grid)
         values = np.asarray(self._solution.variables[ref.name].values, dtype=np.float64)
@@ -228,7 +232,8 @@ def bus_terms(
 ) -> Iterator[BusTerm]:
     """Yield the terms of the balance of every bus that components are on.
 
-    A balance for every scenario, or over periods of unknown length, has no single energy.
+    A balance for every scenario, or over periods of unknown length, has no single energy; terms of
+    variables that a record does not show are left out.
     """
     core = elaboration.core
     buses = dict.fromkeys(bus for part in core.components for bus in buses_of(part))
@@ -251,7 +256,10 @@ def bus_terms(
             own = next((item for item in series if item.variable in names), None)
             if own is not None:
                 typed = checker.number(node, scope, parse_unit("kW"))
-                power = np.broadcast_to(evaluator.number(typed.node, grid), (grid.size,))
+                try:
+                    power = np.broadcast_to(evaluator.number(typed.node, grid), (grid.size,))
+                except MissingValuesError:
+                    continue
                 shaped = power.reshape([s.size for s in sets])
                 energy = float(place.series(shaped) @ axis.steps)
                 yield BusTerm(bus, own.component, own.word, supplies, energy)

@@ -292,5 +292,11 @@ def _load(name: str) -> dict[str, Any]:
     return tree
 
 
+def yes_or_no(written: object) -> bool | None:
+    """Return what ``true``, ``no``, 1 and their like stand for; None for anything else."""
+    word = f"{written:g}" if isinstance(written, float) else str(written).strip().lower()
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(word)
+
+
 def _shown(number: float | None) -> str:
     return "" if number is None else f"{number:g}"

@@ -31,14 +31,9 @@ class Cases:
 
     A row's ``at`` has the ``case`` (``base``, or its name) and, for a sweep, ``sweep``, ``value``
     and ``unit``; on a front between several goals also ``front``, the number of the point.
-
-    Attributes
-    ----------
-    points
-        How many points of a front between two goals.
     """
 
-    points: int = 11
+    points: int = 11  # how many points of a front between two goals
     kind: ClassVar[str] = "cases"
 
     def to_json(self) -> Json:
@@ -48,10 +43,7 @@ class Cases:
     def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
         """Return the cases under way.
 
-        Raises
-        ------
-        BlueprintError
-            When the blueprint, or that of a case, is wrong.
+        Raises BlueprintError when the blueprint, or that of a case, is wrong.
         """
         if self.points < 2:
             raise InputError("a front needs at least two points", found=str(self.points))

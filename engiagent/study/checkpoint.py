@@ -20,21 +20,11 @@ OnPoint = Callable[[int, int, Any], None]
 class Checkpoint:
     """The lines of a study, on disk and in memory.
 
-    Parameters
-    ----------
-    folder
-        The study's folder, made where there is none; None keeps everything in memory.
-    asked
-        What decides on the result; a folder that holds another study is refused.
-    force
-        Begin anew whatever the folder holds.
-    on_point, total
-        Called with the number of solves done, of all solves, and what the last one found.
-
-    Raises
-    ------
-    InputError
-        When the folder holds another study or cannot be written to.
+    ``folder``: the study's folder, made where there is none; None keeps everything in memory.
+    ``asked``: what decides on the result; a folder that holds another study is refused. ``force``:
+    begin anew whatever the folder holds. ``on_point``, ``total``: called with the number of solves
+    done, of all solves, and what the last one found. Raises InputError when the folder holds
+    another study or cannot be written to.
     """
 
     def __init__(

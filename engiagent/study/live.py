@@ -34,37 +34,20 @@ such a chain, so that every solve has the same ones before it and finds the same
 
 @dataclass(frozen=True)
 class Setting:
-    """How the points of a study are solved.
+    """How the points of a study are solved."""
 
-    Attributes
-    ----------
-    folder
-        Where the data files of the blueprint lie.
-    isolate
-        Solve in processes of their own what no session keeps warm.
-    certify
-        Whether the plan of each point goes to the checker.
-    name
-        What certificates call the blueprint.
-    show
-        Expressions to read from each solution, besides those of the blueprint's report.
-    out
-        A folder that stores each point as it is found; started again, a study goes on from there
-        and ends with the same result.
-    force
-        Begin anew in a folder that holds another study.
-    on_point
-        Called with the number of points done, of all points, and what the last one found.
-    """
-
-    folder: Path | None = None
+    folder: Path | None = None  # where the data files of the blueprint lie
     options: SolveOptions = field(default_factory=SolveOptions)
-    isolate: bool = True
-    certify: bool = False
-    name: str = "blueprint"
+    isolate: bool = True  # solve in processes of their own what no session keeps warm
+    certify: bool = False  # whether the plan of each point goes to the checker
+    name: str = "blueprint"  # what certificates call the blueprint
+    # expressions to read from each solution, besides those of the blueprint's report
     show: tuple[str, ...] = ()
+    # a folder that stores each point as it is found; started again, a study goes on from there and
+    # ends with the same result
     out: Path | None = None
-    force: bool = False
+    force: bool = False  # begin anew in a folder that holds another study
+    # called with the number of points done, of all points, and what the last one found
     on_point: OnPoint | None = None
 
     def solve(self, program: Program, options: SolveOptions | None = None) -> SolverResult:
@@ -75,19 +58,9 @@ class Setting:
 class Live:
     """A blueprint with places whose numbers change.
 
-    Parameters
-    ----------
-    blueprint
-        A programme.
-    names
-        Of the places; see :mod:`engiagent.study.places`.
-    requests
-        What to read instead, where it is there: of a case, what the base asks for.
-
-    Raises
-    ------
-    EngiagentError
-        When the blueprint is wrong, lacks data, or a name leads nowhere.
+    ``blueprint``: a programme. ``names``: of the places; see :mod:`engiagent.study.places`.
+    ``requests``: what to read instead, where it is there: of a case, what the base asks for. Raises
+    EngiagentError when the blueprint is wrong, lacks data, or a name leads nowhere.
     """
 
     def __init__(
@@ -164,10 +137,7 @@ class Live:
     def move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint.
 
-        Raises
-        ------
-        EngiagentError
-            When they make no program.
+        Raises EngiagentError when they make no program.
         """
         whole = {**self.base(), **new}
         if self._parametric is not None:

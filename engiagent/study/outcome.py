@@ -31,28 +31,15 @@ Row = tuple[Json, Json]
 
 @dataclass(frozen=True, repr=False)
 class Study(Shows):
-    """The points of a study.
+    """The points of a study."""
 
-    Attributes
-    ----------
-    kind
-        ``cases``, ``sweep``, ``pareto`` or ``sensitivity``.
-    asked
-        What was asked, with the hashes of what was read.
-    program
-        For names and units of its objective.
-    rows
-        One object for each point: ``point``, ``at`` (what was varied), ``status``, ``objective``,
-        ``values`` by label with ``units``, ``series`` for values with an index, and more.
-    notes
-        What a reader of the table has to know.
-    """
-
-    kind: str
-    asked: Mapping[str, Any]
-    program: Program
+    kind: str  # ``cases``, ``sweep``, ``pareto`` or ``sensitivity``
+    asked: Mapping[str, Any]  # what was asked, with the hashes of what was read
+    program: Program  # for names and units of its objective
+    # one object for each point: ``point``, ``at`` (what was varied), ``status``, ``objective``,
+    # ``values`` by label with ``units``, ``series`` for values with an index, and more
     rows: tuple[Json, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a reader of the table has to know
 
     @property
     def title(self) -> str:
@@ -109,10 +96,7 @@ class Study(Shows):
     def plot(self, *, backend: str = "svg") -> Any:
         """Draw the study, as a :class:`~engiagent.notebook.figures.Figure` or by plotly.
 
-        Raises
-        ------
-        InputError
-            When there is no such backend.
+        Raises InputError when there is no such backend.
         """
         from engiagent.notebook.studies import plot
 
@@ -164,23 +148,14 @@ def _csv(rows: Sequence[Json]) -> str:
 
 @dataclass(frozen=True)
 class Begun:
-    """A study under way.
-
-    Attributes
-    ----------
-    rows
-        Solves what the checkpoint does not have yet, and gives all rows in order.
-    total
-        How many solves there are.
-    read
-        Further blueprints whose data files decide on the result.
-    """
+    """A study under way."""
 
     live: Live
+    # solves what the checkpoint does not have yet, and gives all rows in order
     rows: Callable[[Checkpoint], Iterable[Row]]
-    total: int
+    total: int  # how many solves there are
     notes: Sequence[str] = ()
-    read: Sequence[Blueprint] = ()
+    read: Sequence[Blueprint] = ()  # further blueprints whose data files decide on the result
 
 
 class Asked(Protocol):
@@ -200,18 +175,10 @@ class Asked(Protocol):
 def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None) -> Study:
     """Solve a programme as often as a study asks, and return what was found, in order.
 
-    Parameters
-    ----------
-    asked
-        :class:`~engiagent.study.cases.Cases`, :class:`~engiagent.study.sweep.Sweep`,
-        :class:`~engiagent.study.pareto.Pareto` or
-        :class:`~engiagent.study.sensitivity.Sensitivity`.
-
-    Raises
-    ------
-    EngiagentError
-        When the blueprint is wrong, a name leads nowhere, or the folder holds another study or
-        cannot be written to.
+    ``asked``: :class:`~engiagent.study.cases.Cases`, :class:`~engiagent.study.sweep.Sweep`,
+    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.sensitivity.Sensitivity`.
+    Raises EngiagentError when the blueprint is wrong, a name leads nowhere, or the folder holds
+    another study or cannot be written to.
     """
     setting = setting or Setting()
     begun = asked.begin(blueprint, setting)

@@ -41,19 +41,11 @@ MOST: Final = 3
 
 @dataclass(frozen=True)
 class Pareto:
-    """The front between the goals of a blueprint and further ones.
+    """The front between the goals of a blueprint and further ones."""
 
-    Attributes
-    ----------
-    goals
-        Further goals, beside those of the blueprint's own objective.
-    points
-        How many limits or weights along each side of the front.
-    """
-
-    goals: tuple[GoalDef, ...] = ()
+    goals: tuple[GoalDef, ...] = ()  # further goals, beside those of the blueprint's own objective
     method: Method = "epsilon"
-    points: int = 11
+    points: int = 11  # how many limits or weights along each side of the front
     kind: ClassVar[str] = "pareto"
 
     def to_json(self) -> Json:
@@ -63,10 +55,8 @@ class Pareto:
     def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
         """Return the front under way.
 
-        Raises
-        ------
-        EngiagentError
-            When the goals are not two or three linear ones, or the method does not fit them.
+        Raises EngiagentError when the goals are not two or three linear ones, or the method does
+        not fit them.
         """
         if self.points < 2:
             raise InputError("a front needs at least two points", found=str(self.points))
@@ -326,13 +316,7 @@ def _judged(goals: Sequence[Goal], rows: Sequence[Json]) -> list[Json]:
 
 
 def parse_goal(text: str) -> GoalDef:
-    """Read ``NAME=min:EXPRESSION``.
-
-    Raises
-    ------
-    InputError
-        When it is none.
-    """
+    """Read ``NAME=min:EXPRESSION``; InputError when it is none."""
     name, _, rest = (part.strip() for part in text.partition("="))
     sense, _, expression = (part.strip() for part in rest.partition(":"))
     if not (name and expression) or sense not in SENSES:
@@ -345,10 +329,7 @@ def parse_goal(text: str) -> GoalDef:
 def with_goals(blueprint: Blueprint, more: tuple[GoalDef, ...]) -> Blueprint:
     """Return a blueprint with the goals of its objective and further ones, as a front.
 
-    Raises
-    ------
-    InputError
-        When these are not two or three, or have one name.
+    Raises InputError when these are not two or three, or have one name.
     """
     objective = blueprint.core.objective_function
     goals = (*(_own(objective) if objective is not None else ()), *more)
@@ -387,13 +368,7 @@ def _own(objective: ObjectiveDef) -> tuple[GoalDef, ...]:
 
 
 def refuse_curved(program: Program) -> None:
-    """Refuse a goal that is not linear: no row could keep it.
-
-    Raises
-    ------
-    InputError
-        Naming the goal.
-    """
+    """Refuse a goal that is not linear: no row could keep it; InputError naming the goal."""
     curved = bool(np.any(program.products.rows == OBJECTIVE)) or any(
         bool(np.any(part.row_numbers() < 0)) for part in program.nonlinear
     )
@@ -406,16 +381,10 @@ def refuse_curved(program: Program) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A program of one objective with a row for each goal, whose numbers change in place.
-
-    Attributes
-    ----------
-    goals
-        Those that a row keeps, in the order of the last rows of ``program``.
-    """
+    """A program of one objective with a row for each goal, whose numbers change in place."""
 
     program: Program
-    goals: tuple[Goal, ...]
+    goals: tuple[Goal, ...]  # those that a row keeps, in the order of the last rows of ``program``
 
     @classmethod
     def of(cls, program: Program, first: Goal, others: tuple[Goal, ...]) -> "Stage":

@@ -28,21 +28,11 @@ UNCERTAIN = ("budget", "deviation")
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a blueprint with a number.
+    """A place of a blueprint with a number."""
 
-    Attributes
-    ----------
-    name
-        As it was asked for.
-    parameter
-        The parameter that is changed; None for what is no parameter.
-    unit
-        Of the numbers there.
-    """
-
-    name: str
-    parameter: str | None
-    unit: str
+    name: str  # as it was asked for
+    parameter: str | None  # the parameter that is changed; None for what is no parameter
+    unit: str  # of the numbers there
 
 
 def placed(blueprint: Blueprint, names: tuple[str, ...]) -> tuple[Blueprint, tuple[Place, ...]]:
@@ -50,10 +40,7 @@ def placed(blueprint: Blueprint, names: tuple[str, ...]) -> tuple[Blueprint, tup
 
     A slot of a component whose number stands in it gets a parameter for it.
 
-    Raises
-    ------
-    InputError
-        When a name leads nowhere, or to what has no number of its own.
+    Raises InputError when a name leads nowhere, or to what has no number of its own.
     """
     places = []
     for name in names:
@@ -140,15 +127,9 @@ def _unknown(blueprint: Blueprint, name: str) -> InputError:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The numbers of a place as the blueprint has them.
+    """The numbers of a place as the blueprint has them."""
 
-    Attributes
-    ----------
-    values
-        In the place's unit, in the shape of its sets.
-    """
-
-    values: Floats
+    values: Floats  # in the place's unit, in the shape of its sets
     sets: tuple[IndexSet, ...] = ()
 
     def moved(self, value: float, *, factor: bool, unit: str | None, own: str) -> Floats:
@@ -167,10 +148,7 @@ class Numbers:
 def numbers_at(blueprint: Blueprint, folder: Path | None, place: Place) -> Numbers:
     """Return the numbers that stand at a place.
 
-    Raises
-    ------
-    InputError
-        When there is no number, as where data is missing or a deviation is computed.
+    Raises InputError when there is no number, as where data is missing or a deviation is computed.
     """
     core = blueprint.core
     if place.parameter is not None:

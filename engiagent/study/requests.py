@@ -26,16 +26,11 @@ Kind = Literal["expression", "dual", "goal"]
 
 @dataclass(frozen=True)
 class Value:
-    """One number of a solution.
-
-    Attributes
-    ----------
-    index
-        Labels of its element by the names of their sets; empty for a single number.
-    """
+    """One number of a solution."""
 
     kind: Kind
     name: str
+    # labels of its element by the names of their sets; empty for a single number
     index: Mapping[str, str]
     value: float
     unit: str
@@ -48,31 +43,18 @@ class Value:
 
 @dataclass(frozen=True)
 class Requests:
-    """What to read.
+    """What to read."""
 
-    Attributes
-    ----------
-    names
-        For each request its text and the name of the variable or named expression that has its
-        value.
-    made
-        Of these names, those that are given to expressions here.
-    duals
-        Ids of constraints.
-    """
-
+    # for each request its text and the name of the variable or named expression that has its value
     names: tuple[tuple[str, str], ...]
-    made: frozenset[str]
-    duals: tuple[str, ...]
+    made: frozenset[str]  # of these names, those that are given to expressions here
+    duals: tuple[str, ...]  # ids of constraints
 
     @classmethod
     def of(cls, blueprint: Blueprint, folder: Path | None) -> Self:
         """Return the requests of a blueprint's report; without one, none.
 
-        Raises
-        ------
-        BlueprintError
-            When the blueprint is wrong.
+        Raises BlueprintError when the blueprint is wrong.
         """
         report = blueprint.core.report or ReportDef()
         checker = Elaboration(expand(blueprint).core, folder).checker()

@@ -37,12 +37,8 @@ def study_beside(blueprint: Blueprint, folder: Path | None, options: SolveOption
 def compared_cases(rows: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mapping[str, Any], ...]:
     """Return solved cases with what the plan saves beside the baseline, where there is one.
 
-    Parameters
-    ----------
-    rows
-        The plan first, then the cases, as a study of cases has them.
-    core
-        Of the plan's blueprint, with the life and the rate of each size.
+    ``rows``: the plan first, then the cases, as a study of cases has them. ``core``: of the plan's
+    blueprint, with the life and the rate of each size.
     """
     asked = () if core.report is None else core.report.cases
     about = {case.name: {"description": case.description} for case in asked if case.description}

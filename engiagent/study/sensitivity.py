@@ -90,18 +90,11 @@ def every_parameter(blueprint: Blueprint) -> tuple[Variation, ...]:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A programme with each factor at both ends of its range, all others as they stand.
+    """A programme with each factor at both ends of its range, all others as they stand."""
 
-    Attributes
-    ----------
-    factors
-        None for those that the blueprint declares, or else every parameter.
-    width
-        Relative range of factors that give no ends of their own.
-    """
-
+    # None for those that the blueprint declares, or else every parameter
     factors: tuple[Variation, ...] = ()
-    width: float = RANGE
+    width: float = RANGE  # relative range of factors that give no ends of their own
     kind: ClassVar[str] = "sensitivity"
 
     def to_json(self) -> dict[str, Any]:
@@ -111,10 +104,8 @@ class Sensitivity:
     def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
         """Return the sensitivity under way.
 
-        Raises
-        ------
-        EngiagentError
-            When there is no factor, a name leads nowhere, or the blueprint is wrong.
+        Raises EngiagentError when there is no factor, a name leads nowhere, or the blueprint is
+        wrong.
         """
         factors, notes = (self.factors, ()) if self.factors else declared_factors(blueprint)
         if not factors:

@@ -13,16 +13,11 @@ from engiagent.study.variation import Design, Variation, points_of
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept.
-
-    Attributes
-    ----------
-    samples, seed
-        Of a Latin hypercube.
-    """
+    """What is swept."""
 
     variations: tuple[Variation, ...]
     design: Design = "grid"
+    # samples, seed: of a Latin hypercube
     samples: int = 0
     seed: int = 0
     kind: ClassVar[str] = "sweep"

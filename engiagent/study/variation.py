@@ -27,37 +27,18 @@ _RANGE = re.compile(r"(?P<low>[^:]+?)\.\.(?P<high>[^:]+?)(?::(?P<count>\d+))?")
 
 @dataclass(frozen=True)
 class Variation:
-    """A parameter with the values that it takes.
+    """A parameter with the values that it takes."""
 
-    Attributes
-    ----------
-    name
-        A parameter, or another place of a blueprint; see :mod:`engiagent.study.places`.
-    values
-        In order; for a range without a count its two ends, for a factor without ends none.
-    unit
-        In which the values are; None for the parameter's own.
-    factor
-        Whether they multiply what stands there.
-    open
-        Whether only the ends of a range are given, as a Latin hypercube takes it.
-    """
-
-    name: str
+    name: str  # a parameter, or another place of a blueprint; see ``places``
+    # in order; for a range without a count its two ends, for a factor without ends none
     values: tuple[float, ...] = ()
-    unit: str | None = None
-    factor: bool = False
-    open: bool = False
+    unit: str | None = None  # in which the values are; None for the parameter's own
+    factor: bool = False  # whether they multiply what stands there
+    open: bool = False  # whether only the ends of a range are given, as a Latin hypercube takes it
 
     @classmethod
     def parse(cls, text: str) -> "Variation":
-        """Read ``NAME=SPEC``.
-
-        Raises
-        ------
-        InputError
-            When it is none, or a number is not finite.
-        """
+        """Read ``NAME=SPEC``; InputError when it is none, or a number is not finite."""
         name, equals, spec = (part.strip() for part in text.partition("="))
         match = _SPEC.fullmatch(spec)
         if not (equals and name and match):
@@ -88,10 +69,7 @@ class Variation:
 def parse_factor(text: str) -> Variation:
     """Read ``NAME``, whose range is the study's, or ``NAME=LOW..HIGH`` with two ends of its own.
 
-    Raises
-    ------
-    InputError
-        When it does not give two ends.
+    Raises InputError when it does not give two ends.
     """
     if "=" not in text:
         return Variation(text.strip())
@@ -126,16 +104,10 @@ def points_of(
 ) -> list[tuple[float, ...]]:
     """Return the points of a study, one value for each variation.
 
-    Parameters
-    ----------
-    design
-        ``grid``: every combination, the last name fastest. ``lhs``: ``samples`` points of a Latin
-        hypercube between the least and the greatest value of each, the same for the same ``seed``.
-
-    Raises
-    ------
-    InputError
-        When nothing varies, a name comes twice, or there are too many points.
+    ``design``: ``grid``: every combination, the last name fastest. ``lhs``: ``samples`` points of a
+    Latin hypercube between the least and the greatest value of each, the same for the same
+    ``seed``. Raises InputError when nothing varies, a name comes twice, or there are too many
+    points.
     """
     names = [item.name for item in variations]
     if not names:

@@ -91,10 +91,7 @@ _UNIT_LIKE: Final = frozenset(["min", "max", "hr", "hrs", "p", "temp", "no", "se
 def read_sentences(layout: Layout, file: str) -> tuple[Sentence, ...]:
     """Return the sentences of all blocks but tables, in order.
 
-    Raises
-    ------
-    InputError
-        When there are more than 50 000.
+    Raises InputError when there are more than 50 000.
     """
     found: list[Sentence] = []
     heading: int | None = None

@@ -47,10 +47,7 @@ def find_problems(root: Path) -> list[Path]:
     A folder that holds ``problem.md`` is one problem, and nothing below it is looked at; elsewhere
     every ``.md`` and ``.txt`` file is one, but readmes, licences and the like.
 
-    Raises
-    ------
-    InputError
-        When ``root`` is not there.
+    Raises InputError when ``root`` is not there.
     """
     if root.is_file():
         return [root]

@@ -22,28 +22,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a data file.
+    """A column of a data file."""
 
-    Attributes
-    ----------
-    name
-        The header without its unit.
-    header
-        The header as written.
-    unit, unit_text
-        The unit and how it is written; None and empty where none is named.
-    values
-        Numbers, shape (rows,), or the texts.
-    dtype
-        ``float64`` or ``text``.
-    """
-
-    name: str
-    header: str
+    name: str  # the header without its unit
+    header: str  # the header as written
+    # unit, unit_text: the unit and how it is written; None and empty where none is named
     unit: Unit | None
     unit_text: str
-    values: Floats | tuple[str, ...] = field(repr=False)
-    dtype: str
+    values: Floats | tuple[str, ...] = field(repr=False)  # numbers, shape (rows,), or the texts
+    dtype: str  # ``float64`` or ``text``
     source: TableColumn = field(repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -52,10 +39,7 @@ class Column:
     def numbers(self) -> Floats:
         """Return the values as numbers, shape (rows,), in the column's unit.
 
-        Raises
-        ------
-        InputError
-            With the place of the first cell that is no number.
+        Raises InputError with the place of the first cell that is no number.
         """
         return self.source.numbers() if isinstance(self.values, tuple) else self.values
 
@@ -66,30 +50,15 @@ class Column:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A table beside a problem.
+    """A table beside a problem."""
 
-    Attributes
-    ----------
-    name
-        The file's name, relative to the problem's folder.
-    columns
-        The columns by name, in the file's order, the time stamps' included.
-    axis
-        The time stamps as numbers; None without a time column.
-    time_column
-        The name of the time stamps' column, or None.
-    rows
-        The number of rows.
-    sha256
-        Of the file's bytes.
-    """
-
-    name: str
+    name: str  # the file's name, relative to the problem's folder
+    # the columns by name, in the file's order, the time stamps' included
     columns: Mapping[str, Column]
-    axis: Times | None = field(repr=False)
-    time_column: str | None
-    rows: int
-    sha256: str = field(repr=False)
+    axis: Times | None = field(repr=False)  # the time stamps as numbers; None without a time column
+    time_column: str | None  # the name of the time stamps' column, or None
+    rows: int  # the number of rows
+    sha256: str = field(repr=False)  # of the file's bytes
 
     @property
     def times(self) -> Any:
@@ -109,10 +78,7 @@ class DataFile:
     def column(self, name: str) -> Column:
         """Return a column by its name or its header as written.
 
-        Raises
-        ------
-        InputError
-            When there is none; it lists the columns and names the nearest.
+        Raises InputError when there is none; it lists the columns and names the nearest.
         """
         for column in self.columns.values():
             if name in (column.name, column.header):
@@ -152,24 +118,12 @@ def load_data_file(
 ) -> DataFile:
     """Read a data file of a problem.
 
-    Parameters
-    ----------
-    folder, name
-        The problem's folder and the file's path in it.
-    options
-        What the front matter says about it.
-    conventions
-        What the problem's text says about units.
-    default_zone
-        The one time zone that the text names, used when the front matter gives none.
-    file
-        The problem file's name, for messages about the options.
-
-    Raises
-    ------
-    InputError
-        For everything :func:`engiagent.io.tabular.read_table` refuses, a bad number, bad time
-        stamps, a column or a row count other than the front matter says.
+    ``folder``, ``name``: the problem's folder and the file's path in it. ``options``: what the
+    front matter says about it. ``conventions``: what the problem's text says about units.
+    ``default_zone``: the one time zone that the text names, used when the front matter gives none.
+    ``file``: the problem file's name, for messages about the options. Raises InputError for
+    everything :func:`engiagent.io.tabular.read_table` refuses, a bad number, bad time stamps, a
+    column or a row count other than the front matter says.
     """
     try:
         table = read_table(folder, name, separator=options.separator, decimal=options.decimal)
@@ -240,10 +194,7 @@ def _column(
 def mentioned_files(folder: Path, body: str, suffixes: Sequence[str], limit: int) -> list[str]:
     """Return the names of the tables in a folder that a text mentions, sorted.
 
-    Raises
-    ------
-    InputError
-        When the folder holds more entries than ``limit``.
+    Raises InputError when the folder holds more entries than ``limit``.
     """
     names = []
     for count, entry in enumerate(folder.iterdir()):

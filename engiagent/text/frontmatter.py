@@ -91,11 +91,8 @@ def split_front_matter(text: str) -> tuple[str | None, int]:
 def read_front_matter(yaml: str, file: str) -> FrontMatter:
     """Return the front matter.
 
-    Raises
-    ------
-    InputError
-        With line and column: broken YAML, aliases, merges, duplicate or unknown keys, a value of
-        the wrong type.
+    Raises InputError with line and column: broken YAML, aliases, merges, duplicate or unknown keys,
+    a value of the wrong type.
     """
     root = read_nodes(yaml, file)
     if root is None:
@@ -110,10 +107,8 @@ def read_nodes(
 
     ``what`` and ``first_line`` are for the places in messages.
 
-    Raises
-    ------
-    InputError
-        With line and column: broken YAML, aliases, merges, tags, keys that stand twice, too much.
+    Raises InputError with line and column: broken YAML, aliases, merges, tags, keys that stand
+    twice, too much.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -184,15 +179,16 @@ def _unique(pairs: list[tuple[Node, Node]], file: str) -> Any:
         if key.value in seen:
             raise key.error("a key stands twice", file, repr(key.value))
         seen.add(key.value)
-        yield _Key(key.value, key), value
+        yield Key(key.value, key), value
 
 
-class _Key(str):
+class Key(str):
     """A key that remembers its place."""
 
     node: Node
 
-    def __new__(cls, text: str, node: Node) -> "_Key":
+    def __new__(cls, text: str, node: Node) -> "Key":
+        """Return a key at the place of a node."""
         made = super().__new__(cls, text)
         made.node = node
         return made

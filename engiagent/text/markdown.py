@@ -94,10 +94,8 @@ class _Mask:
 def read_layout(text: str, body_start: int, file: str) -> Layout:
     """Take a text apart.
 
-    Raises
-    ------
-    InputError
-        For a table row with more cells than the header, and for too many tables or cells.
+    Raises InputError for a table row with more cells than the header, and for too many tables or
+    cells.
     """
     mask = _Mask(text)
     for start, end in _comments(text, body_start):

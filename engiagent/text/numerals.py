@@ -71,26 +71,16 @@ MULTIPLE: Final = re.compile(r"(?i)\b(twice|thrice|(?:a\s{1,3})?dozen)\b")
 
 @dataclass(frozen=True)
 class Numeral:
-    """A numeral, a date or a time of day found at a place.
+    """A numeral, a date or a time of day found at a place."""
 
-    Attributes
-    ----------
-    end, exact
-        Where it ends, and its value: of a date its ordinal or year, of a time of day its hours.
-    ambiguous
-        How it could be read otherwise.
-    iso
-        Of a date.
-    half
-        ``a`` or ``p`` where it is written behind a time of day.
-    """
-
+    # end, exact: where it ends, and its value: of a date its ordinal or year, of a time of day its
+    # hours
     end: int
     exact: Fraction
-    ambiguous: str = ""
+    ambiguous: str = ""  # how it could be read otherwise
     is_plain_integer: bool = False
-    iso: str | None = None
-    half: str = ""
+    iso: str | None = None  # of a date
+    half: str = ""  # ``a`` or ``p`` where it is written behind a time of day
 
 
 def find_numeral(text: str, start: int) -> Numeral | None:

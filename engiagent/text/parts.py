@@ -16,24 +16,12 @@ QuantityKind = Literal["number", "percent", "clock", "date", "duration", "label"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, a list item, a heading or a line of code.
+    """A sentence, a list item, a heading or a line of code."""
 
-    Attributes
-    ----------
-    text
-        The words, markup removed and white space collapsed.
-    span
-        Where it stands, markup included.
-    kind
-        What it is.
-    heading
-        Index of the heading above it, or None.
-    """
-
-    text: str
-    span: Span
-    kind: SentenceKind = "sentence"
-    heading: int | None = None
+    text: str  # the words, markup removed and white space collapsed
+    span: Span  # where it stands, markup included
+    kind: SentenceKind = "sentence"  # what it is
+    heading: int | None = None  # index of the heading above it, or None
 
 
 @dataclass(frozen=True)
@@ -46,37 +34,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A pipe table.
+    """A pipe table."""
 
-    Attributes
-    ----------
-    header
-        The cells of the first row.
-    rows
-        The cells of the others; every row is as long as the header.
-    names
-        The headers without units.
-    units
-        The unit of each column, or None.
-    unit_texts
-        The units as written in the headers; empty where there is none.
-    unit_column
-        Index of the column that holds the rows' units, or None.
-    caption
-        The line ``Table 1: …`` above or below it, else the heading above it; empty without one.
-    span
-        From the first to the last character of the table.
-    """
-
-    header: tuple[Cell, ...]
+    header: tuple[Cell, ...]  # the cells of the first row
+    # the cells of the others; every row is as long as the header
     rows: tuple[tuple[Cell, ...], ...]
-    names: tuple[str, ...]
-    units: tuple[Unit | None, ...]
-    unit_texts: tuple[str, ...]
+    names: tuple[str, ...]  # the headers without units
+    units: tuple[Unit | None, ...]  # the unit of each column, or None
+    unit_texts: tuple[str, ...]  # the units as written in the headers; empty where there is none
     unit_spans: tuple[Span | None, ...]
-    unit_column: int | None
+    unit_column: int | None  # index of the column that holds the rows' units, or None
+    # the line ``Table 1: …`` above or below it, else the heading above it; empty without one
     caption: str
-    span: Span
+    span: Span  # from the first to the last character of the table
 
     def column(self, name: str) -> int | None:
         """Return the index of a column by its name, without regard to case; None if absent."""
@@ -130,55 +100,30 @@ class Table:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in the text with what it measures.
+    """A number in the text with what it measures."""
 
-    Attributes
-    ----------
-    value
-        The number in the unit written: 96 for ``96 %``, hours for a clock time, the day's ordinal
-        for a complete date, the year for a year alone.
-    exact
-        The same without rounding.
-    unit, unit_text
-        The unit, None where there is none or it cannot be read, and how it is written.
-    span
-        The number and, where it stands beside it, the unit.
-    number_span, unit_span
-        The number with its sign; the unit, wherever it stands. A unit on both sides of the number
-        (``$0.12/kWh``) covers it.
-    text
-        The text at ``span``, white space collapsed.
-    kind
-        ``label`` is a number that only names something (zone 2, Table 1, R1, 2nd).
-    sentence
-        Index of the sentence; None in a table.
-    table
-        Table, row and column, each from 0, header cells in row -1; None in prose.
-    range_id
-        The same number for both ends of a range.
-    approximate
-        Whether the text says about, roughly, ~ and the like.
-    ambiguous
-        How the number could be read otherwise; empty when there is no doubt.
-    date
-        The date in ISO 8601 as far as it is written, for kind ``date``.
-    """
-
+    # the number in the unit written: 96 for ``96 %``, hours for a clock time, the day's ordinal for
+    # a complete date, the year for a year alone
     value: float
-    exact: Fraction
+    exact: Fraction  # the same without rounding
+    # unit, unit_text: the unit, None where there is none or it cannot be read, and how it is
+    # written
     unit: Unit | None
     unit_text: str
-    span: Span
+    span: Span  # the number and, where it stands beside it, the unit
+    # number_span, unit_span: the number with its sign; the unit, wherever it stands. A unit on both
+    # sides of the number (``$0.12/kWh``) covers it.
     number_span: Span
     unit_span: Span | None
-    text: str
-    kind: QuantityKind
-    sentence: int | None = None
+    text: str  # the text at ``span``, white space collapsed
+    kind: QuantityKind  # ``label`` is a number that only names something (zone 2, Table 1, R1, 2nd)
+    sentence: int | None = None  # index of the sentence; None in a table
+    # table, row and column, each from 0, header cells in row -1; None in prose
     table: tuple[int, int, int] | None = None
-    range_id: int | None = None
-    approximate: bool = False
-    ambiguous: str = ""
-    date: str | None = None
+    range_id: int | None = None  # the same number for both ends of a range
+    approximate: bool = False  # whether the text says about, roughly, ~ and the like
+    ambiguous: str = ""  # how the number could be read otherwise; empty when there is no doubt
+    date: str | None = None  # the date in ISO 8601 as far as it is written, for kind ``date``
 
     def __repr__(self) -> str:
         unit = f" {self.unit or self.unit_text}" if self.unit or self.unit_text else ""

@@ -43,9 +43,12 @@ TEXT_FILE: Final = "problem.md"
 PLANT_SUFFIXES: Final = (".yaml", ".yml")
 PLANT_FILE: Final = "plant.yaml"
 PLANT_MARK: Final = re.compile(
-    r"(?ms)^components:.*^(?:horizon|goal):|^(?:horizon|goal):.*^components:"
+    r"(?ms)^(?:components|buildings):.*^(?:horizon|goal):"
+    r"|^(?:horizon|goal):.*^(?:components|buildings):"
 )
 """The keys by which a YAML file of any name is a plant file."""
+_CLUSTER_MARK: Final = re.compile(r"(?m)^buildings:")
+_PLANT_NAME: Final = re.compile(r"[\w.-]+\.ya?ml\b")
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
 _PLANT_TITLE: Final = re.compile(r"(?m)^title:[ \t]*(\S.*)$")
 _ZONE: Final = re.compile(
@@ -56,25 +59,15 @@ _ZONE: Final = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class Body:
-    """A text and what it consists of, without its data files.
+    """A text and what it consists of, without its data files."""
 
-    Attributes
-    ----------
-    text
-        The whole file, front matter included, newlines normalised; all spans point into it.
-    body_start
-        Where the text begins after the front matter.
-    sentences, tables, quantities
-        What the body consists of.
-    conventions
-        What the text settles about units: its one currency, degrees as angles.
-    """
-
-    text: str
-    body_start: int
+    text: str  # the whole file, front matter included, newlines normalised; all spans point into it
+    body_start: int  # where the text begins after the front matter
+    # sentences, tables, quantities: what the body consists of
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
     quantities: tuple[Quantity, ...]
+    # what the text settles about units: its one currency, degrees as angles
     conventions: Conventions
 
     @classmethod
@@ -128,11 +121,8 @@ class Problem(Body, Shows):
         folder holds ``problem.md`` or exactly one ``.md`` or ``.txt`` file. Data files are those
         that the front matter lists or, without a list, those beside it that the body names.
 
-        Raises
-        ------
-        InputError
-            With file, line and column where there are such: whatever is absent, unreadable or
-            contradicts the front matter.
+        Raises InputError with file, line and column where there are such: whatever is absent,
+        unreadable or contradicts the front matter.
         """
         place = Path(path)
         if not (place.exists() or place.suffix or place.is_absolute()):
@@ -150,6 +140,8 @@ class Problem(Body, Shows):
         else:
             body = Body.read(text, body_start, name)
         beside = _plant_beside(file) if own_folder and not formal else ""
+        plants = _buildings_of(file, text) if formal else {}
+        beside += "".join(raw.decode("utf-8", "replace") for raw in plants.values())
         data = _load_data(folder, name, text[body_start:] + beside, front, body.conventions)
         heading = next((s.text for s in body.sentences if s.kind == "heading"), None)
         if formal and (title := _PLANT_TITLE.search(text)):
@@ -167,7 +159,11 @@ class Problem(Body, Shows):
             data=MappingProxyType(data),
             expert=expert if own_folder and not formal and expert.is_dir() else None,
             sha256=MappingProxyType(
-                {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
+                {
+                    **{own: sha256_bytes(content) for own, content in plants.items()},
+                    name: sha256_bytes(raw),
+                    **{k: d.sha256 for k, d in data.items()},
+                }
             ),
         )
 
@@ -187,20 +183,10 @@ class Problem(Body, Shows):
     ) -> Self:
         """Make a problem from its text and data.
 
-        Parameters
-        ----------
-        text
-            Markdown, as it would stand in ``problem.md``.
-        data
-            By file name a path, a text, or a table with ``to_csv`` as a pandas ``DataFrame``,
-            whose index is written where it has a name.
-        folder
-            Where to write both; None for a new temporary folder.
-
-        Raises
-        ------
-        InputError
-            When a name leads out of the folder, or the problem cannot be read.
+        ``text``: Markdown, as it would stand in ``problem.md``. ``data``: by file name a path, a
+        text, or a table with ``to_csv`` as a pandas ``DataFrame``, whose index is written where it
+        has a name. ``folder``: where to write both; None for a new temporary folder. Raises
+        InputError when a name leads out of the folder, or the problem cannot be read.
         """
         target = Path(mkdtemp(prefix="problem-")) / "problem" if folder is None else Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -226,21 +212,12 @@ class Problem(Body, Shows):
     ) -> "Blueprint":
         """Return the blueprint of the problem, with what was not understood in its ``home``.
 
-        Parameters
-        ----------
-        engine
-            ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a language
-            model, ``expert`` takes the reference that lies with a problem of the corpus.
-        values
-            What the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
-        asking
-            Whom ``anthropic`` asks, and how; None for what its cards say.
-
-        Raises
-        ------
-        EngiagentError
-            When nothing could be made of the text, or there is nobody to ask. A run lets a
-            language model repair its answer, this does not; see :meth:`run`.
+        ``engine``: ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a
+        language model, ``expert`` takes the reference that lies with a problem of the corpus.
+        ``values``: what the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
+        ``asking``: whom ``anthropic`` asks, and how; None for what its cards say. Raises
+        EngiagentError when nothing could be made of the text, or there is nobody to ask. A run lets
+        a language model repair its answer, this does not; see :meth:`run`.
         """
         from engiagent.notebook import problems
 
@@ -290,23 +267,11 @@ class Problem(Body, Shows):
         A folder that holds a run of the same text is not begun again: a run that ended is opened,
         and one that was cut goes on where it was, so that a notebook can be run again.
 
-        Parameters
-        ----------
-        out
-            The folder; None for a new one below ``runs/``.
-        engine, values, asking
-            As for :meth:`analyse`; not ``expert``.
-        force
-            Begin again, and replace what the folder holds.
-        progress
-            Show how far it has come.
-        options
-            Limits and settings of the solver, as ``time_limit=60``.
-
-        Raises
-        ------
-        EngiagentError
-            When the folder holds something else, or nobody is there to ask.
+        ``out``: the folder; None for a new one below ``runs/``. ``engine``, ``values``, ``asking``:
+        as for :meth:`analyse`; not ``expert``. ``force``: begin again, and replace what the folder
+        holds. ``progress``: show how far it has come. ``options``: limits and settings of the
+        solver, as ``time_limit=60``. Raises EngiagentError when the folder holds something else, or
+        nobody is there to ask.
         """
         from engiagent.notebook import problems
 
@@ -340,6 +305,9 @@ def _find(path: Path) -> tuple[Path, bool]:
             return path / "problem.md", True
         found = sorted(p for p in path.iterdir() if p.suffix.lower() in TEXT_SUFFIXES)
         plants = [p for p in path.iterdir() if p.suffix.lower() in PLANT_SUFFIXES]
+        if len(plants) > 1:  # a cluster goes before the buildings that it is made of
+            clusters = [p for p in plants if _CLUSTER_MARK.search(p.read_text("utf-8", "replace"))]
+            plants = clusters or plants
         if not found and (len(plants) == 1 or (path / PLANT_FILE) in plants):
             return plants[0] if len(plants) == 1 else path / PLANT_FILE, True
         if len(found) != 1:
@@ -364,6 +332,13 @@ def _find(path: Path) -> tuple[Path, bool]:
     return path, path.name == "problem.md"
 
 
+def _buildings_of(file: Path, text: str) -> dict[str, bytes]:
+    """Return the plant files beside a cluster that it names; nothing for what is no cluster."""
+    named = _PLANT_NAME.findall(text) if _CLUSTER_MARK.search(text) else ()
+    there = [name for name in dict.fromkeys(named) if (file.parent / name).is_file()]
+    return {name: open_inside(file.parent, name) for name in there if name != file.name}
+
+
 def _plant_beside(file: Path) -> str:
     """Return the plant file that lies beside a problem's text; nothing without one."""
     if not (file.parent / PLANT_FILE).is_file():
@@ -374,10 +349,8 @@ def _plant_beside(file: Path) -> str:
 def decode_text(raw: bytes, file: str) -> str:
     """Return a file's text: UTF-8, BOM dropped, newlines normalised.
 
-    Raises
-    ------
-    InputError
-        With the line of the first byte that is no UTF-8, or of a NUL; and for an empty text.
+    Raises InputError with the line of the first byte that is no UTF-8, or of a NUL; and for an
+    empty text.
     """
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("the file is UTF-16", file, 1, expected="text in UTF-8")

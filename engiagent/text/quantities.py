@@ -29,10 +29,7 @@ def read_quantities(
 ) -> tuple[Quantity, ...]:
     """Return the quantities of sentences and tables in the order of the text.
 
-    Raises
-    ------
-    InputError
-        When there are more than 50 000.
+    Raises InputError when there are more than 50 000.
     """
     reader = _Reader(text, spaced, conventions, file)
     for index, sentence in enumerate(sentences):

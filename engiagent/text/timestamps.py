@@ -30,21 +30,12 @@ _TIME_NAMES: Final = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Regular time stamps of a file.
+    """Regular time stamps of a file."""
 
-    Attributes
-    ----------
-    instants
-        Seconds since 1970, shape (rows,); by the wall clock where no zone is known.
-    zone
-        The time zone, None where none is known.
-    step_seconds
-        The step; None with a single time stamp.
-    """
-
+    # seconds since 1970, shape (rows,); by the wall clock where no zone is known
     instants: Seconds = field(repr=False)
-    zone: str | None
-    step_seconds: int | None
+    zone: str | None  # the time zone, None where none is known
+    step_seconds: int | None  # the step; None with a single time stamp
 
     @cached_property
     def index(self) -> Any:
@@ -79,18 +70,10 @@ def _is_stamp(text: str) -> bool:
 def read_times(column: TableColumn, zone: str | None) -> Times:
     """Return the time stamps of a column.
 
-    Parameters
-    ----------
-    column
-        Text in ISO 8601 with or without offset, or as ``01.07.2025 00:00``.
-    zone
-        The time zone of stamps without offset; None leaves them without a zone.
-
-    Raises
-    ------
-    InputError
-        With line and column: no time stamp, a local time that does not exist, two orders of day
-        and month, stamps that repeat, go back or leave a gap.
+    ``column``: text in ISO 8601 with or without offset, or as ``01.07.2025 00:00``. ``zone``: the
+    time zone of stamps without offset; None leaves them without a zone. Raises InputError with line
+    and column: no time stamp, a local time that does not exist, two orders of day and month, stamps
+    that repeat, go back or leave a gap.
     """
     seconds, known = read_instants(column, zone)
     return Times(seconds, known, _checked_step(column, seconds, known is None))

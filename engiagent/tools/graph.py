@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.tools.registry import PARTS, Access, Json, Part
+from engiagent.tools.registry import Access, Json, Part
 
 SCHEMA: Final = "engiagent-calls/1"
 
@@ -106,12 +106,8 @@ def graph_schema() -> Json:
             "tool": text,
             "access": {"enum": ["read", "write"]},
             "arguments": {"type": "object"},
-            "reads": {
-                "type": "object",
-                "propertyNames": {"enum": list(PARTS)},
-                "additionalProperties": {"type": "integer", "minimum": 0},
-            },
-            "writes": {"type": "array", "items": {"enum": list(PARTS)}},
+            "reads": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+            "writes": {"type": "array", "items": text},
             "status": {"enum": ["done", "failed"]},
             "insisted": flag,
             "outside": flag,

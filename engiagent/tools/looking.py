@@ -13,10 +13,11 @@ from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
 _MOST_VALUES: Final = 20_000
+GROUP: Final = "plan"
 _NAME: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
-@tool("read", returns=record({"blueprint": OBJECT}), needs=("blueprint",))
+@tool("read", returns=record({"blueprint": OBJECT}), needs=("blueprint",), group="blueprint")
 def read_blueprint(state: State, arguments: Json) -> Outcome:
     """Return the whole blueprint as JSON, in which patch_blueprint finds its paths."""
     drafted: Drafted = state.get("blueprint")
@@ -106,6 +107,7 @@ def _labels(coordinate: NamedArray) -> list[Any]:
     needs=("blueprint",),
     uses=("problem",),
     outside=True,
+    writes=("solution",),
 )
 def load_schedule(state: State, arguments: Json) -> Outcome:
     """Take somebody else's schedule, from a file, in place of a solution, for 'check' to judge."""

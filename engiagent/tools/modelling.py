@@ -12,18 +12,22 @@ from engiagent.blueprint.patching import patched
 from engiagent.errors import InputError
 from engiagent.explain.audit import audit_blueprint, audit_problem
 from engiagent.formulations.expansion import expand
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.run.edits import set_value, with_changes
-from engiagent.run.folder import PROBLEM, is_run_folder
+from engiagent.run.folder import BLUEPRINT, PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
 from engiagent.tools.places import CHANGED, ELEMENTS, inside
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
 from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
     "time_limit", {"type": "number", "exclusiveMinimum": 0}, "The most time to take.", unit="s"
 )
+GROUP: Final = "blueprint"
+declare_part("problem", Held("load_problem", ("blueprint", "program", "solution", "certificate")))
 _TEXT: Final[Json] = {"type": "string", "minLength": 1}
 _VALUE: Final[Json] = {
     "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
@@ -77,6 +81,22 @@ class Drafted:
         """Return it with another document; an unreadable one is an ``InputError``."""
         return replace(self, blueprint=Blueprint.from_dict(document))
 
+    def save(self, folder: Path) -> None:
+        """Write it into a folder of a stored session."""
+        own = {key: value for key, value in vars(self).items() if key != "blueprint"}
+        write_atomic(folder / "draft.json", dumps_canonical(own))
+        write_atomic(folder / BLUEPRINT, self.blueprint.to_json())
+
+    @classmethod
+    def load(cls, folder: Path) -> "Drafted":
+        """Read what :meth:`save` wrote."""
+        own = loads_strict((folder / "draft.json").read_text("utf-8"), "draft.json")
+        lists = {key: tuple(own[key]) for key in ("missing", "not_understood")}
+        return cls(Blueprint.load(folder / BLUEPRINT), **{**own, **lists})
+
+
+declare_part("blueprint", Held("analyse", (), Drafted.save, Drafted.load))
+
 
 @tool(
     "write",
@@ -97,6 +117,8 @@ class Drafted:
             "kind": TEXT,
         },
     ),
+    group="problem",
+    writes=("problem", "blueprint"),
 )
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
@@ -140,6 +162,8 @@ def _loaded(problem: Problem) -> Outcome:
         {"elements": ELEMENTS},
     ),
     needs=("problem",),
+    group="problem",
+    writes=("blueprint",),
 )
 def analyse(state: State, arguments: Json) -> Outcome:
     """Take the blueprint that the problem's plant block or its stored reading gives.
@@ -177,6 +201,7 @@ def analyse(state: State, arguments: Json) -> Outcome:
     ),
     needs=("problem",),
     uses=("blueprint",),
+    group="problem",
 )
 def audit(state: State, arguments: Json) -> Outcome:
     """Say whether the problem gives enough to be solved, and whether what it gives can hold."""
@@ -221,6 +246,7 @@ def lint(state: State, arguments: Json) -> Outcome:
     ),
     returns=CHANGED,
     needs=("problem",),
+    writes=("blueprint",),
 )
 def write_blueprint(state: State, arguments: Json) -> Outcome:
     """Take a blueprint that somebody wrote of the problem in place of one that was read."""
@@ -230,7 +256,7 @@ def write_blueprint(state: State, arguments: Json) -> Outcome:
     return Outcome(changed_content(blueprint), {"blueprint": drafted})
 
 
-@tool("write", returns=CHANGED, needs=("blueprint",))
+@tool("write", returns=CHANGED, needs=("blueprint",), writes=("blueprint",))
 def expand_blueprint(state: State, arguments: Json) -> Outcome:
     """Write out the components' variables and constraints, so that each can be seen and patched."""
     drafted: Drafted = state.get("blueprint")
@@ -251,6 +277,7 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
     returns=CHANGED,
     needs=("blueprint",),
     repeatable=False,
+    writes=("blueprint",),
 )
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
@@ -278,6 +305,7 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
     Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
     returns=record({"before": {}, "blueprint": TEXT, "elements": ELEMENTS}),
     needs=("blueprint",),
+    writes=("blueprint",),
 )
 def set_parameter(state: State, arguments: Json) -> Outcome:
     """Give a parameter or a component's slot another value, in any unit of its dimension."""

@@ -1,5 +1,9 @@
 """What several tools share: paths below the session's folder, and schemas of answers."""
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +26,37 @@ def below(root: Path, relative: str) -> Path:
     if not path.resolve().is_relative_to(root.resolve()):
         raise InputError("the path leads out of the session's folder", found=repr(relative))
     return path
+
+
+@contextmanager
+def new_folder(root: Path, relative: str) -> Iterator[Path]:
+    """Yield a folder to be filled that becomes one below ``root`` when nothing fails.
+
+    Raises
+    ------
+    InputError
+        When there is such a folder already.
+    """
+    target, taken = below(root, relative), "there is such a folder already"
+    if target.exists():
+        raise InputError(taken, relative, expected="a new one")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    try:
+        yield made
+        made.chmod(0o755)
+        try:
+            made.rename(target)
+        except OSError:  # another session was faster
+            raise InputError(taken, relative, expected="a new one") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def files_below(root: Path, relative: str) -> tuple[str, ...]:
+    """Return the files of a folder below ``root``, by their paths from there."""
+    found = (path for path in (root / relative).rglob("*") if path.is_file())
+    return tuple(sorted(path.relative_to(root).as_posix() for path in found))
 
 
 OBJECTIVE: Final = maybe(

@@ -1,8 +1,12 @@
 """Tools from a blueprint to a certificate: compiling, solving, checking and explaining."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.explain import Given, explain_result
@@ -12,6 +16,7 @@ from engiagent.formulations.exchange import write_lp, write_mps
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex import emit_latex
 from engiagent.formulations.program import Program
+from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.schemawords import (
     COUNT,
@@ -26,17 +31,24 @@ from engiagent.io.schemawords import (
 )
 from engiagent.run.best import find_best
 from engiagent.run.certify import certify, with_gaps
+from engiagent.run.folder import CERTIFICATE, SOLUTION
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
+from engiagent.solvers.solution import load_arrays, save_solution
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import OBJECTIVE
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.requirements import parse_requirements
 from engiagent.verify.wording import verdict_line
 
+GROUP: Final = "plan"
+declare_part("program", Held("compile"))
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
 _WAIT: Final = 60.0
+_ACCOUNT: Final = "account.json"
+_ARRAYS: Final = "result.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +62,43 @@ class Solved:
     result: Any
     columns: Mapping[str, str] | None = None
 
+    def save(self, folder: Path) -> None:
+        """Write it into a folder of a stored session."""
+        own: Json = {"columns": self.columns, "file": None, "result": None}
+        if isinstance(self.schedule, Path):
+            own["file"] = str(self.schedule)
+        else:
+            save_solution(self.schedule, folder / SOLUTION)
+        if self.result is not None:
+            found = vars(self.result)
+            arrays: Json = {key: v for key, v in found.items() if isinstance(v, np.ndarray)}
+            np.savez(folder / _ARRAYS, **arrays)
+            own["result"] = {key: v for key, v in found.items() if key not in arrays}
+        write_atomic(folder / _ACCOUNT, json.dumps(own))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Solved":
+        """Read what :meth:`save` wrote."""
+        own = json.loads((folder / _ACCOUNT).read_text("utf-8"))
+        file, result = own["file"], own["result"]
+        schedule = load_arrays(folder / SOLUTION) if file is None else Path(file)
+        if result is not None:
+            with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
+                result = SolverResult(**result, **arrays)
+        return cls(schedule, result, own["columns"])
+
+
+def _save_certificate(certificate: Certificate, folder: Path) -> None:
+    write_atomic(folder / CERTIFICATE, certificate.to_json())
+
+
+def _load_certificate(folder: Path) -> Certificate:
+    return Certificate.from_json((folder / CERTIFICATE).read_text("utf-8"))
+
+
+declare_part("solution", Held("solve", (), Solved.save, Solved.load))
+declare_part("certificate", Held("check", (), _save_certificate, _load_certificate))
+
 
 @tool(
     "write",
@@ -59,6 +108,7 @@ class Solved:
     ),
     needs=("blueprint",),
     uses=("problem",),
+    writes=("program",),
 )
 def compile(state: State, arguments: Json) -> Outcome:
     """Compile the blueprint into a program for solvers, and say of which class it is."""
@@ -108,6 +158,7 @@ def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
     ),
     needs=("program",),
     uses=("blueprint", "problem"),
+    writes=("solution",),
 )
 def solve(state: State, arguments: Json) -> Outcome:
     """Solve the program in a child process and keep the schedule.
@@ -181,6 +232,7 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
     ),
     needs=("solution",),
     uses=("blueprint", "problem"),
+    writes=("certificate",),
 )
 def check(state: State, arguments: Json) -> Outcome:
     """Have the schedule checked by the checker, which trusts no solver: the certificate.

@@ -13,6 +13,7 @@ from engiagent.tools.places import below, inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
 TEXT_FILE: Final = "problem.md"
+GROUP: Final = "problem"
 _MOST: Final = 500
 _PATH: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 _POSED: Final = record(
@@ -108,7 +109,8 @@ def _written(root: Path, folder: str, contents: dict[str, bytes], *, overwrite: 
         except OSError as error:
             raise InputError(f"cannot make the folder: {error.strerror}", folder) from None
         write_atomic(path, data)
-    return Outcome(posed(folder, Problem.load(root / folder)))
+    files = tuple(path.relative_to(root).as_posix() for path in targets)
+    return Outcome(posed(folder, Problem.load(root / folder)), artefacts=files)
 
 
 def posed(path: str, problem: Problem) -> Json:

@@ -5,17 +5,18 @@ One table, :data:`REGISTRY`, feeds everybody who calls tools: agents, programs a
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
+from engiagent.io.schemawords import kind_of
 
 Access = Literal["read", "write"]
-Part = Literal["problem", "blueprint", "program", "solution", "certificate"]
-PARTS: Final[tuple[Part, ...]] = ("problem", "blueprint", "program", "solution", "certificate")
-"""What a session holds, each made from those before it."""
+Part = str
+"""The name of something that a session holds; see :func:`declare_part`."""
 
 Json = dict[str, Any]
 
@@ -29,6 +30,18 @@ class Made:
     basis: Mapping[Part, int] = field(default_factory=dict)
 
 
+@dataclass
+class Later:
+    """A part of a stored session, read when it is asked for."""
+
+    read: Callable[[], Any]
+
+    @cached_property
+    def found(self) -> Any:
+        """The part."""
+        return self.read()
+
+
 OnSaid = Callable[[float, str], None]
 """Told how many seconds a call has worked and how far it has come."""
 
@@ -39,6 +52,13 @@ class Watch:
 
     said: OnSaid | None = None
     cancel: threading.Event | None = None
+
+    def tell(self, text: str) -> None:
+        """Tell how far a call has come; end it when its caller has stopped it."""
+        if self.said is not None:
+            self.said(0.0, text)
+        if self.cancel is not None and self.cancel.is_set():
+            raise EngiagentError("the call was stopped")
 
 
 @dataclass(frozen=True)
@@ -55,8 +75,10 @@ class State:
     def get(self, part: Part) -> Any:
         """Return a part."""
         if part not in self.parts:
-            raise InputError(f"there is no {part} yet", expected=f"a call of {MAKERS[part]} first")
-        return self.parts[part].value
+            first = PARTS[part].maker
+            raise InputError(f"there is no {part} yet", expected=f"a call of {first} first")
+        value = self.parts[part].value
+        return value.found if isinstance(value, Later) else value
 
     def has(self, part: Part) -> bool:
         """Whether there is a part, of whatever age."""
@@ -68,18 +90,37 @@ class State:
         if made is None:
             return False
         return any(
-            self.parts[other].call != call or self.stale(other)
+            other not in self.parts or self.parts[other].call != call or self.stale(other)
             for other, call in made.basis.items()
         )
 
 
-MAKERS: Final[Mapping[Part, str]] = {
-    "problem": "load_problem",
-    "blueprint": "analyse",
-    "program": "compile",
-    "solution": "solve",
-    "certificate": "check",
-}
+@dataclass(frozen=True)
+class Held:
+    """What is declared of a part: the tool that makes it, and the parts that a new one drops.
+
+    ``save`` writes it into a folder, from which ``load`` reads it; without them the call that made
+    it is made again when a stored session is opened.
+    """
+
+    maker: str
+    drops: tuple[Part, ...] = ()
+    save: Callable[[Any, Path], None] | None = None
+    load: Callable[[Path], Any] | None = None
+
+
+PARTS: Final[dict[Part, Held]] = {}
+"""What a session can hold, declared by the modules whose tools make it."""
+
+
+def declare_part(name: Part, held: Held) -> None:
+    """Declare a part of sessions."""
+    if name in PARTS:
+        raise ValueError(f"there are two parts called {name}")
+    PARTS[name] = held
+
+
+_LIMITS: Final = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
 
 
 @dataclass(frozen=True)
@@ -98,13 +139,34 @@ class Argument:
         unit = {} if self.unit is None else {"x-unit": self.unit}
         return {**self.schema, "description": said, **unit}
 
+    def said(self) -> str:
+        """Return its name with what it may be, in words."""
+        unit = "" if self.unit in (None, "1") else f" [{self.unit}]"
+        limits = "".join(
+            f", {word} {self._ranged[key]:g}"
+            for key, word in _LIMITS.items()
+            if key in self._ranged
+        )
+        more = "" if "enum" in self.schema else f"; {self.description}"
+        return f"{self.name}: {kind_of(self.schema)}{unit}{limits}{more}"
+
+    @property
+    def _ranged(self) -> Json:
+        """The part of the schema that may have limits."""
+        found: Json = self.schema.get("anyOf", [self.schema])[0]
+        return found
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool did: what the caller sees, as JSON, and the parts of the state that are new."""
+    """What a tool did: what the caller sees, as JSON, and the parts of the state that are new.
+
+    ``artefacts`` are the files that it wrote, below the session's folder.
+    """
 
     content: Json
     makes: Mapping[Part, Any] = field(default_factory=dict)
+    artefacts: tuple[str, ...] = ()
 
 
 Work = Callable[[State, Json], Outcome]
@@ -132,6 +194,12 @@ class Tool:
         Whether it may replace files that were there before.
     open_world
         Whether it deals with anything beyond the session and its folder, as a network.
+    group
+        With which others it belongs, as ``problem`` or ``hvac``.
+    instead
+        The argument that names what it works on in the place of the parts that it needs.
+    writes
+        The parts that it may make.
     """
 
     name: str
@@ -146,11 +214,18 @@ class Tool:
     repeatable: bool = True
     destructive: bool = False
     open_world: bool = False
+    group: str = ""
+    instead: str | None = None
+    writes: tuple[Part, ...] = ()
 
     @property
     def reads(self) -> tuple[Part, ...]:
         """The parts that its answer depends on."""
         return tuple(dict.fromkeys([*self.needs, *self.uses]))
+
+    def for_call(self, arguments: Json) -> "Tool":
+        """Return it with the rule that holds for some arguments."""
+        return replace(self, needs=()) if self.instead in arguments else self
 
     def schema(self) -> Json:
         """Return the JSON Schema (draft 2020-12) of its arguments."""
@@ -178,8 +253,16 @@ class Tool:
             )
         if error is not None:
             place = "".join(f".{step}" for step in error.absolute_path)
-            raise InputError(f"{self.name}{place}: {error.message[:300]}")
+            said = f"{self.name}{place}: {error.message[:300]}"
+            raise InputError(said, expected=self._expected(error))
         return dict(arguments)
+
+    def _expected(self, error: Any) -> str | None:
+        """Return what was expected where arguments are not as the schema has them."""
+        if not error.absolute_path:
+            return "; ".join(a.said() for a in self.arguments if a.required) or None
+        named = error.absolute_path[0]
+        return next((a.said() for a in self.arguments if a.name == named), None)
 
 
 REGISTRY: Final[dict[str, Tool]] = {}
@@ -191,20 +274,32 @@ def tool(
     returns: Json,
     needs: tuple[Part, ...] = (),
     uses: tuple[Part, ...] = (),
-    **hints: bool,
+    name: str | None = None,
+    group: str | None = None,
+    about: str | None = None,
+    **hints: Any,
 ) -> Callable[[Work], Work]:
-    """Register a function as a tool under its name, with its docstring as description.
+    """Register a function as a tool.
 
-    ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
+    ``name`` is by default the function's, ``about`` its docstring and ``group`` what its module
+    states as ``GROUP``; ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
     """
 
     def register(work: Work) -> Work:
-        name = work.__name__
-        if name in REGISTRY:
-            raise ValueError(f"there are two tools called {name}")
-        description = " ".join((work.__doc__ or "").split())
-        REGISTRY[name] = Tool(
-            name, access, description, work, returns, arguments, needs, uses, **hints
+        known = name or work.__name__
+        if known in REGISTRY:
+            raise ValueError(f"there are two tools called {known}")
+        REGISTRY[known] = Tool(
+            known,
+            access,
+            " ".join((about or work.__doc__ or "").split()),
+            work,
+            returns,
+            arguments,
+            needs,
+            uses,
+            group=group or str(work.__globals__["GROUP"]),
+            **hints,
         )
         return work
 
@@ -215,5 +310,21 @@ def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
     from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
+    from engiagent.tools.site import (  # noqa: F401
+        analysing,
+        collecting,
+        configuring,
+        driving,
+        optimising,
+        simulating,
+    )
 
     return dict(sorted(REGISTRY.items()))
+
+
+def groups() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the tools by group."""
+    found: dict[str, tuple[str, ...]] = {}
+    for known in tools().values():
+        found[known.group] = (*found.get(known.group, ()), known.name)
+    return found

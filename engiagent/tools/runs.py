@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
@@ -19,8 +20,10 @@ from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading
 
+GROUP: Final = "runs"
 _MOST: Final = 50_000
 _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 
@@ -44,22 +47,32 @@ def report(state: State, arguments: Json) -> Outcome:
         reading = None if solved.columns is None else Reading(mapping=solved.columns)
         kept = KeptSchedule(solved.schedule, reading, drafted.not_understood)
         keep_check(out, certificate, kept, posed.problem, drafted.blueprint, posed.folder)
-        return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
-    run = RunFolder.create(out, posed.name, {"tools": True, "overrides": dict(drafted.values)})
+        return _written(arguments["folder"], out)
+    asked = {"tools": True, "overrides": dict(drafted.values)}
+    run = RunFolder.create(out, posed.name, asked)
+    write_run(run, posed, drafted.blueprint, solved.schedule, certificate)
+    return _written(arguments["folder"], out)
+
+
+def write_run(
+    run: RunFolder, posed: Posed, blueprint: Blueprint, schedule: Any, certificate: Certificate
+) -> None:
+    """Write problem, blueprint, schedule, certificate and report into the folder of a run."""
     with run.stage("report"):
         if posed.problem is not None:
             copy_problem(posed.problem, run)
-        copy_data(drafted.blueprint, posed.folder, run)
-        run.write(BLUEPRINT, drafted.blueprint.to_json())
-        save(solved.schedule, run)
+        copy_data(blueprint, posed.folder, run)
+        run.write(BLUEPRINT, blueprint.to_json())
+        save(schedule, run)
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
     write_report(run.path)
-    return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def _written(name: str, folder: Path) -> Outcome:
+    names = sorted(path.name for path in folder.iterdir())
+    files = tuple(f"{name}/{file}" for file in names)
+    return Outcome({"folder": name, "artefacts": names}, artefacts=files)
 
 
 _RUN: Final = record(

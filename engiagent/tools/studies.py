@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from engiagent.control import control as closed
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 from engiagent.io.jsontext import loads_strict
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, record
 from engiagent.plant.sizing import open_sizes
@@ -16,6 +16,7 @@ from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
+GROUP: Final = "study"
 _TEXTS: Final[Json] = {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50}
 _COUNT: Final[Json] = {"type": "integer", "minimum": 1, "maximum": 100_000}
 _SHOW: Final = Argument("show", _TEXTS, "Expressions to report of each plan.")
@@ -124,7 +125,7 @@ def control(state: State, arguments: Json) -> Outcome:
         end=arguments.get("end", "refuse"),
         folder=state.get("problem").folder,
         options=SolveOptions(time_limit=arguments.get("time_limit", _WAIT)),
-        on_step=lambda done, total: _said(state, f"step {done} of {total}"),
+        on_step=lambda done, total: state.watch.tell(f"step {done} of {total}"),
     )
     return Outcome(plain({**loop.to_dict(), "seconds": None}))
 
@@ -135,17 +136,9 @@ def _studied(state: State, arguments: Json, what: Asked) -> Study:
         state.get("problem").folder,
         SolveOptions(time_limit=arguments.get("time_limit", _WAIT)),
         show=tuple(arguments.get("show") or ()),
-        on_point=lambda done, total, row: _said(state, f"{done} of {total} points"),
+        on_point=lambda done, total, row: state.watch.tell(f"{done} of {total} points"),
     )
     return run_study(what, state.get("blueprint").blueprint, setting)
-
-
-def _said(state: State, text: str) -> None:
-    """Tell how far a call has come; end it when its caller has stopped it."""
-    if state.watch.said is not None:
-        state.watch.said(0.0, text)
-    if state.watch.cancel is not None and state.watch.cancel.is_set():
-        raise EngiagentError("the call was stopped")
 
 
 def _answer(found: Study) -> Outcome:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.tools.graph import Graph, Node, digest
-from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, Watch, Work, tools
+from engiagent.tools.registry import PARTS, Json, Made, Part, State, Tool, Watch, Work, tools
 
 Status = Literal["done", "blocked", "failed"]
 _ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
@@ -27,6 +27,7 @@ class Observation:
     tool: str
     status: Status
     content: Json
+    artefacts: tuple[str, ...] = ()
 
 
 @dataclass
@@ -68,6 +69,7 @@ class Session:
             given = chosen.checked(arguments or {})
         except InputError as error:
             return Observation(name, "failed", {"error": str(error)})
+        chosen = chosen.for_call(given)
         missing = self.missing(chosen)
         made = {part: made.call for part, made in self.state.parts.items()}
         key = digest([name, given, made])
@@ -96,7 +98,7 @@ class Session:
 
     def _first(self, part: Part) -> str:
         """Return the tool to call now so that a part can be made in the end."""
-        maker = tools()[MAKERS[part]]
+        maker = tools()[PARTS[part].maker]
         earlier = self.missing(maker)
         return self._first(earlier[0]) if earlier else maker.name
 
@@ -127,13 +129,14 @@ class Session:
         self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
         if status == "done" and outcome.makes:
             self.state = self._after(outcome.makes, call, node)
-        return Observation(chosen.name, status, content)
+        return Observation(
+            chosen.name, status, content, outcome.artefacts if status == "done" else ()
+        )
 
     def _after(self, makes: Any, call: int, node: Node) -> State:
         basis = {part: made for part, made in node.reads.items() if part not in makes}
-        parts = dict(self.state.parts)
-        if "problem" in makes:  # nothing of another problem may outlive it
-            parts = {}
+        dropped = {other for part in makes for other in PARTS[part].drops}
+        parts = {part: made for part, made in self.state.parts.items() if part not in dropped}
         for part, value in makes.items():
             parts[part] = Made(value, call, basis)
         return replace(self.state, parts=parts)

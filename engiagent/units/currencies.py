@@ -115,10 +115,7 @@ def with_codes(words: str, text: str) -> str:
 def unit_of_column(text: str, wanted: Unit) -> Unit:
     """Return the unit in a column's header; cents or a sign alone are of the wanted currency.
 
-    Raises
-    ------
-    UnitError
-        When it is none.
+    Raises UnitError when it is none.
 
     Examples
     --------

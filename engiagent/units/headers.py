@@ -36,23 +36,12 @@ _WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|expor
 
 @dataclass(frozen=True)
 class Header:
-    """A column header taken apart.
+    """A column header taken apart."""
 
-    Attributes
-    ----------
-    name
-        The name without the unit.
-    unit_text
-        The unit as written; empty when the header names none.
-    unit
-        The unit, or None when there is none or it cannot be read.
-    span
-        Where ``unit_text`` stands in the header, or None when it is read from a name's ending.
-    """
-
-    name: str
-    unit_text: str = ""
-    unit: Unit | None = None
+    name: str  # the name without the unit
+    unit_text: str = ""  # the unit as written; empty when the header names none
+    unit: Unit | None = None  # the unit, or None when there is none or it cannot be read
+    # where ``unit_text`` stands in the header, or None when it is read from a name's ending
     span: tuple[int, int] | None = None
 
 

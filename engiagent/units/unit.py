@@ -42,34 +42,20 @@ class UnitError(EngiagentError):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of measurement.
+    """A unit of measurement."""
 
-    Attributes
-    ----------
-    text
-        How the unit was written, as ``EUR/MWh``.
-    dimension
-        Its base dimensions with exponents.
-    factor
-        How many coherent SI units one of it is.
-    zero
-        The SI value of its zero; None for every unit but a temperature scale. A unit with a zero
-        measures a *point* on the scale, every other unit an amount or a difference.
-    scale, origin
-        The factor and the zero (0 where there is none) as floats.
-    is_point
-        Whether the unit measures points on a scale (20 degC) and not amounts (20 K).
-    is_dimensionless
-        Whether the unit is a pure number, as 1 or %.
-    """
-
-    text: str
-    dimension: Dimension
-    factor: Fraction
+    text: str  # how the unit was written, as ``EUR/MWh``
+    dimension: Dimension  # its base dimensions with exponents
+    factor: Fraction  # how many coherent SI units one of it is
+    # the SI value of its zero; None for every unit but a temperature scale. A unit with a zero
+    # measures a *point* on the scale, every other unit an amount or a difference.
     zero: Fraction | None = None
+    # scale, origin: the factor and the zero (0 where there is none) as floats
     scale: float = field(init=False, repr=False, compare=False)
     origin: float = field(init=False, repr=False, compare=False)
+    # whether the unit measures points on a scale (20 degC) and not amounts (20 K)
     is_point: bool = field(init=False, repr=False, compare=False)
+    # whether the unit is a pure number, as 1 or %
     is_dimensionless: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -117,10 +103,7 @@ class Unit:
     def root(self) -> "Unit":
         """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW.
 
-        Raises
-        ------
-        UnitError
-            When an exponent of its dimension is odd, or it measures points on a scale.
+        Raises UnitError when an exponent of its dimension is odd, or it measures points on a scale.
         """
         if self.is_point or any(exponent % 2 for _, exponent in self.dimension):
             raise UnitError(f"{self} is no square of a unit")
@@ -232,10 +215,8 @@ MAX_LENGTH = 60
 def parse_unit(text: str) -> Unit:
     """Return the unit that ``text`` names, as ``kW``, ``EUR/MWh``, ``kWh/K`` or ``W/(m2*K)``.
 
-    Raises
-    ------
-    UnitError
-        When a name is not in the table, is ambiguous, or the text is no product of names.
+    Raises UnitError when a name is not in the table, is ambiguous, or the text is no product of
+    names.
 
     Examples
     --------
@@ -376,10 +357,7 @@ def unit_names() -> list[str]:
 def conversion(source: Unit, target: Unit) -> tuple[float, float]:
     """Return ``(factor, shift)`` so that ``value_in_target = factor * value + shift``.
 
-    Raises
-    ------
-    UnitError
-        When the two differ in dimension, or a point on a scale would become an amount.
+    Raises UnitError when the two differ in dimension, or a point on a scale would become an amount.
     """
     if source.dimension != target.dimension:
         raise UnitError(f"{source} and {target} measure different things")

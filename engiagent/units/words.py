@@ -36,23 +36,15 @@ _MAX_UNIT_LENGTH = 80
 
 @dataclass(frozen=True)
 class Conventions:
-    """What the rest of a text settles about its units.
+    """What the rest of a text settles about its units."""
 
-    Attributes
-    ----------
-    currency
-        The one currency that the text uses, as ``EUR``; None when it uses none or several.
-    angles
-        Whether the text speaks of angles, so that bare degrees are not a temperature.
-    refrigeration
-        Whether the text says that its tons are tons of refrigeration; else they are unclear.
-    dollar, yen
-        The currencies that a bare ``$`` and ``¥`` stand for.
-    """
-
+    # the one currency that the text uses, as ``EUR``; None when it uses none or several
     currency: str | None = None
+    # whether the text speaks of angles, so that bare degrees are not a temperature
     angles: bool = False
+    # whether the text says that its tons are tons of refrigeration; else they are unclear
     refrigeration: bool = False
+    # dollar, yen: the currencies that a bare ``$`` and ``¥`` stand for
     dollar: str = "USD"
     yen: str = "JPY"
 
@@ -120,14 +112,9 @@ _PER_UNIT_OF: Final = re.compile(r"\s{1,20}(?:area|length|time|volume|mass)\b")
 def find_unit(text: str, start: int, conventions: Conventions | None = None) -> UnitMatch | None:
     """Return the longest unit that starts at a place of a text, or None.
 
-    Parameters
-    ----------
-    text
-        The text; line breaks count as blanks.
-    start
-        Where the unit would begin, white space already skipped.
-    conventions
-        The currency of bare cents, and whether bare degrees are angles.
+    ``text``: the text; line breaks count as blanks. ``start``: where the unit would begin, white
+    space already skipped. ``conventions``: the currency of bare cents, and whether bare degrees are
+    angles.
 
     Examples
     --------

@@ -14,10 +14,7 @@ MODELS: Final = Catalogue(lambda component: component.algebra != "none")
 def build(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a component.
 
-    Raises
-    ------
-    InputError
-        When its slots, options or connections do not fit together.
+    Raises InputError when its slots, options or connections do not fit together.
     """
     module = import_module(f"{__name__}.{MODELS[component.model].algebra}")
     reader = Reader(component, around)

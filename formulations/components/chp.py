@@ -13,8 +13,8 @@ from engiagent.formulations.components.commitment import running
 from engiagent.formulations.components.fragment import CAPACITY, OPERATION
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import Tables, tables
+from engiagent.slots import COMPONENTS
 
-SEGMENTS = 4
 COLUMNS = ("load", "electric_efficiency", "thermal_efficiency")
 
 
@@ -53,7 +53,8 @@ def _outputs(
         fuel = f"{power}/{found.first(1)}"
         texts = {"fuel": fuel, "heat": f"{fuel}*{found.first(2)}"}
         return texts, {key: text.replace(power, rated) for key, text in texts.items()}
-    segments = reader.segments(SEGMENTS)
+    usual = COMPONENTS["chp"].executed_slots["segments"].number
+    segments = reader.segments(int(usual or 1))
     over, xs = f"{name}_steps", f"{name}_step_power"
     index, at = (f"k in {over}",), f"{xs}[k]/{rated}"
     first = f"{found.first(0)}*{rated}"

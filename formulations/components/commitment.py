@@ -23,21 +23,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Running:
-    """How a unit switches.
+    """How a unit switches."""
 
-    Attributes
-    ----------
-    reader
-        Of the unit.
-    on
-        How many run in period ``t``, as a factor; ``""`` when it always runs.
-    count
-        How many there are, as a factor; ``""`` for one.
-    """
-
-    reader: Reader
-    on: str
-    count: str
+    reader: Reader  # of the unit
+    on: str  # how many run in period ``t``, as a factor; ``""`` when it always runs
+    count: str  # how many there are, as a factor; ``""`` for one
 
     def declare(self) -> None:
         """Add the states and their rows; nothing when it always runs."""
@@ -67,12 +57,8 @@ class Running:
 def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -> Running:
     """Return how a unit switches; it does when one of some slots or of the above is filled.
 
-    Parameters
-    ----------
-    because
-        The slots of the unit itself that make sense only for one that switches.
-    always
-        Whether it switches whatever is filled.
+    ``because``: the slots of the unit itself that make sense only for one that switches.
+    ``always``: whether it switches whatever is filled.
     """
     own = {"minimum_up_hours", "minimum_down_hours", "start_cost", "initially_on", *because}
     count = reader.text("count") if reader.given("count") else ""

@@ -44,26 +44,16 @@ TRANSFORMER = {
 
 @dataclass(frozen=True)
 class Branch:
-    """A bus and the branch above it; impedances per MW, referred to the source.
+    """A bus and the branch above it; impedances per MW, referred to the source."""
 
-    Attributes
-    ----------
-    bus, parent
-        Names.
-    resistance, reactance
-        [p.u. at 1 MVA]
-    rating
-        Apparent power at nominal voltage; infinite for none. [kVA]
-    current_square
-        The square of the rating as a current. [p.u. at 1 MVA]
-    """
-
+    # bus, parent: names
     bus: str
     parent: str
+    # resistance, reactance: [p.u. at 1 MVA]
     resistance: float
     reactance: float
-    rating: float
-    current_square: float
+    rating: float  # apparent power at nominal voltage; infinite for none. [kVA]
+    current_square: float  # the square of the rating as a current. [p.u. at 1 MVA]
 
 
 @dataclass(frozen=True)

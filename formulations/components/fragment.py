@@ -30,29 +30,15 @@ REQUIREMENT = "Strategic Requirements"
 
 @dataclass(frozen=True)
 class Terminal:
-    """Where a component meets a bus.
+    """Where a component meets a bus."""
 
-    Attributes
-    ----------
-    bus
-        The bus's name.
-    power
-        The power [kW] in period ``t``, as an expression.
-    supplies
-        Whether the power goes to the bus and not from it.
-    limit
-        The largest power [kW] in period ``t``, as an expression; None when there is none.
-    floor
-        The smallest power [kW], where it is not 0.
-    scenarios
-        Names and sets of the scenarios in which the power differs.
-    """
-
-    bus: str
-    power: str
-    supplies: bool
+    bus: str  # the bus's name
+    power: str  # the power [kW] in period ``t``, as an expression
+    supplies: bool  # whether the power goes to the bus and not from it
+    # the largest power [kW] in period ``t``, as an expression; None when there is none
     limit: str | None
-    floor: str | None = None
+    floor: str | None = None  # the smallest power [kW], where it is not 0
+    # names and sets of the scenarios in which the power differs
     scenarios: tuple[tuple[str, str], ...] = ()
 
 
@@ -96,26 +82,16 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a component can see of the blueprint it stands in.
+    """What a component can see of the blueprint it stands in."""
 
-    Attributes
-    ----------
-    core
-        The model with all its components.
-    instants
-        The instants of every time set that a component uses.
-    terminals
-        The terminals of the components built so far, for those that bound themselves by them.
-    over
-        By component the names and sets over which it is repeated.
-    shared
-        What the first of several components found that the others need as well.
-    """
-
-    core: Core
+    core: Core  # the model with all its components
+    # the instants of every time set that a component uses
     instants: Mapping[str, str] = field(default_factory=dict)
+    # the terminals of the components built so far, for those that bound themselves by them
     terminals: tuple[Terminal, ...] = ()
+    # by component the names and sets over which it is repeated
     over: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    # what the first of several components found that the others need as well
     shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -194,14 +170,6 @@ class Surroundings:
     def component(self, name: str) -> ComponentDef | None:
         """Return the component of a name, if there is one."""
         return next((c for c in self.core.components if c.name == name), None)
-
-    def connected(self, model: str, connection: str, name: str) -> tuple[ComponentDef, ...]:
-        """Return the components of a model whose ``connection`` is ``name``."""
-        return tuple(
-            c
-            for c in self.core.components
-            if c.model == model and connection_of(c, connection) == name
-        )
 
 
 def connection_of(component: ComponentDef, name: str) -> Json:

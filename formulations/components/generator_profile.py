@@ -7,8 +7,7 @@ With the option ``curtailable: false`` all that is available has to be taken.
 """
 
 from engiagent.formulations.components.reader import Reader
-
-_YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+from engiagent.slots import yes_or_no
 
 
 def declare(reader: Reader) -> None:
@@ -19,18 +18,14 @@ def declare(reader: Reader) -> None:
 def delivered(reader: Reader, available: str) -> None:
     """Add the power that is used of what is available [kW] in period ``t``."""
     power = f"{reader.name}_power[t]"
-    if not _curtailable(reader):
+    value = reader.option("curtailable", reader.component.parameters.get("curtailable", True))
+    found = yes_or_no(value)
+    if found is None:
+        raise reader.wrong("cannot read curtailable", repr(value), "true or false")
+    if not found:
         reader.expression("power", available, "power")
         reader.terminal(power, available, supplies=True, floor=available)
         return
     reader.variable("power", "power that is used", upper=available, of="available_power")
     reader.expression("curtailed", f"{available} - {power}", "curtailed")
     reader.terminal(power, available, supplies=True)
-
-
-def _curtailable(reader: Reader) -> bool:
-    value = reader.option("curtailable", reader.component.parameters.get("curtailable", True))
-    found = _YES_NO.get(str(value).lower())
-    if found is None:
-        raise reader.wrong("cannot read curtailable", repr(value), "true or false")
-    return found

@@ -28,21 +28,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Inputs:
-    """What acts on a network, as expressions in ``t``.
+    """What acts on a network, as expressions in ``t``."""
 
-    Attributes
-    ----------
-    boundary
-        Temperatures by the names of the boundaries. [degC]
-    heat
-        Heat into nodes by their names. [kW]
-    initial
-        Temperatures of the nodes with mass at the start. [degC]
-    """
-
-    boundary: Mapping[str, str]
-    heat: Mapping[str, str]
-    initial: Mapping[str, str]
+    boundary: Mapping[str, str]  # temperatures by the names of the boundaries. [degC]
+    heat: Mapping[str, str]  # heat into nodes by their names. [kW]
+    initial: Mapping[str, str]  # temperatures of the nodes with mass at the start. [degC]
 
 
 def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> None:
@@ -51,10 +41,7 @@ def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> None:
     The series are ``temperature`` at instants over the nodes with mass and ``mean_temperature``
     over all nodes.
 
-    Raises
-    ------
-    InputError
-        When a node with mass lacks its first temperature.
+    Raises InputError when a node with mass lacks its first temperature.
     """
     nodes = [node.name for node in network.nodes]
     heavy = [node.name for node in network.nodes if node.capacity > 0]

@@ -11,12 +11,8 @@ from engiagent.units.unit import UnitError, convert, parse_unit
 def known_values(value: Json, unit: str, core: Core) -> tuple[float, ...]:
     """Return the numbers [unit] behind a slot; none for a computed value or one from a file.
 
-    Parameters
-    ----------
-    value
-        What fills the slot: a number, a literal, the name of a parameter, or numbers in brackets.
-    unit
-        In which they are wanted; a bare number has it already.
+    ``value``: what fills the slot: a number, a literal, the name of a parameter, or numbers in
+    brackets. ``unit``: in which they are wanted; a bare number has it already.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return ()

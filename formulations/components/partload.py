@@ -33,54 +33,30 @@ MOST_ALIKE: Final = 20
 
 @dataclass(frozen=True)
 class Shape:
-    """The input over that of full load.
+    """The input over that of full load."""
 
-    Attributes
-    ----------
-    at
-        For a ratio and a state (1 while it runs), as expressions.
-    bends
-        Whether it is no straight line.
-    top
-        Its largest value as an expression, None when that is not known.
-    idle
-        Whether it takes something at no output, so that it has to switch.
-    proportional
-        Whether the input is in proportion to the output.
-    """
-
-    at: Callable[[str, str], str]
-    bends: bool = False
-    top: str | None = None
-    idle: bool = False
-    proportional: bool = False
+    at: Callable[[str, str], str]  # for a ratio and a state (1 while it runs), as expressions
+    bends: bool = False  # whether it is no straight line
+    top: str | None = None  # its largest value as an expression, None when that is not known
+    idle: bool = False  # whether it takes something at no output, so that it has to switch
+    proportional: bool = False  # whether the input is in proportion to the output
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a kind of machine is called.
+    """What a kind of machine is called."""
 
-    Attributes
-    ----------
-    output, input
-        Its two series; the input is in kW.
-    capacity, full_input
-        The output and the input at full load in period ``t``, as expressions.
-    words
-        What the output is.
-    capacity_slot, least_slot
-        The slots of its capacity and of the least part-load ratio.
-    performance
-        Output over input at full load, where the plan may choose the capacity.
-    """
-
+    # output, input: its two series; the input is in kW
     output: str
     input: str
+    # capacity, full_input: the output and the input at full load in period ``t``, as expressions
     capacity: str
     full_input: str
-    words: str
+    words: str  # what the output is
+    # capacity_slot, least_slot: the slots of its capacity and of the least part-load ratio
     capacity_slot: str = "rated_capacity"
     least_slot: str = "minimum_part_load"
+    # output over input at full load, where the plan may choose the capacity
     performance: str | None = None
 
 

@@ -53,22 +53,15 @@ _UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][
 class Reader:
     """Reads the slots, options and connections of one component, and declares what it adds.
 
-    Attributes
-    ----------
-    own
-        Slots in place of those of its model, for a part of a component that is read alike.
-    added
-        What the component has added to the blueprint so far.
-
-    Raises
-    ------
-    InputError
-        On creation, when a parameter, option or connection is unknown or a required one is absent.
+    Raises InputError on creation, when a parameter, option or connection is unknown or a required
+    one is absent.
     """
 
     component: ComponentDef
     around: Surroundings
+    # slots in place of those of its model, for a part of a component that is read alike
     own: Mapping[str, Slot] | None = None
+    # what the component has added to the blueprint so far
     added: list[Part] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -210,25 +203,15 @@ class Reader:
     def number(self, slot: str) -> float:
         """Return the number in a slot, or its default, in the slot's unit.
 
-        Raises
-        ------
-        InputError
-            When it cannot be evaluated without a data file.
+        Raises InputError when it cannot be evaluated without a data file.
         """
         return self.evaluated(self.text(slot), self.slots[slot].unit)
 
     def evaluated(self, text: str, unit: str, what: str = "") -> float:
         """Return the value of an expression over parameters in a unit, without any data file.
 
-        Parameters
-        ----------
-        what
-            What it is the value of, for messages: ``buses.house``.
-
-        Raises
-        ------
-        InputError
-            When it cannot be evaluated.
+        ``what``: what it is the value of, for messages: ``buses.house``. Raises InputError when it
+        cannot be evaluated.
         """
         core = numbers_of(self.around.core)
         wanted = ParameterDef(name="wanted__", value=text, unit=unit)
@@ -250,10 +233,7 @@ class Reader:
     def axis(self, why: str = "") -> TimeAxis:
         """Return the time axis of the periods, whose steps have lengths in hours.
 
-        Raises
-        ------
-        InputError
-            With ``why``, when they have none.
+        Raises InputError with ``why``, when they have none.
         """
         axis = Elaboration(numbers_of(self.around.core)).index_set(self.time).axis
         if axis is None or axis.step_unit != "h":
@@ -310,11 +290,8 @@ class Reader:
     ) -> ComponentDef:
         """Return the component of a model that a connection names.
 
-        Raises
-        ------
-        InputError
-            With ``message``, when there is none, or when it has to be of the same time set and is
-            not.
+        Raises InputError with ``message``, when there is none, or when it has to be of the same
+        time set and is not.
         """
         name = self.connection(connection)
         part = None if name is None else self.around.component(str(name))
@@ -396,15 +373,10 @@ class Reader:
     ) -> str:
         """Add a series as a variable over the periods, or a state at the instants.
 
-        Parameters
-        ----------
-        lower, upper
-            A bound that holds a decision, as a capacity that is still to be chosen, becomes a row;
-            the variable itself keeps what follows from the decision's own bounds.
-        of
-            The slots that its bounds come from, as words of one text or one by one.
-        unit, quantity, role
-            By default those of the series in the slot file.
+        ``lower``, ``upper``: a bound that holds a decision, as a capacity that is still to be
+        chosen, becomes a row; the variable itself keeps what follows from the decision's own
+        bounds. ``of``: the slots that its bounds come from, as words of one text or one by one.
+        ``unit``, ``quantity``, ``role``: by default those of the series in the slot file.
         """
         known = self.known.quantities.get(series)
         role = role or (_ROLES.get(known.kind, "auxiliary") if known else "decision")

@@ -10,18 +10,10 @@ from engiagent.formulations.components.reader import Reader
 
 @dataclass(frozen=True)
 class Tables:
-    """Columns of one table.
+    """Columns of one table."""
 
-    Attributes
-    ----------
-    over
-        The set of the rows.
-    names
-        The columns, as parameters over that set.
-    """
-
-    over: str
-    names: tuple[str, ...]
+    over: str  # the set of the rows
+    names: tuple[str, ...]  # the columns, as parameters over that set
 
     def first(self, column: int) -> str:
         """Return the first entry of a column."""
@@ -37,10 +29,8 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
 
     Those that are written in brackets are added as parameters over a set of their own.
 
-    Raises
-    ------
-    InputError
-        When a slot holds no table, the columns do not fit together, or the first does not rise.
+    Raises InputError when a slot holds no table, the columns do not fit together, or the first does
+    not rise.
     """
     given = [_column(reader, slot) for slot in slots]
     inline = [isinstance(column, tuple) for column in given]
@@ -134,13 +124,13 @@ def _refuse_falling(reader: Reader, slot: str) -> None:
 def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str, ...]:
     """Return the coefficients of a curve, each ready to be multiplied.
 
-    Raises
-    ------
-    InputError
-        When they are not numbers in brackets, or too few or too many.
+    Raises InputError when they are not numbers in brackets, or too few or too many.
     """
     value = reader.component.parameters[slot]
     items = bracketed(value) if isinstance(value, str) else None
+    parameter = reader.around.parameter(value) if isinstance(value, str) else None
+    if parameter is not None and isinstance(parameter.value, tuple):
+        items = tuple(map(str, parameter.value))
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise reader.wrong(

@@ -18,10 +18,7 @@ KELVIN = "273.15"
 def surface(reader: Reader, slot: str, x: str, y: str) -> str:
     """Return a biquadratic or bicubic curve of two numbers, given as expressions.
 
-    Raises
-    ------
-    InputError
-        When it has neither six nor ten coefficients.
+    Raises InputError when it has neither six nor ten coefficients.
     """
     c = coefficients(reader, slot, 6, 10)
     if len(c) not in (6, 10):
@@ -45,7 +42,7 @@ def plain(temperature: str) -> str:
     return f"(({temperature} - 0[degC])/1[K])"
 
 
-def carnot(reader: Reader, source: str, sink: str, *, cooling: bool = False) -> str:
+def carnot(reader: Reader, source: str, sink: str) -> str:
     """Return a share of Carnot's coefficient of performance; slots as in ``CarnotCop``."""
     warm = f"({plain(sink)} + {KELVIN}"
     cold = f"({plain(source)} + {KELVIN}"
@@ -55,5 +52,4 @@ def carnot(reader: Reader, source: str, sink: str, *, cooling: bool = False) -> 
         cold += f" - {reader.text('source_approach')}/1[K]"
     least = reader.text("minimum_lift")
     lift = f"max({warm}) - {cold}), {least}/1[K])"
-    use = f"{cold})" if cooling else f"{warm})"
-    return f"{reader.text('carnot_fraction')}*{use}/{lift}"
+    return f"{reader.text('carnot_fraction')}*{warm})/{lift}"

@@ -25,16 +25,10 @@ def bounds(
 ) -> tuple[str | None, str | None]:
     """Return the lowest and the highest temperature [degC] of a network as expressions.
 
-    Parameters
-    ----------
-    limits
-        The smallest and the largest heat [kW] into each room in period ``t``, walls excepted;
-        None where there is no limit.
+    ``limits``: the smallest and the largest heat [kW] into each room in period ``t``, walls
+    excepted; None where there is no limit.
 
-    Returns
-    -------
-    lower, upper
-        None where nothing bounds them.
+    Returns None where nothing bounds them.
     """
     if len(rooms) > MAX_ROOMS or not _steps_are_short(rooms):
         return None, None

@@ -16,20 +16,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Room:
-    """A zone of a network.
+    """A zone of a network."""
 
-    Attributes
-    ----------
-    reader
-        Its slots.
-    walls
-        Resistances [K/kW] to its neighbours, as expressions.
-    heat
-        The heat [kW] into it in period ``t`` as an expression, walls excepted; empty for none.
-    """
-
-    reader: Reader
-    walls: Mapping[str, str]
+    reader: Reader  # its slots
+    walls: Mapping[str, str]  # resistances [K/kW] to its neighbours, as expressions
+    # the heat [kW] into it in period ``t`` as an expression, walls excepted; empty for none
     heat: str
 
 
@@ -69,10 +60,7 @@ class Rooms(dict[str, Room]):
 def exact_step(rooms: Rooms, name: str) -> tuple[tuple[ParameterDef, ...], str]:
     """Return the derived parameters and the equation of one room of a network.
 
-    Raises
-    ------
-    InputError
-        When the capacitances and resistances cannot be evaluated without data files.
+    Raises InputError when the capacitances and resistances cannot be evaluated without data files.
     """
     room = rooms[name]
     transition, response = rooms.step or (None, None)

@@ -193,10 +193,8 @@ def _network(reader: Reader) -> Rooms:
     A wall may be given on either side, or on both with the same resistance. Networks are found
     once, for all zones.
 
-    Raises
-    ------
-    InputError
-        When a neighbour is no other zone of the same time set, or a wall has two resistances.
+    Raises InputError when a neighbour is no other zone of the same time set, or a wall has two
+    resistances.
     """
     around = reader.around
     if "networks" not in around.shared:

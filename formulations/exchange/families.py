@@ -93,10 +93,7 @@ def families(
 ) -> tuple[list[Family], list[Family]]:
     """Return the families of columns and of rows, each in the order of their first members.
 
-    Parameters
-    ----------
-    kinds
-        What the members of a family of columns must have in common besides their name.
+    ``kinds``: what the members of a family of columns must have in common besides their name.
     """
     spelled = [_spelled(columns, kinds), _spelled(rows, [None] * len(rows))]
     found = _placed([group for groups in spelled for group in groups])

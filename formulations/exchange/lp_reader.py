@@ -48,10 +48,7 @@ _CONSTRAINT: Final = "terms left and one number right, as cap: 2 x + y <= 4; no 
 def parse_lp(source: SourceText) -> FileModel:
     """Return the model in the text of an LP file.
 
-    Raises
-    ------
-    InputError
-        With the line, what was found there and what was expected.
+    Raises InputError with the line, what was found there and what was expected.
     """
     model, begun = FileModel(source), False
     for section, first, text in _sections(source):

@@ -53,10 +53,7 @@ def source_of(text: str, file: str = "model") -> SourceText:
 def read_source(path: Path) -> SourceText:
     """Return the lines of a model file.
 
-    Raises
-    ------
-    InputError
-        When the file is absent, no regular file, too large or no text.
+    Raises InputError when the file is absent, no regular file, too large or no text.
     """
     data = open_inside(path.parent, path.name, max_bytes=MAX_BYTES)
     if b"\0" in data:

@@ -41,10 +41,7 @@ _SECTIONS: Final = {
 def parse_mps(source: SourceText) -> FileModel:
     """Return the model in the text of an MPS file.
 
-    Raises
-    ------
-    InputError
-        With the line, what was found there and what was expected.
+    Raises InputError with the line, what was found there and what was expected.
     """
     reader, section, seen = _Reader(source), "", set[str]()
     for line, text in enumerate(source.lines, 1):

@@ -23,10 +23,7 @@ from engiagent.formulations.exchange.translation import Translation, Variable, t
 def read_model(path: Path) -> FileModel:
     """Return the model in an LP or MPS file, by its name.
 
-    Raises
-    ------
-    InputError
-        With the line, what was found there and what was expected.
+    Raises InputError with the line, what was found there and what was expected.
     """
     for suffix, parse in ((".lp", parse_lp), (".mps", parse_mps)):
         if path.name.lower().endswith(suffix):
@@ -42,10 +39,7 @@ def read_model(path: Path) -> FileModel:
 def import_model(path: Path) -> Blueprint:
     """Return the blueprint of an LP or MPS file.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read or has sections that a blueprint is not made of.
+    Raises InputError when the file cannot be read or has sections that a blueprint is not made of.
     """
     return to_blueprint(read_model(path))
 
@@ -53,10 +47,7 @@ def import_model(path: Path) -> Blueprint:
 def to_blueprint(model: FileModel) -> Blueprint:
     """Return the blueprint of a model; its bounds, rows and objective are exactly the model's.
 
-    Raises
-    ------
-    InputError
-        When the model has no variables.
+    Raises InputError when the model has no variables.
     """
     file = model.source.file
     if not model.columns:

@@ -33,11 +33,8 @@ class _Row(NamedTuple):
 class _Named:
     """A program with a legal name for every row and column, and with rows of one side.
 
-    Raises
-    ------
-    EngiagentError
-        When the program has no columns, or something that not every reader of such files knows;
-        the constraint is named.
+    Raises EngiagentError when the program has no columns, or something that not every reader of
+    such files knows; the constraint is named.
     """
 
     def __init__(self, program: Program, form: str) -> None:
@@ -105,10 +102,7 @@ def _refuse(program: Program, form: str) -> None:
 def write_lp(program: Program) -> str:
     """Return a program in the CPLEX LP format.
 
-    Raises
-    ------
-    EngiagentError
-        When it has something that the format cannot say; the constraint is named.
+    Raises EngiagentError when it has something that the format cannot say; the constraint is named.
     """
     m, p = _Named(program, "LP"), program
     names = np.array(m.columns, dtype=object)
@@ -179,10 +173,7 @@ def _lp_row(m: _Named, row: _Row) -> Iterator[str]:
 def write_mps(program: Program) -> str:
     """Return a program in free MPS.
 
-    Raises
-    ------
-    EngiagentError
-        When it has something that the format cannot say; the constraint is named.
+    Raises EngiagentError when it has something that the format cannot say; the constraint is named.
     """
     m = _Named(program, "MPS")
     lines = [f"NAME {m.objective}"]

@@ -43,15 +43,8 @@ _HEAD: Final = r"""\documentclass[a4paper]{article}
 def emit_latex(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     """Return a LaTeX document that says what the blueprint says.
 
-    Parameters
-    ----------
-    folder
-        Where its data files lie.
-
-    Raises
-    ------
-    BlueprintError
-        When a set or a parameter cannot be built or an expression cannot be read.
+    ``folder``: where its data files lie. Raises BlueprintError when a set or a parameter cannot be
+    built or an expression cannot be read.
     """
     full = expand(blueprint)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)

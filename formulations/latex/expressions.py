@@ -59,13 +59,7 @@ class Printer(Formulas[str]):
         self.symbols = symbols
 
     def text(self, expression: str) -> str:
-        """Return an expression.
-
-        Raises
-        ------
-        GrammarError
-            When it is not in the language.
-        """
+        """Return an expression; GrammarError when it is not in the language."""
         return self.node(parse(expression))
 
     def value(self, value: int | float | str | None) -> str:

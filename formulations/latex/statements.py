@@ -30,28 +30,17 @@ _RISKS: Final = {
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula of a blueprint.
+    """A formula of a blueprint."""
 
-    Attributes
-    ----------
-    name
-        Of what it states.
-    lines
-        In LaTeX's mathematics, the later ones being the continuation of the first; none where a
-        heading stands alone.
-    for_all
-        The elements that it holds for, empty for a single statement.
-    section, tag
-        The part of a document in which it stands, and by what it is referred to there.
-    heading, notes, description
-        What is said of it, as LaTeX's text.
-    """
-
-    name: str
+    name: str  # of what it states
+    # in LaTeX's mathematics, the later ones being the continuation of the first; none where a
+    # heading stands alone
     lines: tuple[str, ...]
-    for_all: str = ""
+    for_all: str = ""  # the elements that it holds for, empty for a single statement
+    # section, tag: the part of a document in which it stands, and by what it is referred to there
     section: str = ""
     tag: str = ""
+    # heading, notes, description: what is said of it, as LaTeX's text
     heading: str = ""
     notes: str = ""
     description: str = ""
@@ -66,10 +55,7 @@ def printer_of(core: Any) -> Printer:
 def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
     """Return the formulas of a blueprint: objective, definitions, constraints.
 
-    Raises
-    ------
-    EngiagentError
-        When a component or an expression cannot be read.
+    Raises EngiagentError when a component or an expression cannot be read.
     """
     core = expand(blueprint).core if blueprint.kind == "programme" else blueprint.core
     order = ("Objective", "Named expressions", "Definitions", "Constraints")
@@ -80,10 +66,7 @@ def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
 def statements(core: Any, printer: Printer) -> Iterator[Formula]:
     """Yield every formula in the order of a document.
 
-    Raises
-    ------
-    BlueprintError
-        When an expression cannot be read.
+    Raises BlueprintError when an expression cannot be read.
     """
     for group, section in (("expressions", "Named expressions"), ("definitions", "Definitions")):
         for position, d in enumerate(getattr(core, group, ())):

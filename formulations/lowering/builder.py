@@ -29,22 +29,16 @@ class RowGroup:
 
 @dataclass(eq=False)
 class Builder:
-    """Collects columns and rows; what the compiler puts in itself is marked as generated.
-
-    Attributes
-    ----------
-    column_lower, column_upper, integrality
-        Bounds and integrality of all columns so far, shape (n,).
-    indicators
-        Row numbers with the column and the value of it at which each row holds.
-    sos1
-        Groups of columns of which at most one may differ from zero.
-    """
+    """Collects columns and rows; what the compiler puts in itself is marked as generated."""
 
     columns: list[ColumnBlock] = field(default_factory=list)
     rows: list[RowGroup] = field(default_factory=list)
+    # row numbers with the column and the value of it at which each row holds
     indicators: list[tuple[Ints, Ints, Ints]] = field(default_factory=list)
+    # groups of columns of which at most one may differ from zero
     sos1: list[Ints] = field(default_factory=list)
+    # column_lower, column_upper, integrality: bounds and integrality of all columns so far, shape
+    # (n,)
     column_lower: Floats = field(default_factory=lambda: np.zeros(0))
     column_upper: Floats = field(default_factory=lambda: np.zeros(0))
     integrality: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))

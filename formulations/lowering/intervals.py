@@ -94,10 +94,6 @@ def _power(atom: Atom, inner: list[Interval]) -> Interval:
     return np.where(unsafe, -np.inf, least), np.where(unsafe, np.inf, most)
 
 
-def _elementary(atom: Atom, inner: list[Interval]) -> Interval:
-    return ELEMENTARY[atom.function].between(*inner[0])
-
-
 def _absolute(atom: Atom, inner: list[Interval]) -> Interval:
     low, high = inner[0]
     most = np.maximum(np.abs(low), np.abs(high))
@@ -132,7 +128,7 @@ def _piecewise(atom: Atom, inner: list[Interval]) -> Interval:
 
 
 _RULES: dict[str, Callable[[Atom, list[Interval]], Interval]] = {
-    **dict.fromkeys(ELEMENTARY, _elementary),
+    **dict.fromkeys(ELEMENTARY, lambda atom, inner: ELEMENTARY[atom.function].between(*inner[0])),
     "abs": _absolute,
     "max": _extreme,
     "min": _extreme,

@@ -37,12 +37,9 @@ def largest(
 ) -> Form:
     """Return a form that stands for the greatest argument of each group.
 
-    Parameters
-    ----------
-    argument, groups
-        The arguments and the group of each, all groups from 0 to ``size`` occurring.
-    sign
-        1 where only too small a value does harm, -1 where only too great a one, 0 where both do.
+    ``argument``, ``groups``: the arguments and the group of each, all groups from 0 to ``size``
+    occurring. ``sign``: 1 where only too small a value does harm, -1 where only too great a one, 0
+    where both do.
     """
     low, high = form_bounds(argument, builder.column_lower, builder.column_upper)
     reachable = _reachable(low, high, groups, size)

@@ -22,10 +22,8 @@ INCREASING = frozenset(name for name, function in ELEMENTARY.items() if function
 def lowered(builder: Builder, form: Form, sign: int, name: str) -> Form:
     """Return a form without kinks and without products of binaries, with rows put in for them.
 
-    Raises
-    ------
-    ZeroDivisionError
-        When bounds do not keep a divisor away from zero; its arguments are the atom.
+    Raises ZeroDivisionError when bounds do not keep a divisor away from zero; its arguments are the
+    atom.
     """
     result = Form(form.size, form.constant, form.terms)
     for part in form.parts:

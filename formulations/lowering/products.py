@@ -112,8 +112,8 @@ def _pair(atom: Atom) -> tuple[Form, Form] | None:
 
 
 def _multiplied(left: Form, right: Form, rows: Rows, weights: Floats) -> Products:
-    a_rows, a_columns, a_values = _entries(left)
-    b_rows, b_columns, b_values = _entries(right)
+    a_rows, a_columns, a_values = entries(left)
+    b_rows, b_columns, b_values = entries(right)
     starts = np.searchsorted(b_rows, np.arange(right.size + 1))
     lengths = np.diff(starts)[a_rows]
     total = int(lengths.sum())
@@ -132,7 +132,7 @@ def _multiplied(left: Form, right: Form, rows: Rows, weights: Floats) -> Product
     )
 
 
-def _entries(form: Form) -> tuple[Rows, Rows, Floats]:
+def entries(form: Form) -> tuple[Rows, Rows, Floats]:
     """Return rows, columns and coefficients of all terms, sorted by rows."""
     if not form.terms:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)

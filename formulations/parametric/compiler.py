@@ -39,14 +39,8 @@ class Limit:
 class ParametricCompiler(Compiler):
     """A compilation with extra columns for parameters.
 
-    Attributes
-    ----------
-    data
-        The extra columns.
-    starts_of_data, values
-        First column and current values of each parameter that changes.
-    limits
-        Bounds of columns and rows that follow from parameters.
+    ``data``: the extra columns. ``starts_of_data``, ``values``: first column and current values of
+    each parameter that changes. ``limits``: bounds of columns and rows that follow from parameters.
     """
 
     def __init__(

@@ -96,10 +96,7 @@ def closure(uses: Mapping[str, frozenset[str]], names: tuple[str, ...]) -> froze
 def refuse_in_variables(core: Core, reached: frozenset[str]) -> None:
     """Refuse parameters in what decides which elements a variable has.
 
-    Raises
-    ------
-    BlueprintError
-        With the structural places found.
+    Raises BlueprintError with the structural places found.
     """
     found = []
     for position, variable in enumerate(core.decision_variables):
@@ -124,12 +121,8 @@ def _shaping_parts(variable: VariableDef) -> Iterator[tuple[str, object]]:
 class GivenElaboration(Elaboration):
     """An elaboration in which some parameters have given values.
 
-    Parameters
-    ----------
-    given
-        Values in the parameters' own units, each of the shape of its sets.
-    guarded
-        Names of parameters that only forms may use, until the elaboration is opened.
+    ``given``: values in the parameters' own units, each of the shape of its sets. ``guarded``:
+    names of parameters that only forms may use, until the elaboration is opened.
     """
 
     def __init__(
@@ -216,10 +209,7 @@ class DataColumns:
 class ParametricEvaluator(FormEvaluator):
     """Evaluates expressions to forms of variables and of parameters that change.
 
-    Parameters
-    ----------
-    reached
-        Names of parameters and expressions that depend on one of them.
+    ``reached``: names of parameters and expressions that depend on one of them.
     """
 
     def __init__(

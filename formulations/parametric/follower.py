@@ -27,12 +27,7 @@ AGREEMENT: Final = 1e-9
 class ParameterInput:
     """How values of one parameter are read: numbers, arrays, objects by label, with units.
 
-    Attributes
-    ----------
-    shape
-        Sizes of its sets.
-    unit
-        The unit in which its values are held.
+    ``shape``: sizes of its sets. ``unit``: the unit in which its values are held.
     """
 
     def __init__(self, definition: ParameterDef, sets: tuple[IndexSet, ...]) -> None:
@@ -46,10 +41,7 @@ class ParameterInput:
     def read(self, given: Any) -> Floats:
         """Return new values in :attr:`unit`, of this parameter's shape.
 
-        Raises
-        ------
-        InputError
-            When shape, label or unit is wrong or a value is not finite.
+        Raises InputError when shape, label or unit is wrong or a value is not finite.
         """
         unit: str | None = None
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
@@ -125,12 +117,8 @@ _Plan = tuple[list[Definition], list[_Write]]
 class Follower:
     """Keeps the arrays of a projection at the current values of its parameters.
 
-    Parameters
-    ----------
-    starts
-        The first column of each parameter that can change.
-    values
-        Their current values, by name.
+    ``starts``: the first column of each parameter that can change. ``values``: their current
+    values, by name.
     """
 
     def __init__(
@@ -148,15 +136,8 @@ class Follower:
     def follow(self, new: Mapping[str, Floats]) -> None:
         """Write new values into the arrays; nothing changes when one of them does not go.
 
-        Parameters
-        ----------
-        new
-            Values by parameter, of the shape and in the unit in which each is held.
-
-        Raises
-        ------
-        InputError
-            When something computed from them is not a finite number.
+        ``new``: values by parameter, of the shape and in the unit in which each is held. Raises
+        InputError when something computed from them is not a finite number.
         """
         key = tuple(new)
         plan = self._plans.get(key)

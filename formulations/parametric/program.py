@@ -40,27 +40,15 @@ def compile_parametric(
 ) -> "ParametricProgram":
     """Compile a blueprint so that some of its parameters can change in place.
 
-    Parameters
-    ----------
-    blueprint
-        The blueprint; components not yet expanded are expanded first.
-    folder
-        Where its data files lie.
-    parameters
-        Names of numeric parameters that will change. What is computed from them follows.
-    structure
-        What to do when a parameter decides on structure (filters, sets, conditions, indices, the
-        way a function becomes rows) or stands inside a function or a product of variables:
-        ``refuse``, or ``recompile`` at every update, which is slower and gives a new program.
-
-    Raises
-    ------
-    StructureError
-        When a parameter decides on structure and ``structure`` is ``refuse``; names the place.
-    BlueprintError, MissingDataError
-        As :func:`engiagent.formulations.compile_blueprint` does.
-    InputError
-        When a name is not that of a numeric parameter with values of its own.
+    ``blueprint``: the blueprint; components not yet expanded are expanded first. ``folder``: where
+    its data files lie. ``parameters``: names of numeric parameters that will change. What is
+    computed from them follows. ``structure``: what to do when a parameter decides on structure
+    (filters, sets, conditions, indices, the way a function becomes rows) or stands inside a
+    function or a product of variables: ``refuse``, or ``recompile`` at every update, which is
+    slower and gives a new program. Raises StructureError when a parameter decides on structure and
+    ``structure`` is ``refuse``; names the place; BlueprintError, MissingDataError as
+    :func:`engiagent.formulations.compile_blueprint` does; InputError when a name is not that of a
+    numeric parameter with values of its own.
     """
     full = expand(blueprint)
     source = _Source(full, Path(folder) if folder is not None else None)
@@ -111,10 +99,7 @@ class ParametricProgram:
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a parameter's values, as its sets have it.
 
-        Raises
-        ------
-        InputError
-            When it is none of the parameters that can change.
+        Raises InputError when it is none of the parameters that can change.
         """
         return self._input(name).shape
 
@@ -129,19 +114,11 @@ class ParametricProgram:
     def update(self, **values: Any) -> None:
         """Give parameters new values.
 
-        Parameters
-        ----------
-        values
-            By name: a number (for every element), an array of the parameter's shape, or an object
-            by label as in a blueprint, in the parameter's own unit; or a pair of one of these and
-            a unit, which is converted. All or nothing: with an error nothing changes.
-
-        Raises
-        ------
-        InputError
-            When a name, a shape, a label or a unit is wrong or a value is not finite.
-        BlueprintError
-            When a recompiled program cannot take the values.
+        ``values``: by name: a number (for every element), an array of the parameter's shape, or an
+        object by label as in a blueprint, in the parameter's own unit; or a pair of one of these
+        and a unit, which is converted. All or nothing: with an error nothing changes. Raises
+        InputError when a name, a shape, a label or a unit is wrong or a value is not finite;
+        BlueprintError when a recompiled program cannot take the values.
         """
         new = {name: self._input(name).read(value) for name, value in values.items()}
         if self._follower is not None:
@@ -156,17 +133,8 @@ class ParametricProgram:
         What depends on the clock or the calendar may change the structure, so that from now on
         every update compiles anew; this one takes effect with the next.
 
-        Parameters
-        ----------
-        name
-            The time set.
-        start
-            As in a blueprint; with an offset where the set has a zone.
-
-        Raises
-        ------
-        InputError
-            When there is no such time set.
+        ``name``: the time set. ``start``: as in a blueprint; with an offset where the set has a
+        zone. Raises InputError when there is no such time set.
         """
         self._source = self._source.restarted(name, start)
         self._follower = None
@@ -229,10 +197,7 @@ class _Source:
     ) -> Follower:
         """Return what keeps a program at the values of some parameters.
 
-        Raises
-        ------
-        StructureError
-            When the values decide on structure.
+        Raises StructureError when the values decide on structure.
         """
         core = self.blueprint.core
         if uncertain_names(core):

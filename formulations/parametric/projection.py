@@ -62,32 +62,20 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A program without columns for parameters, and how its arrays follow them.
-
-    Attributes
-    ----------
-    definitions
-        Columns of parameters that are computed from others, in their order.
-    width
-        How many columns there are with those of the parameters.
-    offsets
-        Stand for the program's constant and those of its goals, in this order.
-    """
+    """A program without columns for parameters, and how its arrays follow them."""
 
     program: Program
     targets: tuple[Target, ...]
+    # columns of parameters that are computed from others, in their order
     definitions: tuple[Definition, ...]
-    width: int
-    offsets: Floats
+    width: int  # how many columns there are with those of the parameters
+    offsets: Floats  # stand for the program's constant and those of its goals, in this order
 
 
 def project(compiler: ParametricCompiler, wide: Program) -> Projection:
     """Return a program without its parameter columns.
 
-    Raises
-    ------
-    StructureError
-        When a parameter stands inside a function of variables.
+    Raises StructureError when a parameter stands inside a function of variables.
     """
     return _Projector(compiler, wide).run()
 
@@ -142,7 +130,7 @@ class _Projector:
             indicators=replace(wide.indicators, columns=self.number[wide.indicators.columns]),
             sos1=tuple(self.number[group] for group in wide.sos1),
             goals=tuple(replace(goal, cost=goal.cost[keep]) for goal in wide.goals),
-            columns=tuple(map(self._block, self._plain_blocks())),
+            columns=tuple(self._block(b) for b in wide.columns if b.name not in self.data_blocks),
             expressions=tuple(map(self._expression, wide.expressions)),
         )
         self._aim(cost, live_cost)
@@ -155,9 +143,6 @@ class _Projector:
         at, columns, values = entries.joined()
         if len(at):
             self.targets.append(Target(array, array.copy(), at, columns, values))
-
-    def _plain_blocks(self) -> list[ColumnBlock]:
-        return [block for block in self.wide.columns if block.name not in self.data_blocks]
 
     def _block(self, block: ColumnBlock) -> ColumnBlock:
         start = int(self.kept[: block.start].sum())

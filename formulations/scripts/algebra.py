@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.lowering.products import entries
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
 from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
@@ -30,47 +31,27 @@ RESERVED: Final = frozenset((*dir(builtins), *_USED.split()))
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """How a library writes what every script needs, as patterns to be filled in.
+    """How a library writes what every script needs, as patterns to be filled in."""
 
-    Attributes
-    ----------
-    array
-        The name of what makes an array of a list.
-    nothing
-        ``count`` rows in which no variable stands.
-    matrix
-        A sparse matrix of ``data``, ``indices``, ``starts`` and ``shape``.
-    functions
-        The library's names of elementary functions.
-    times, total
-        The product of an array and a vector, element by element, and the sum of a vector.
-    extreme
-        The greatest (``max``) and least (``min``) of two vectors, element by element.
-    quadratic
-        A quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves.
-    """
-
-    array: str
-    nothing: str
-    matrix: str
-    functions: Mapping[str, str]
+    array: str  # the name of what makes an array of a list
+    nothing: str  # ``count`` rows in which no variable stands
+    matrix: str  # a sparse matrix of ``data``, ``indices``, ``starts`` and ``shape``
+    functions: Mapping[str, str]  # the library's names of elementary functions
+    # times, total: the product of an array and a vector, element by element, and the sum of a
+    # vector
     times: str
     total: str
+    # the greatest (``max``) and least (``min``) of two vectors, element by element
     extreme: Mapping[str, str]
+    # a quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves
     quadratic: str = ""
 
 
 @dataclass
 class Names:
-    """Python names for what a script speaks of.
+    """Python names for what a script speaks of."""
 
-    Attributes
-    ----------
-    taken
-        Names in use, those of the script's own imports and functions from the start.
-    """
-
-    taken: set[str]
+    taken: set[str]  # names in use, those of the script's own imports and functions from the start
 
     def fresh(self, name: str) -> str:
         """Return an identifier like ``name`` that nothing else uses."""
@@ -326,12 +307,9 @@ class Algebra:
 
 
 def _entries(form: Form) -> tuple[Ints, Ints, Floats]:
-    if not form.terms:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    rows = np.concatenate([t.row_numbers() for t in form.terms])
-    columns = np.concatenate([t.columns for t in form.terms])
-    values = np.concatenate([np.broadcast_to(t.coefficients, t.columns.shape) for t in form.terms])
-    matrix = csr_array((values, (rows, columns)), shape=(form.size, int(columns.max()) + 1))
+    rows, columns, values = entries(form)
+    shape = form.size, int(columns.max(initial=0)) + 1
+    matrix = csr_array((values, (rows, columns)), shape=shape)
     matrix.sum_duplicates()
     counts = np.diff(matrix.indptr)
     return np.repeat(np.arange(form.size), counts), matrix.indices, matrix.data

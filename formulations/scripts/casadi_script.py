@@ -47,13 +47,8 @@ def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     Linear and mixed-integer linear programs go to HiGHS, everything else without whole numbers to
     IPOPT, whose optimum is a local one unless the program is convex.
 
-    Raises
-    ------
-    BlueprintError, MissingDataError
-        When the blueprint cannot be compiled.
-    EngiagentError
-        When the program has several objectives or conditional rows, or is curved with whole
-        numbers.
+    Raises BlueprintError, MissingDataError when the blueprint cannot be compiled; EngiagentError
+    when the program has several objectives or conditional rows, or is curved with whole numbers.
     """
     program = compile_blueprint(blueprint, folder)
     refuse_conditional(program, "CasADi")

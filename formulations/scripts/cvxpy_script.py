@@ -51,13 +51,9 @@ CVXPY: Final = Dialect(
 def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     """Return a Python script that builds and solves the blueprint with CVXPY.
 
-    Raises
-    ------
-    BlueprintError, MissingDataError
-        When the blueprint cannot be compiled.
-    EngiagentError
-        When the program is not convex, or not by CVXPY's rules, or has several objectives or
-        conditional rows.
+    Raises BlueprintError, MissingDataError when the blueprint cannot be compiled; EngiagentError
+    when the program is not convex, or not by CVXPY's rules, or has several objectives or
+    conditional rows.
     """
     program = compile_blueprint(blueprint, folder)
     refuse_conditional(program, "CVXPY")

@@ -35,10 +35,7 @@ class _Signs(Judge):
 def refuse_undisciplined(program: Program) -> None:
     """Refuse a convex program that CVXPY's rules do not see to be convex.
 
-    Raises
-    ------
-    EngiagentError
-        With the rows, or the objective, in question.
+    Raises EngiagentError with the rows, or the objective, in question.
     """
     if not program.nonlinear:
         return

@@ -61,12 +61,8 @@ def main(
 ) -> str:
     """Return the end of a script, which calls ``best()`` and writes the schedule as CSV.
 
-    Parameters
-    ----------
-    elements, value
-        What runs through the elements of a ``variable``, and the value of an ``element``.
-    output
-        What stands for a variable; its name if nothing is given.
+    ``elements``, ``value``: what runs through the elements of a ``variable``, and the value of an
+    ``element``. ``output``: what stands for a variable; its name if nothing is given.
     """
     shown = [block for block in algebra.program.columns if block.size and not block.generated]
     names = algebra.of_block
@@ -100,11 +96,8 @@ def side(values: Floats, array: str) -> str:
 def refuse_conditional(program: Program, library: str) -> None:
     """Refuse what no row can say.
 
-    Raises
-    ------
-    EngiagentError
-        When rows hold conditionally, columns exclude one another without bounds, or there are
-        several goals.
+    Raises EngiagentError when rows hold conditionally, columns exclude one another without bounds,
+    or there are several goals.
     """
     if len(program.indicators.rows) or program.sos1:
         text = "rows hold conditionally, since variables lack bounds; give them bounds"

@@ -138,12 +138,8 @@ def functions_for(text: str) -> str:
 def pyomo_head(blueprint: Blueprint, program: Program, body: str) -> str:
     """Return the beginning of a script.
 
-    Parameters
-    ----------
-    program
-        What is solved, which decides on the solvers.
-    body
-        The rest of the script, which decides on what is imported.
+    ``program``: what is solved, which decides on the solvers. ``body``: the rest of the script,
+    which decides on what is imported.
     """
     found = classify(program)
     whole = program.is_mip or len(program.sos1) > 0 or len(program.indicators.rows) > 0

@@ -81,10 +81,7 @@ class Zone5R1C:
     def network(self, ventilation: float) -> HeatNetwork:
         """Return the zone as a network of ``air``, ``surface`` and ``mass``.
 
-        Parameters
-        ----------
-        ventilation
-            From the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
+        ``ventilation``: from the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
         """
         links = (
             ("supply", "air", ventilation),

@@ -49,20 +49,12 @@ class Discretised:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A place of one temperature.
+    """A place of one temperature."""
 
-    Attributes
-    ----------
-    name
-        By which links refer to it.
-    capacity
-        Heat that warms it by one kelvin; 0 for a node without mass. At least 0. [kWh/K]
-    initial_temperature
-        At the first instant; nodes without mass need none. [degC]
-    """
-
-    name: str
+    name: str  # by which links refer to it
+    # heat that warms it by one kelvin; 0 for a node without mass. At least 0. [kWh/K]
     capacity: float = 0.0
+    # at the first instant; nodes without mass need none. [degC]
     initial_temperature: float | None = None
 
     def __post_init__(self) -> None:
@@ -71,24 +63,16 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A path of heat between two nodes, or a node and a boundary.
+    """A path of heat between two nodes, or a node and a boundary."""
 
-    Attributes
-    ----------
-    one, other
-        Names of its ends.
-    conductance
-        Heat per kelvin of difference. At least 0; 0 for none. [kW/K]
-    one_way
-        False for conduction, convection and radiation. True for air or water that streams from
-        ``one`` into ``other`` (conductance = mass flow times specific heat): ``other`` takes up
-        ``conductance * (T_one - T_other)``, ``one`` feels nothing. For a balance of the whole the
-        streams into and out of each node must be equal.
-    """
-
+    # one, other: names of its ends
     one: str
     other: str
-    conductance: float
+    conductance: float  # heat per kelvin of difference. At least 0; 0 for none. [kW/K]
+    # False for conduction, convection and radiation. True for air or water that streams from
+    # ``one`` into ``other`` (conductance = mass flow times specific heat): ``other`` takes up
+    # ``conductance * (T_one - T_other)``, ``one`` feels nothing. For a balance of the whole the
+    # streams into and out of each node must be equal.
     one_way: bool = False
 
     def __post_init__(self) -> None:
@@ -100,60 +84,33 @@ class Link:
 
 @dataclass(frozen=True)
 class HeatRun:
-    """What a network does over N periods.
+    """What a network does over N periods."""
 
-    Attributes
-    ----------
-    temperature
-        At the instants, shape (N+1, nodes). A node without mass has at an instant the value with
-        the inputs of the period that ends there, and at the first of the one that begins. [degC]
-    mean_temperature
-        Means of the periods, shape (N, nodes). [degC]
-    flow
-        Mean heat through each link from ``one`` to ``other``, negative when it runs the other way,
-        shape (N, links). [kW]
-    stored
-        Heat in the capacities above 0 degC at the instants, shape (N+1,). [kWh]
-    """
-
+    # at the instants, shape (N+1, nodes). A node without mass has at an instant the value with the
+    # inputs of the period that ends there, and at the first of the one that begins. [degC]
     temperature: Floats
-    mean_temperature: Floats
+    mean_temperature: Floats  # means of the periods, shape (N, nodes). [degC]
+    # mean heat through each link from ``one`` to ``other``, negative when it runs the other way,
+    # shape (N, links). [kW]
     flow: Floats
-    stored: Floats
+    stored: Floats  # heat in the capacities above 0 degC at the instants, shape (N+1,). [kWh]
 
 
 @dataclass(frozen=True)
 class HeatStep:
-    """What a network does in one period.
+    """What a network does in one period."""
 
-    Attributes
-    ----------
-    mass
-        Temperature of the nodes with mass at its end. [degC]
-    temperature, mean_temperature
-        Of all nodes, at its end and as mean of the period, shape (nodes,). [degC]
-    flow
-        Mean heat through each link as in :class:`HeatRun`, shape (links,). [kW]
-    """
-
-    mass: Floats
+    mass: Floats  # temperature of the nodes with mass at its end. [degC]
+    # temperature, mean_temperature: of all nodes, at its end and as mean of the period, shape
+    # (nodes,). [degC]
     temperature: Floats
     mean_temperature: Floats
-    flow: Floats
+    flow: Floats  # mean heat through each link as in ``HeatRun``, shape (links,). [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatNetwork:
     """Nodes, links and boundaries.
-
-    Attributes
-    ----------
-    nodes
-        With different names; at least one with a capacity.
-    links
-        Between nodes, or of a node and a boundary. Several between the same ends add up.
-    boundaries
-        Names of the given temperatures: ambient, ground, neighbours, sol-air, supply air.
 
     Examples
     --------
@@ -168,8 +125,10 @@ class HeatNetwork:
     7.357588823
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Node, ...]  # with different names; at least one with a capacity
+    # between nodes, or of a node and a boundary. Several between the same ends add up.
     links: tuple[Link, ...]
+    # names of the given temperatures: ambient, ground, neighbours, sol-air, supply air
     boundaries: tuple[str, ...] = ("ambient",)
 
     def __post_init__(self) -> None:
@@ -229,17 +188,11 @@ class HeatNetwork:
     ) -> HeatRun:
         """Return temperatures, flows and stored heat over the periods.
 
-        Parameters
-        ----------
-        boundary
-            Temperature of every boundary, a number or shape (N,). [degC]
-        step_hours
-            Length of each period, a number or shape (N,). [h]
-        heat
-            Mean heat into nodes by their names, negative for cooling; a number or (N,). [kW]
-        initial
-            Temperatures of the nodes with mass: by name, or in order of :attr:`nodes` (those of
-            nodes without mass are not read); None for those of the nodes. [degC]
+        ``boundary``: temperature of every boundary, a number or shape (N,). [degC] ``step_hours``:
+        length of each period, a number or shape (N,). [h] ``heat``: mean heat into nodes by their
+        names, negative for cooling; a number or (N,). [kW] ``initial``: temperatures of the nodes
+        with mass: by name, or in order of :attr:`nodes` (those of nodes without mass are not read);
+        None for those of the nodes. [degC]
         """
         inputs = self._inputs(boundary, heat or {}, step_hours)
         different, which = np.unique(steps(step_hours, len(inputs)), return_inverse=True)
@@ -269,14 +222,9 @@ class HeatNetwork:
     ) -> HeatStep:
         """Return one period.
 
-        Parameters
-        ----------
-        mass
-            Temperatures of the nodes with mass, shape (nodes with mass,). [degC]
-        boundary, heat
-            As of :meth:`simulate`, one number each.
-        step_hours
-            Length of the period. [h]
+        ``mass``: temperatures of the nodes with mass, shape (nodes with mass,). [degC]
+        ``boundary``, ``heat``: as of :meth:`simulate`, one number each. ``step_hours``: length of
+        the period. [h]
         """
         state = numbers(mass, "the temperature of the masses")
         heavy = int((self.capacities > 0).sum())

@@ -22,15 +22,6 @@ from engiagent.models.ranges import ParameterError
 class Feeder:
     """A radial feeder behind one stiff source.
 
-    Attributes
-    ----------
-    buses, lines, transformers, shunts
-        The parts; every bus must be reached from the source through branches.
-    source
-        Name of the bus whose voltage is held.
-    source_voltage
-        Its magnitude, at angle 0. 0.5 to 1.5. [p.u.]
-
     Examples
     --------
     >>> feeder = Feeder(
@@ -44,12 +35,14 @@ class Feeder:
     (0.990917508, 0.082492)
     """
 
+    # buses, lines, transformers, shunts: the parts; every bus must be reached from the source
+    # through branches
     buses: tuple[Bus, ...]
-    source: str
+    source: str  # name of the bus whose voltage is held
     lines: tuple[Line, ...] = ()
     transformers: tuple[Transformer, ...] = ()
     shunts: tuple[Shunt, ...] = ()
-    source_voltage: float = 1.0
+    source_voltage: float = 1.0  # its magnitude, at angle 0. 0.5 to 1.5. [p.u.]
 
     def __post_init__(self) -> None:
         _distinct([bus.name for bus in self.buses], "bus")
@@ -97,18 +90,11 @@ class Feeder:
     ) -> Flow:
         """Return voltages, currents and losses under constant powers at the buses, by sweeps.
 
-        Parameters
-        ----------
-        p_kw, q_kvar
-            Net demand of each bus, below 0 where it feeds in, shape (time, buses) or (buses,) for
-            one period; no reactive power when None. [kW], [kvar]
-        source_voltage
-            Voltage of the source, one number or shape (time,); the feeder's own when None. [p.u.]
+        ``p_kw``, ``q_kvar``: net demand of each bus, below 0 where it feeds in, shape (time, buses)
+        or (buses,) for one period; no reactive power when None. [kW], [kvar]. ``source_voltage``:
+        voltage of the source, one number or shape (time,); the feeder's own when None. [p.u.]
 
-        Returns
-        -------
-        Flow
-            Periods without a solution have ``converged`` False and NaN in every other series.
+        Periods without a solution have ``converged`` False and NaN in every other series.
         """
         power = demand_of(self.bus_names, p_kw, q_kvar)
         held = held_voltage(

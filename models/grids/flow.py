@@ -73,47 +73,28 @@ class Flow:
     """Series of a solved feeder; buses and branches in the feeder's order.
 
     Where ``converged`` is False all other series are NaN: there is no solution to report.
-
-    Attributes
-    ----------
-    converged
-        Shape (time,).
-    iterations
-        Of the method, shape (time,).
-    voltage
-        Magnitude, shape (time, buses). [p.u.]
-    angle
-        Against the source, shape (time, buses). [rad]
-    current_from, current_to
-        Magnitudes at both ends, shape (time, branches). [A]
-    power_from, power_to
-        Complex power into the branch at both ends, shape (time, branches). [kW + j kvar]
-    loading
-        Larger of both currents over its rating, 0 without one, shape (time, branches). [-]
-    losses
-        Heat of each branch, shape (time, branches). [kW]
-    shunts
-        Active power drawn by the shunts, shape (time, buses). [kW]
-    import_active, import_reactive
-        What the source delivers, below 0 when it takes back, shape (time,). [kW], [kvar]
-    mismatch
-        Largest error of the power of a bus, shape (time,). [kVA]
     """
 
-    converged: npt.NDArray[np.bool_]
-    iterations: npt.NDArray[np.int64]
-    voltage: Floats
-    angle: Floats
+    converged: npt.NDArray[np.bool_]  # shape (time,)
+    iterations: npt.NDArray[np.int64]  # of the method, shape (time,)
+    voltage: Floats  # magnitude, shape (time, buses). [p.u.]
+    angle: Floats  # against the source, shape (time, buses). [rad]
+    # current_from, current_to: magnitudes at both ends, shape (time, branches). [A]
     current_from: Floats
     current_to: Floats
+    # power_from, power_to: complex power into the branch at both ends, shape (time, branches). [kW
+    # + j kvar]
     power_from: Complexes
     power_to: Complexes
+    # larger of both currents over its rating, 0 without one, shape (time, branches). [-]
     loading: Floats
-    losses: Floats
-    shunts: Floats
+    losses: Floats  # heat of each branch, shape (time, branches). [kW]
+    shunts: Floats  # active power drawn by the shunts, shape (time, buses). [kW]
+    # import_active, import_reactive: what the source delivers, below 0 when it takes back, shape
+    # (time,). [kW], [kvar]
     import_active: Floats
     import_reactive: Floats
-    mismatch: Floats
+    mismatch: Floats  # largest error of the power of a bus, shape (time,). [kVA]
 
     def require_converged(self) -> "Flow":
         """Return the flow itself when every period has a solution."""
@@ -145,12 +126,8 @@ def evaluate(
 ) -> Flow:
     """Return all series of the voltages; periods with NaN or too large a mismatch are no solution.
 
-    Parameters
-    ----------
-    power
-        Net demand of the buses, shape (time, buses). [p.u.]
-    voltage
-        Shape (time, buses), NaN in periods that a method gave up. [p.u.]
+    ``power``: net demand of the buses, shape (time, buses). [p.u.] ``voltage``: shape (time,
+    buses), NaN in periods that a method gave up. [p.u.]
     """
     left = mismatch(network, power, voltage)
     elsewhere = np.arange(len(network.nominal)) != network.source

@@ -52,12 +52,9 @@ def lindistflow(
 def sensitivities(feeder: Feeder) -> tuple[Floats, Floats, Floats, Floats]:
     """Return ``(R, X, c, k)`` of ``|V|² = v_source / k - R p - X q - c``.
 
-    Returns
-    -------
-    tuple
-        R and X of shape (buses, buses) [1/kW], [1/kvar]; c of shape (buses,), from line charging
-        and shunts at nominal voltage; k of shape (buses,), the square of the ratios on the way from
-        the source.
+    Returns R and X of shape (buses, buses) [1/kW], [1/kvar]; c of shape (buses,), from line
+    charging and shunts at nominal voltage; k of shape (buses,), the square of the ratios on the way
+    from the source.
     """
     if not feeder.radial:
         raise ParameterError("LinDistFlow needs a radial feeder; open the tie lines")

@@ -27,18 +27,10 @@ from engiagent.models.ranges import Floats, ParameterError, fraction, not_negati
 
 @dataclass(frozen=True, kw_only=True)
 class Bus:
-    """A node of the feeder.
+    """A node of the feeder."""
 
-    Attributes
-    ----------
-    name
-        By which branches refer to it.
-    nominal_voltage
-        Line to line; the base of the per-unit voltages. Above 0. [kV]
-    """
-
-    name: str
-    nominal_voltage: float
+    name: str  # by which branches refer to it
+    nominal_voltage: float  # line to line; the base of the per-unit voltages. Above 0. [kV]
 
     def __post_init__(self) -> None:
         positive(self.nominal_voltage, f"the nominal voltage of {self.name}", "kV", "0.4")
@@ -46,26 +38,18 @@ class Bus:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line or cable between two buses of one nominal voltage, as a pi section.
+    """A line or cable between two buses of one nominal voltage, as a pi section."""
 
-    Attributes
-    ----------
-    name, from_bus, to_bus
-        Names.
-    resistance, reactance
-        Of the whole length and one phase (positive sequence). At least 0, not both 0. [ohm]
-    susceptance
-        Of the whole length, half of it at each end. At least 0. [uS]
-    ampacity
-        Highest permitted current. Above 0; infinite when there is none. [A]
-    """
-
+    # name, from_bus, to_bus: names
     name: str
     from_bus: str
     to_bus: str
+    # resistance, reactance: of the whole length and one phase (positive sequence). At least 0, not
+    # both 0. [ohm]
     resistance: float
     reactance: float
-    susceptance: float = 0.0
+    susceptance: float = 0.0  # of the whole length, half of it at each end. At least 0. [uS]
+    # highest permitted current. Above 0; infinite when there is none. [A]
     ampacity: float = math.inf
 
     def __post_init__(self) -> None:
@@ -82,42 +66,24 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer:
-    """A two-winding transformer by its nameplate; ``from`` is the side with the tap changer.
+    """A two-winding transformer by its nameplate; ``from`` is the side with the tap changer."""
 
-    Attributes
-    ----------
-    name, from_bus, to_bus
-        Names.
-    rated_power
-        Above 0. [kVA]
-    from_voltage, to_voltage
-        Rated voltages of the windings, line to line. Above 0. [kV]
-    short_circuit_voltage
-        Of the rated voltage, at rated current. Above 0, at most 1. [-]
-    load_loss
-        Copper loss at rated current. At least 0. [kW]
-    no_load_current
-        Of the rated current. 0 to 1. [-]
-    no_load_loss
-        Iron loss at rated voltage. At least 0. [kW]
-    tap
-        Turns of the ``from`` winding over their rated number; above 1 lowers the voltage at ``to``.
-        0.5 to 1.5. [-]
-    clock
-        Vector group number, 0 to 11: ``to`` lags ``from`` by this many times 30 degrees. [-]
-    """
-
+    # name, from_bus, to_bus: names
     name: str
     from_bus: str
     to_bus: str
-    rated_power: float
+    rated_power: float  # above 0. [kVA]
+    # from_voltage, to_voltage: rated voltages of the windings, line to line. Above 0. [kV]
     from_voltage: float
     to_voltage: float
-    short_circuit_voltage: float
-    load_loss: float = 0.0
-    no_load_current: float = 0.0
-    no_load_loss: float = 0.0
+    short_circuit_voltage: float  # of the rated voltage, at rated current. Above 0, at most 1. [-]
+    load_loss: float = 0.0  # copper loss at rated current. At least 0. [kW]
+    no_load_current: float = 0.0  # of the rated current. 0 to 1. [-]
+    no_load_loss: float = 0.0  # iron loss at rated voltage. At least 0. [kW]
+    # turns of the ``from`` winding over their rated number; above 1 lowers the voltage at ``to``.
+    # 0.5 to 1.5. [-]
     tap: float = 1.0
+    # vector group number, 0 to 11: ``to`` lags ``from`` by this many times 30 degrees. [-]
     clock: int = 0
 
     def __post_init__(self) -> None:
@@ -156,21 +122,12 @@ class Transformer:
 
 @dataclass(frozen=True, kw_only=True)
 class Shunt:
-    """A constant admittance at a bus: a capacitor bank, a reactor, a heating load.
+    """A constant admittance at a bus: a capacitor bank, a reactor, a heating load."""
 
-    Attributes
-    ----------
-    bus
-        Name of the bus.
-    active_power
-        Drawn at nominal voltage; grows with the square of the voltage. At least 0. [kW]
-    reactive_power
-        Drawn at nominal voltage, below 0 for a capacitor. [kvar]
-    """
-
-    bus: str
+    bus: str  # name of the bus
+    # drawn at nominal voltage; grows with the square of the voltage. At least 0. [kW]
     active_power: float = 0.0
-    reactive_power: float = 0.0
+    reactive_power: float = 0.0  # drawn at nominal voltage, below 0 for a capacitor. [kvar]
 
     def __post_init__(self) -> None:
         not_negative(self.active_power, f"the active power of the shunt at {self.bus}", "kW")
@@ -192,33 +149,21 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """The branches and the buses of a feeder.
+    """The branches and the buses of a feeder."""
 
-    Attributes
-    ----------
-    source
-        Place of the source among the buses.
-    nominal
-        Base voltage of the buses, line to line, shape (buses,). [kV]
-    begin, end
-        Places of the buses at ``from`` and ``to``, shape (branches,).
-    impedance, admittance, ratio
-        Of the branches, shape (branches,): series z and shunt y on the ``to`` side, and N. [p.u.]
-    ampacity
-        Rated currents at ``from`` and ``to``, shape (branches, 2), infinite without a rating. [A]
-    shunt
-        Admittance of the shunts at the buses, shape (buses,). [p.u.]
-    """
-
-    source: int
-    nominal: Floats
+    source: int  # place of the source among the buses
+    nominal: Floats  # base voltage of the buses, line to line, shape (buses,). [kV]
+    # begin, end: places of the buses at ``from`` and ``to``, shape (branches,)
     begin: Places
     end: Places
+    # impedance, admittance, ratio: of the branches, shape (branches,): series z and shunt y on the
+    # ``to`` side, and N. [p.u.]
     impedance: Complexes
     admittance: Complexes
     ratio: Complexes
+    # rated currents at ``from`` and ``to``, shape (branches, 2), infinite without a rating. [A]
     ampacity: Floats
-    shunt: Complexes
+    shunt: Complexes  # admittance of the shunts at the buses, shape (buses,). [p.u.]
 
     @classmethod
     def of(

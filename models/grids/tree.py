@@ -26,29 +26,15 @@ from engiagent.models.ranges import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """Buses of a radial feeder below their parents.
+    """Buses of a radial feeder below their parents."""
 
-    Attributes
-    ----------
-    source
-        Place of the root.
-    parent
-        Place of each bus's parent, shape (buses,); the source is its own.
-    impedance
-        Of the branch above each bus, referred to the source, shape (buses,); 0 for the source.
-    admittance
-        Of all shunts at each bus, referred to the source, shape (buses,).
-    factor
-        The product K of the ratios, shape (buses,).
-    layers
-        Groups of buses, parents before children; within a group all parents differ.
-    """
-
-    source: int
-    parent: Places
+    source: int  # place of the root
+    parent: Places  # place of each bus's parent, shape (buses,); the source is its own
+    # of the branch above each bus, referred to the source, shape (buses,); 0 for the source
     impedance: Complexes
-    admittance: Complexes
-    factor: Complexes
+    admittance: Complexes  # of all shunts at each bus, referred to the source, shape (buses,)
+    factor: Complexes  # the product K of the ratios, shape (buses,)
+    # groups of buses, parents before children; within a group all parents differ
     layers: tuple[Places, ...]
 
     @classmethod
@@ -120,12 +106,7 @@ def sweep(
 ) -> tuple[Complexes, npt.NDArray[np.int64]]:
     """Return the voltages, NaN where no solution was found, and the number of sweeps.
 
-    Parameters
-    ----------
-    power
-        Net demand, shape (time, buses). [p.u.]
-    source_voltage
-        Shape (time,). [p.u.]
+    ``power``: net demand, shape (time, buses). [p.u.] ``source_voltage``: shape (time,). [p.u.]
     """
     tree = Tree.of(network)
     voltage = np.full(power.shape, complex(np.nan, np.nan))

@@ -29,45 +29,21 @@ after Condensing Technology, Viessmann Technical Series 9446 803, 2004."""
 
 @dataclass(frozen=True, kw_only=True)
 class BoilerOperation:
-    """What a boiler does for a load; fuel is heat and loss.
+    """What a boiler does for a load; fuel is heat and loss."""
 
-    Attributes
-    ----------
-    heat, unmet
-        Heat into the water, and what of the load is above the capacity. [kW]
-    fuel, loss
-        By the heating value of the rated efficiency. [kW]
-    efficiency
-        Heat over fuel; 0 where nothing burns. [-]
-    part_load_ratio
-        While on. [-]
-    """
-
+    # heat, unmet: heat into the water, and what of the load is above the capacity. [kW]
     heat: Floats
     unmet: Floats
+    # fuel, loss: by the heating value of the rated efficiency. [kW]
     fuel: Floats
     loss: Floats
-    efficiency: Floats
-    part_load_ratio: Floats
+    efficiency: Floats  # heat over fuel; 0 where nothing burns. [-]
+    part_load_ratio: Floats  # while on. [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Boiler:
     """A boiler; rated numbers may be arrays over units.
-
-    Attributes
-    ----------
-    rated_capacity
-        Above 0. [kW]
-    rated_efficiency
-        By gross heating value at most 1; by net heating value of natural gas up to 1.11. [-]
-    efficiency_curve
-        Factor on it by part-load ratio (x) and water temperature (y), return or supply as the
-        curve was measured; constant when None. [-], [degC]
-    minimum_part_load
-        Below it the burner cycles. 0 to 1. [-]
-    standby_loss
-        Fuel lost while the burner of a boiler in use pauses. At least 0. [kW]
 
     Examples
     --------
@@ -78,10 +54,14 @@ class Boiler:
     [0.9805, 0.9566]
     """
 
-    rated_capacity: npt.ArrayLike
+    rated_capacity: npt.ArrayLike  # above 0. [kW]
+    # by gross heating value at most 1; by net heating value of natural gas up to 1.11. [-]
     rated_efficiency: npt.ArrayLike
+    # factor on it by part-load ratio (x) and water temperature (y), return or supply as the curve
+    # was measured; constant when None. [-], [degC]
     efficiency_curve: Surface | None = field(default=None)
-    minimum_part_load: npt.ArrayLike = 0.0
+    minimum_part_load: npt.ArrayLike = 0.0  # below it the burner cycles. 0 to 1. [-]
+    # fuel lost while the burner of a boiler in use pauses. At least 0. [kW]
     standby_loss: npt.ArrayLike = 0.0
 
     def __post_init__(self) -> None:
@@ -100,12 +80,8 @@ class Boiler:
     def operate(self, load: npt.ArrayLike, *, temperature: npt.ArrayLike) -> BoilerOperation:
         """Return what the boiler does for a load; what is above the capacity is ``unmet``.
 
-        Parameters
-        ----------
-        load
-            Heat that is asked for. At least 0. [kW]
-        temperature
-            Of the water, as the curve means it; for condensing that of the return. [degC]
+        ``load``: heat that is asked for. At least 0. [kW] ``temperature``: of the water, as the
+        curve means it; for condensing that of the return. [degC]
         """
         wanted = within(load, "the heating load", "kW", low=0.0)
         heat = np.minimum(wanted, np.asarray(self.rated_capacity))

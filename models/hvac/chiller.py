@@ -20,62 +20,28 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.curves import Polynomial, Surface
+from engiagent.models.hvac.curves import Curve, Polynomial, Surface
 from engiagent.models.ranges import Floats, ParameterError, within
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChillerOperation:
-    """What a chiller does for a load; all arrays of one shape.
+    """What a chiller does for a load; all arrays of one shape."""
 
-    Attributes
-    ----------
-    cooling, unmet
-        Heat taken from the chilled water, and what of the load is above the capacity. [kW]
-    power
-        Electric power of the compressor. [kW]
-    heat_rejected
-        Heat into the condenser's water. [kW]
-    loss
-        Heat of the compressor that goes elsewhere. [kW]
-    false_load
-        Cooling that hot gas bypass destroys. [kW]
-    part_load_ratio
-        Load over capacity while on. [-]
-    """
-
+    # cooling, unmet: heat taken from the chilled water, and what of the load is above the capacity.
+    # [kW]
     cooling: Floats
     unmet: Floats
-    power: Floats
-    heat_rejected: Floats
-    loss: Floats
-    false_load: Floats
-    part_load_ratio: Floats
+    power: Floats  # electric power of the compressor. [kW]
+    heat_rejected: Floats  # heat into the condenser's water. [kW]
+    loss: Floats  # heat of the compressor that goes elsewhere. [kW]
+    false_load: Floats  # cooling that hot gas bypass destroys. [kW]
+    part_load_ratio: Floats  # load over capacity while on. [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chiller:
     """A chiller with one compressor's curves; rated numbers may be arrays over units.
-
-    Attributes
-    ----------
-    rated_capacity
-        At the reference temperatures. Above 0. [kW]
-    rated_cop
-        There, at full load. Above 0. [-]
-    capacity_curve, eir_curve
-        Factors on the capacity, and on power over cooling, by leaving chilled water (x) and
-        entering condenser water (y). [degC]
-    part_load_curve
-        Factor on the full-load power by part-load ratio, about 1 at 1.
-    minimum_part_load
-        Below it the machine cycles. 0 to 1. [-]
-    minimum_unloading
-        Below it it is loaded falsely; at least the minimum part load. [-]
-    maximum_part_load
-        Up to where it can be overloaded. At least the minimum unloading. [-]
-    heat_to_condenser
-        Share of the power that the condenser takes up: 1 for a hermetic machine. [-]
 
     Examples
     --------
@@ -89,14 +55,20 @@ class Chiller:
     [100.0, 47.5, 11.75]
     """
 
-    rated_capacity: npt.ArrayLike
-    rated_cop: npt.ArrayLike
+    rated_capacity: npt.ArrayLike  # at the reference temperatures. Above 0. [kW]
+    rated_cop: npt.ArrayLike  # there, at full load. Above 0. [-]
+    # capacity_curve, eir_curve: factors on the capacity, and on power over cooling, by leaving
+    # chilled water (x) and entering condenser water (y). [degC]
     capacity_curve: Surface
     eir_curve: Surface
-    part_load_curve: Polynomial = field(default=Polynomial((0.0, 1.0)))
-    minimum_part_load: npt.ArrayLike = 0.0
+    # factor on the full-load power by part-load ratio, about 1 at 1
+    part_load_curve: Curve = field(default=Polynomial((0.0, 1.0)))
+    minimum_part_load: npt.ArrayLike = 0.0  # below it the machine cycles. 0 to 1. [-]
+    # below it it is loaded falsely; at least the minimum part load. [-]
     minimum_unloading: npt.ArrayLike | None = None
+    # up to where it can be overloaded. At least the minimum unloading. [-]
     maximum_part_load: npt.ArrayLike = 1.0
+    # share of the power that the condenser takes up: 1 for a hermetic machine. [-]
     heat_to_condenser: npt.ArrayLike = 1.0
 
     def __post_init__(self) -> None:
@@ -134,12 +106,8 @@ class Chiller:
 
         A load above the largest one is served as far as that goes; the rest is ``unmet``.
 
-        Parameters
-        ----------
-        load
-            Cooling that is asked for. At least 0. [kW]
-        leaving, entering
-            Chilled water as it leaves, condenser water or air as it enters. [degC]
+        ``load``: cooling that is asked for. At least 0. [kW] ``leaving``, ``entering``: chilled
+        water as it leaves, condenser water or air as it enters. [degC]
         """
         wanted = within(load, "the cooling load", "kW", low=0.0)
         available = self.capacity(leaving, entering)

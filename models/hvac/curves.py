@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, numbers
+from engiagent.models.ranges import Floats, ParameterError, increasing, numbers, within
 
 Range = tuple[float, float]
 Mask = npt.NDArray[np.bool_]
@@ -78,6 +78,61 @@ class Polynomial:
         for coefficient in reversed(self.coefficients):
             value = value * where + coefficient
         return np.asarray(value)
+
+
+class Curve(Protocol):
+    """Something that answers a number for one."""
+
+    def at(self, x: npt.ArrayLike) -> Floats:
+        """Return the value at ``x``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Table:
+    """Share of the full input by part-load ratio, straight between points, held beyond them.
+
+    Attributes
+    ----------
+    ratios, shares
+        Of part load, rising; and of the input at full load, above 0.
+
+    Examples
+    --------
+    >>> Table((0.5, 1.0), (0.4, 1.0)).at([0.25, 0.75]).tolist()
+    [0.4, 0.7]
+    """
+
+    ratios: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        increasing(self.ratios, "the part-load ratios of a table")
+        within(self.shares, "the shares of the input in a table", "-", low=0.0, above=True)
+        if len(self.ratios) != len(self.shares):
+            raise ParameterError(
+                f"a table has {len(self.ratios)} ratios and {len(self.shares)} shares; give a pair "
+                "for each point"
+            )
+
+    def at(self, x: npt.ArrayLike) -> Floats:
+        """Return the share of the full input."""
+        return np.asarray(np.interp(numbers(x, "the part load"), self.ratios, self.shares))
+
+
+@dataclass(frozen=True)
+class TableEfficiency:
+    """Factor on the rated efficiency by part load as a table of the input has it, at any ``y``."""
+
+    table: Table
+
+    def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
+        """Return the factor; at rest, where it has no meaning, one that is above 0."""
+        return np.asarray(np.maximum(x, 1e-12) / self.table.at(x))
+
+    def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
+        """Return that it holds everywhere."""
+        return np.ones(np.broadcast_shapes(np.shape(x), np.shape(y)), dtype=bool)
 
 
 @dataclass(frozen=True)

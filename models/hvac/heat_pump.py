@@ -142,56 +142,21 @@ class Cycling:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatPumpOperation:
-    """What a heat pump does for a load; power and source heat are heat and loss.
+    """What a heat pump does for a load; power and source heat are heat and loss."""
 
-    Attributes
-    ----------
-    heat, unmet
-        Heat into the sink, and what of the load is above the capacity. [kW]
-    power
-        Electric power. [kW]
-    source_heat
-        Heat taken from the source. [kW]
-    loss
-        Power of cycling and standby that heats nothing. [kW]
-    cop
-        Heat over power; 0 where nothing is delivered. [-]
-    part_load_ratio
-        Heat over capacity. [-]
-    """
-
+    # heat, unmet: heat into the sink, and what of the load is above the capacity. [kW]
     heat: Floats
     unmet: Floats
-    power: Floats
-    source_heat: Floats
-    loss: Floats
-    cop: Floats
-    part_load_ratio: Floats
+    power: Floats  # electric power. [kW]
+    source_heat: Floats  # heat taken from the source. [kW]
+    loss: Floats  # power of cycling and standby that heats nothing. [kW]
+    cop: Floats  # heat over power; 0 where nothing is delivered. [-]
+    part_load_ratio: Floats  # heat over capacity. [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatPump:
     """A heat pump by maps of capacity and performance; rated numbers may be arrays over units.
-
-    Attributes
-    ----------
-    rated_capacity
-        Times the capacity map. Above 0. [kW]
-    cop_map
-        Coefficient of performance at full load by source (x) and sink (y) in degC:
-        :class:`CarnotCop` or :class:`~engiagent.models.hvac.curves.Biquadratic`. [-]
-    rated_cop
-        Times the map of performance; 1 where the map is absolute. Above 0. [-]
-    capacity_map
-        Factor on the rated capacity, as above; None when the capacity is constant.
-    modulation
-        Factor on the performance by part-load ratio, 1 for a machine that loses nothing.
-    minimum_part_load
-        Below it the machine cycles: 1 for one of fixed speed. 0 to 1. [-]
-    cycling
-        How much that costs.
-    standby_power
-        Drawn while the machine is on or off. At least 0. [kW]
 
     Examples
     --------
@@ -201,14 +166,20 @@ class HeatPump:
     [4.4021, 4.0019]
     """
 
-    rated_capacity: npt.ArrayLike
+    rated_capacity: npt.ArrayLike  # times the capacity map. Above 0. [kW]
+    # coefficient of performance at full load by source (x) and sink (y) in degC: ``CarnotCop`` or
+    # ``Biquadratic``. [-]
     cop_map: Surface
+    # times the map of performance; 1 where the map is absolute. Above 0. [-]
     rated_cop: npt.ArrayLike = 1.0
+    # factor on the rated capacity, as above; None when the capacity is constant
     capacity_map: Surface | None = None
+    # factor on the performance by part-load ratio, 1 for a machine that loses nothing
     modulation: Polynomial = field(default=Polynomial((1.0,)))
+    # below it the machine cycles: 1 for one of fixed speed. 0 to 1. [-]
     minimum_part_load: npt.ArrayLike = 0.0
-    cycling: Cycling = field(default=Cycling())
-    standby_power: npt.ArrayLike = 0.0
+    cycling: Cycling = field(default=Cycling())  # how much that costs
+    standby_power: npt.ArrayLike = 0.0  # drawn while the machine is on or off. At least 0. [kW]
 
     def __post_init__(self) -> None:
         within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
@@ -238,12 +209,8 @@ class HeatPump:
 
         A load above the capacity is served as far as that goes; the rest is ``unmet``.
 
-        Parameters
-        ----------
-        load
-            Heat that is asked for. At least 0. [kW]
-        source, sink
-            As the maps mean them (outdoor air or brine; water as it leaves). [degC]
+        ``load``: heat that is asked for. At least 0. [kW] ``source``, ``sink``: as the maps mean
+        them (outdoor air or brine; water as it leaves). [degC]
         """
         wanted = within(load, "the heating load", "kW", low=0.0)
         available = self.capacity(source, sink)

@@ -16,14 +16,9 @@ def bracketed_root(
     The width of the bracket at the end is a few units in the last place. Where the function jumps
     over 0 the place of the jump comes back.
 
-    Parameters
-    ----------
-    function
-        Maps an array to an array of the same shape, element by element.
-    low, high
-        Ends of the brackets, of shapes that broadcast to that of the function's arrays.
-    what
-        What is sought, for the message.
+    ``function``: maps an array to an array of the same shape, element by element. ``low``,
+    ``high``: ends of the brackets, of shapes that broadcast to that of the function's arrays.
+    ``what``: what is sought, for the message.
 
     Examples
     --------

@@ -18,27 +18,18 @@ from engiagent.models.ranges import Floats, within
 class PartLoadFan:
     """A fan in a system with its controls, by one curve of power over flow.
 
-    Attributes
-    ----------
-    rated_flow
-        Above 0. [kg/s]
-    rated_power
-        At the rated flow. At least 0. [kW]
-    power_curve
-        Share of the power by share of the flow. The default is the fan with a variable-speed
-        drive of ANSI/ASHRAE/IES Standard 90.1-2013, table G3.1.3.15, method 2.
-    heat_fraction
-        Share of the power that warms the air: 1 with the motor in the stream. [-]
-
     Examples
     --------
     >>> PartLoadFan(rated_flow=5.0, rated_power=4.0).power([5.0, 2.5]).round(4).tolist()
     [3.9964, 1.1999]
     """
 
-    rated_flow: npt.ArrayLike
-    rated_power: npt.ArrayLike
+    rated_flow: npt.ArrayLike  # above 0. [kg/s]
+    rated_power: npt.ArrayLike  # at the rated flow. At least 0. [kW]
+    # share of the power by share of the flow. The default is the fan with a variable-speed drive of
+    # ANSI/ASHRAE/IES Standard 90.1-2013, table G3.1.3.15, method 2.
     power_curve: Polynomial = field(default=Polynomial((0.0013, 0.1470, 0.9506, -0.0998)))
+    # share of the power that warms the air: 1 with the motor in the stream. [-]
     heat_fraction: npt.ArrayLike = 1.0
 
     def __post_init__(self) -> None:

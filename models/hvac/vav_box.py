@@ -25,38 +25,18 @@ from engiagent.models.ranges import Floats, ParameterError, numbers, within
 
 @dataclass(frozen=True, kw_only=True)
 class VavOperation:
-    """What a box does.
+    """What a box does."""
 
-    Attributes
-    ----------
-    flow, temperature
-        Of the air into the zone. [kg/s], [degC]
-    reheat
-        Heat into that air. [kW]
-    zone_cooling
-        Sensible heat taken from the zone; negative where the box heats it. [kW]
-    """
-
+    # flow, temperature: of the air into the zone. [kg/s], [degC]
     flow: Floats
     temperature: Floats
-    reheat: Floats
-    zone_cooling: Floats
+    reheat: Floats  # heat into that air. [kW]
+    zone_cooling: Floats  # sensible heat taken from the zone; negative where the box heats it. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VavBox:
     """A box; numbers may be arrays over boxes.
-
-    Attributes
-    ----------
-    flow_min
-        At least 0. [kg/s]
-    flow_cooling_max, flow_heating_max
-        Each at least the minimum; the heating maximum is the minimum when None. [kg/s]
-    discharge_max
-        Temperature that the reheat coil may reach. [degC]
-    reheat_max
-        Capacity; infinite when there is none. [kW]
 
     Examples
     --------
@@ -68,11 +48,13 @@ class VavBox:
     [-5.03, -0.1006, 1.8108, 9.054]
     """
 
-    flow_min: npt.ArrayLike
+    flow_min: npt.ArrayLike  # at least 0. [kg/s]
+    # flow_cooling_max, flow_heating_max: each at least the minimum; the heating maximum is the
+    # minimum when None. [kg/s]
     flow_cooling_max: npt.ArrayLike
     flow_heating_max: npt.ArrayLike | None = None
-    discharge_max: npt.ArrayLike = 32.0
-    reheat_max: npt.ArrayLike = np.inf
+    discharge_max: npt.ArrayLike = 32.0  # temperature that the reheat coil may reach. [degC]
+    reheat_max: npt.ArrayLike = np.inf  # capacity; infinite when there is none. [kW]
 
     def __post_init__(self) -> None:
         least = within(self.flow_min, "the minimum flow", "kg/s", low=0.0)
@@ -124,14 +106,8 @@ class VavBox:
     ) -> VavOperation:
         """Return what the box does.
 
-        Parameters
-        ----------
-        signal
-            -1 to 1. [-]
-        supply_temperature, humidity_ratio
-            Of the air from the air handler. [degC], [kg/kg]
-        zone_temperature
-            Of the air that leaves the zone. [degC]
+        ``signal``: -1 to 1. [-] ``supply_temperature``, ``humidity_ratio``: of the air from the
+        air handler. [degC], [kg/kg]. ``zone_temperature``: of the air that leaves the zone. [degC]
         """
         supply = numbers(supply_temperature, "the supply temperature")
         warm = self.discharge_temperature(signal, supply)

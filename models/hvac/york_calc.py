@@ -51,14 +51,8 @@ _COEFFICIENTS = (
 def approach(wet_bulb: npt.ArrayLike, range_: npt.ArrayLike, flow_ratio: npt.ArrayLike) -> Floats:
     """Return how far the water leaves above the wet bulb. [K].
 
-    Parameters
-    ----------
-    wet_bulb
-        Of the entering air, -34.4 to 29.4. [degC]
-    range_
-        By which the water is cooled, 1.1 to 22.2. [K]
-    flow_ratio
-        Water over air, each by its rated flow; up to 8. [-]
+    ``wet_bulb``: of the entering air, -34.4 to 29.4. [degC] ``range_``: by which the water is
+    cooled, 1.1 to 22.2. [K] ``flow_ratio``: water over air, each by its rated flow; up to 8. [-]
 
     Examples
     --------
@@ -77,15 +71,6 @@ def approach(wet_bulb: npt.ArrayLike, range_: npt.ArrayLike, flow_ratio: npt.Arr
 class YorkCalcTower:
     """A tower by YorkCalc, with a fan of variable speed; numbers may be arrays over units.
 
-    Attributes
-    ----------
-    rated_water_flow
-        Above 0. [kg/s]
-    rated_fan_power
-        At full speed. At least 0. [kW]
-    fan_exponent
-        Of power by speed: 3 by the affinity laws. [-]
-
     Examples
     --------
     >>> tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=15.0)
@@ -93,9 +78,9 @@ class YorkCalcTower:
     29.4
     """
 
-    rated_water_flow: npt.ArrayLike
-    rated_fan_power: npt.ArrayLike = 0.0
-    fan_exponent: npt.ArrayLike = 3.0
+    rated_water_flow: npt.ArrayLike  # above 0. [kg/s]
+    rated_fan_power: npt.ArrayLike = 0.0  # at full speed. At least 0. [kW]
+    fan_exponent: npt.ArrayLike = 3.0  # of power by speed: 3 by the affinity laws. [-]
 
     def __post_init__(self) -> None:
         within(self.rated_water_flow, "the rated flow of water", "kg/s", low=0.0, above=True)
@@ -112,14 +97,8 @@ class YorkCalcTower:
     ) -> Floats:
         """Return the temperature of the water that leaves while heat [kW] is rejected. [degC].
 
-        Parameters
-        ----------
-        heat
-            At least 0. [kW]
-        wet_bulb
-            Of the entering air. [degC]
-        water_flow, speed
-            Above 0 [kg/s]; of the fan, above 0, at most 1. [-]
+        ``heat``: at least 0. [kW] ``wet_bulb``: of the entering air. [degC] ``water_flow``,
+        ``speed``: above 0 [kg/s]; of the fan, above 0, at most 1. [-]
         """
         cooled, ratio = self._point(heat, water_flow, speed)
         return np.asarray(numbers(wet_bulb, "the wet bulb") + approach(wet_bulb, cooled, ratio))

@@ -45,12 +45,8 @@ def draw(
 ) -> Draw:
     """Return what a flow of use takes from the tank.
 
-    Parameters
-    ----------
-    use
-        Flow at the tap. At least 0. [kg/s]
-    use_temperature, tank_temperature, cold_temperature
-        Wanted, at the outlet of the tank, of the mains. [degC]
+    ``use``: flow at the tap. At least 0. [kg/s] ``use_temperature``, ``tank_temperature``,
+    ``cold_temperature``: wanted, at the outlet of the tank, of the mains. [degC]
 
     Examples
     --------
@@ -101,11 +97,6 @@ class HotWaterPath:
 class HotWaterTank:
     """A stratified tank whose one port is the draw: cold water in, hot water out.
 
-    Attributes
-    ----------
-    tank
-        Its port must enter below (or at) where it leaves.
-
     Examples
     --------
     >>> from engiagent.models.storage.stratified_tank import Port
@@ -117,7 +108,7 @@ class HotWaterTank:
     (0.06, 23.01)
     """
 
-    tank: StratifiedTank
+    tank: StratifiedTank  # its port must enter below (or at) where it leaves
 
     def __post_init__(self) -> None:
         if len(self.tank.ports) != 1:
@@ -147,16 +138,9 @@ class HotWaterTank:
         The share of tank water is that of the outlet's temperature at the start of the period: give
         short steps where draws are large. The draw reports what the outlet's mean then made of it.
 
-        Parameters
-        ----------
-        temperature
-            Layers from the top. [degC]
-        step_hours
-            Above 0. [h]
-        use, use_temperature, cold_temperature
-            As in :func:`draw`.
-        heat, ambient
-            As in :meth:`StratifiedTank.step`.
+        ``temperature``: layers from the top. [degC] ``step_hours``: above 0. [h] ``use``,
+        ``use_temperature``, ``cold_temperature``: as in :func:`draw`. ``heat``, ``ambient``: as in
+        :meth:`StratifiedTank.step`.
         """
         layers = numbers(temperature, "the temperature of a layer")
         outlet = layers[..., self.tank.ports[0].outlet]
@@ -201,18 +185,11 @@ class HotWaterTank:
     ) -> HotWaterPath:
         """Return the path of a tank whose one port is the draw, over N periods.
 
-        Parameters
-        ----------
-        initial
-            Layers at the first instant, shape (layers,) or (units, layers). [degC]
-        step_hours
-            Length of each period. [h]
-        use
-            Flow at the tap, shape (N,) or (N, units). [kg/s]
-        use_temperature, cold_temperature, ambient
-            As in :meth:`step`, one number, shape (N,) or (N, units).
-        heat
-            0, or shape (N, layers) or (N, units, layers). [kW]
+        ``initial``: layers at the first instant, shape (layers,) or (units, layers). [degC]
+        ``step_hours``: length of each period. [h] ``use``: flow at the tap, shape (N,) or (N,
+        units). [kg/s] ``use_temperature``, ``cold_temperature``, ``ambient``: as in :meth:`step`,
+        one number, shape (N,) or (N, units). ``heat``: 0, or shape (N, layers) or (N, units,
+        layers). [kW]
         """
         state = numbers(initial, "the initial temperature")
         length = np.size(use, 0)

@@ -31,39 +31,16 @@ from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 @dataclass(frozen=True, kw_only=True)
 class IcePath:
-    """What N periods did to an ice store.
+    """What N periods did to an ice store."""
 
-    Attributes
-    ----------
-    energy
-        Cold in the store at the N+1 instants. [kWh]
-    rate
-        Mean heat between brine and store. [kW]
-    gain
-        Mean heat from the surroundings, which melts ice. [kW]
-    """
-
-    energy: Floats
-    rate: Floats
-    gain: Floats
+    energy: Floats  # cold in the store at the N+1 instants. [kWh]
+    rate: Floats  # mean heat between brine and store. [kW]
+    gain: Floats  # mean heat from the surroundings, which melts ice. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class IceTankCurves:
     """Ice storage by curves of EnergyPlus's form; numbers may be arrays over units.
-
-    Attributes
-    ----------
-    energy_capacity
-        Cold of all the ice. Above 0. [kWh]
-    charge_curve, discharge_curve
-        Six coefficients each. [-]
-    curve_hours
-        Time basis of the curves: 1 for published ones. Above 0. [h]
-    nominal_difference
-        By which the mean temperature difference is divided; 10. Above 0. [K]
-    loss_rate
-        Share of the content that melts by itself in an hour. At least 0. [1/h]
 
     Examples
     --------
@@ -73,11 +50,14 @@ class IceTankCurves:
     165.9
     """
 
-    energy_capacity: npt.ArrayLike
+    energy_capacity: npt.ArrayLike  # cold of all the ice. Above 0. [kWh]
+    # charge_curve, discharge_curve: six coefficients each. [-]
     charge_curve: tuple[float, float, float, float, float, float]
     discharge_curve: tuple[float, float, float, float, float, float]
-    curve_hours: npt.ArrayLike = 1.0
+    curve_hours: npt.ArrayLike = 1.0  # time basis of the curves: 1 for published ones. Above 0. [h]
+    # by which the mean temperature difference is divided; 10. Above 0. [K]
     nominal_difference: npt.ArrayLike = 10.0
+    # share of the content that melts by itself in an hour. At least 0. [1/h]
     loss_rate: npt.ArrayLike = 0.0
 
     def __post_init__(self) -> None:

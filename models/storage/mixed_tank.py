@@ -23,33 +23,16 @@ SECONDS = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class TankPath:
-    """What N periods, or one, did to a tank.
+    """What N periods, or one, did to a tank."""
 
-    Attributes
-    ----------
-    temperature
-        At the N+1 instants; of one period at its end. [degC]
-    mean_temperature
-        Of each period. [degC]
-    loss
-        Heat to the surroundings. [kW]
-    """
-
-    temperature: Floats
-    mean_temperature: Floats
-    loss: Floats
+    temperature: Floats  # at the N+1 instants; of one period at its end. [degC]
+    mean_temperature: Floats  # of each period. [degC]
+    loss: Floats  # heat to the surroundings. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedTank:
     """A mixed tank; numbers may be arrays over units.
-
-    Attributes
-    ----------
-    mass
-        Of the water. Above 0. [kg]
-    loss_conductance
-        To the surroundings. At least 0. [kW/K]
 
     Examples
     --------
@@ -59,8 +42,8 @@ class MixedTank:
     [50.0, 51.9381, 51.8743]
     """
 
-    mass: npt.ArrayLike
-    loss_conductance: npt.ArrayLike = 0.0
+    mass: npt.ArrayLike  # of the water. Above 0. [kg]
+    loss_conductance: npt.ArrayLike = 0.0  # to the surroundings. At least 0. [kW/K]
 
     def __post_init__(self) -> None:
         within(self.mass, "the mass of water", "kg", low=0.0, above=True)
@@ -86,16 +69,9 @@ class MixedTank:
     ) -> TankPath:
         """Return the path of the temperature.
 
-        Parameters
-        ----------
-        initial
-            Temperature at the first instant, one number or shape (units,). [degC]
-        step_hours
-            Length of each period. [h]
-        heat
-            Into the water; negative where it is taken out. Its leading axis is time. [kW]
-        ambient
-            Around the tank. [degC]
+        ``initial``: temperature at the first instant, one number or shape (units,). [degC]
+        ``step_hours``: length of each period. [h] ``heat``: into the water; negative where it is
+        taken out. Its leading axis is time. [kW] ``ambient``: around the tank. [degC]
         """
         start = numbers(initial, "the initial temperature")
         timed = [np.shape(value) for value in (heat, ambient, step_hours) if np.ndim(value)]

@@ -38,14 +38,9 @@ from engiagent.models.ranges import (
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """A pair of pipes: water enters at one layer and leaves at another.
+    """A pair of pipes: water enters at one layer and leaves at another."""
 
-    Attributes
-    ----------
-    inlet, outlet
-        Layers, counted from 0 at the top.
-    """
-
+    # inlet, outlet: layers, counted from 0 at the top
     inlet: int
     outlet: int
 
@@ -90,14 +85,8 @@ def advanced(matrix: Floats, drive: Floats, start: Floats, hours: Floats) -> tup
 
     They close the balance: ``end - start = h (matrix mean + drive)``.
 
-    Parameters
-    ----------
-    matrix
-        Shape (…, n, n). [1/h]
-    drive, start
-        Shape (…, n). [K/h], [degC]
-    hours
-        Shape (…). [h]
+    ``matrix``: shape (…, n, n). [1/h] ``drive``, ``start``: shape (…, n). [K/h], [degC].
+    ``hours``: shape (…). [h]
     """
     count = start.shape[-1]
     units = np.broadcast_shapes(matrix.shape[:-2], drive.shape[:-1], start.shape[:-1], hours.shape)
@@ -177,44 +166,18 @@ SECONDS = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class LayersStep:
-    """What a period did to a stratified tank.
+    """What a period did to a stratified tank."""
 
-    Attributes
-    ----------
-    temperature
-        Of the layers at its end, shape (…, layers). [degC]
-    outlets
-        Mean temperature of the water that left through each port, shape (ports, …). [degC]
-    port_heat
-        Heat into the tank by each port, shape (ports, …). [kW]
-    loss
-        Heat to the surroundings. [kW]
-    """
-
-    temperature: Floats
+    temperature: Floats  # of the layers at its end, shape (…, layers). [degC]
+    # mean temperature of the water that left through each port, shape (ports, …). [degC]
     outlets: Floats
-    port_heat: Floats
-    loss: Floats
+    port_heat: Floats  # heat into the tank by each port, shape (ports, …). [kW]
+    loss: Floats  # heat to the surroundings. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StratifiedTank:
     """A stratified tank; its numbers may be arrays over units.
-
-    Attributes
-    ----------
-    mass
-        Of all the water. Above 0. [kg]
-    layers
-        How many of equal mass, 1 to 200. One is the mixed tank.
-    height, area
-        Inside, for the conduction between layers. Above 0. [m], [m2]
-    conductivity
-        Of water, or more where wall and fittings conduct. At least 0. [W/(m K)]
-    loss_conductance
-        To the surroundings, of all of the tank; spread evenly over the layers. [kW/K]
-    ports
-        For the flows of water.
 
     Examples
     --------
@@ -224,13 +187,16 @@ class StratifiedTank:
     [59.68, 58.16, 51.85, 34.35]
     """
 
-    mass: npt.ArrayLike
-    layers: int = 10
+    mass: npt.ArrayLike  # of all the water. Above 0. [kg]
+    layers: int = 10  # how many of equal mass, 1 to 200. One is the mixed tank.
+    # height, area: inside, for the conduction between layers. Above 0. [m], [m2]
     height: npt.ArrayLike = 1.5
     area: npt.ArrayLike = 0.5
+    # of water, or more where wall and fittings conduct. At least 0. [W/(m K)]
     conductivity: npt.ArrayLike = 0.6
+    # to the surroundings, of all of the tank; spread evenly over the layers. [kW/K]
     loss_conductance: npt.ArrayLike = 0.0
-    ports: tuple[Port, ...] = ()
+    ports: tuple[Port, ...] = ()  # for the flows of water
 
     def __post_init__(self) -> None:
         within(self.mass, "the mass of water", "kg", low=0.0, above=True)
@@ -268,19 +234,10 @@ class StratifiedTank:
     ) -> LayersStep:
         """Return the tank after one period with inputs held.
 
-        Parameters
-        ----------
-        temperature
-            Of the layers from the top, shape (layers,) or (units, layers). [degC]
-        step_hours
-            Above 0. [h]
-        flows, inlets
-            One for each port: at least 0 [kg/s] and temperature at the inlet. [degC]
-        heat
-            Into each layer, as by an immersed heater, shape (layers,) or (units, layers); 0 for
-            none. [kW]
-        ambient
-            Around the tank. [degC]
+        ``temperature``: of the layers from the top, shape (layers,) or (units, layers). [degC]
+        ``step_hours``: above 0. [h] ``flows``, ``inlets``: one for each port: at least 0 [kg/s]
+        and temperature at the inlet. [degC] ``heat``: into each layer, as by an immersed heater,
+        shape (layers,) or (units, layers); 0 for none. [kW] ``ambient``: around the tank. [degC]
         """
         start = numbers(temperature, "the temperature of a layer")
         if start.ndim == 0 or start.shape[-1] != self.layers:
@@ -320,14 +277,9 @@ class StratifiedTank:
     ) -> Floats:
         """Return the layers of a tank without flows at the N+1 instants, shape (N+1, layers).
 
-        Parameters
-        ----------
-        initial
-            Layers at the first instant, shape (layers,). [degC]
-        step_hours, ambient
-            Length of each period [h] and temperature around the tank [degC], one number or (N,).
-        heat
-            Into each layer, shape (N, layers). [kW]
+        ``initial``: layers at the first instant, shape (layers,). [degC] ``step_hours``,
+        ``ambient``: length of each period [h] and temperature around the tank [degC], one number or
+        (N,). ``heat``: into each layer, shape (N, layers). [kW]
         """
         warmth = numbers(heat, "the heat")
         hours = hours_of_steps(step_hours, (len(warmth),))

@@ -38,22 +38,14 @@ class WiringError(EngiagentError):
 
 @dataclass(frozen=True)
 class State:
-    """A quantity that a module remembers.
+    """A quantity that a module remembers."""
 
-    Attributes
-    ----------
-    name, unit
-        As in ``energy``, ``kWh``.
-    initial
-        Value after a reset that gives none; None when a reset must give one.
-    shape
-        () for a number, (units,) for one number per unit.
-    """
-
+    # name, unit: as in ``energy``, ``kWh``
     name: str
     unit: str
+    # value after a reset that gives none; None when a reset must give one
     initial: npt.ArrayLike | None = None
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()  # () for a number, (units,) for one number per unit
 
 
 @dataclass(frozen=True)
@@ -61,33 +53,24 @@ class Port:
     """An input or output of a module.
 
     ``action``, ``disturbance``, ``observation`` and ``balance`` below make ports of their role.
-
-    Attributes
-    ----------
-    name, unit, shape
-        As of :class:`State`.
-    domain
-        A link joins ports of one domain. An input of ``information`` may read, that is measure,
-        any; an action may be commanded by an output of ``information``.
-    role
-        ``action`` and ``disturbance`` are inputs, ``observation`` is an output, ``balance`` is an
-        input that takes what the other members of its bus leave.
-    way
-        Whether the port ``gives`` to a bus or ``takes`` from it; None when it is no flow.
-    instant
-        Of an observation: it follows from the state at the start of the period alone, so that a
-        loop through it is none.
-    default
-        Of an action or a disturbance: the value when nobody gives one; None when somebody must.
     """
 
+    # name, unit, shape: as of ``State``
     name: str
     unit: str = "kW"
+    # a link joins ports of one domain. An input of ``information`` may read, that is measure, any;
+    # an action may be commanded by an output of ``information``.
     domain: Domain = "information"
+    # ``action`` and ``disturbance`` are inputs, ``observation`` is an output, ``balance`` is an
+    # input that takes what the other members of its bus leave
     role: Role = field(kw_only=True)
+    # whether the port ``gives`` to a bus or ``takes`` from it; None when it is no flow
     way: Way | None = field(default=None, kw_only=True)
     shape: tuple[int, ...] = field(default=(), kw_only=True)
+    # of an observation: it follows from the state at the start of the period alone, so that a loop
+    # through it is none
     instant: bool = field(default=False, kw_only=True)
+    # of an action or a disturbance: the value when nobody gives one; None when somebody must
     default: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -120,58 +103,35 @@ balance = partial(Port, role="balance")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a step of a module ends with.
+    """What a step of a module ends with."""
 
-    Attributes
-    ----------
-    state
-        At the end of the period.
-    outputs
-        Means over the period of all outputs that are not instant.
-    entered, left
-        What came from and went to the environment, mean of the period. [kW]
-    violations
-        By how much limits are broken, at least 0, by a name of the limit; limits are reported and
-        never enforced.
-    """
-
-    state: Values = field(default_factory=dict)
+    state: Values = field(default_factory=dict)  # at the end of the period
+    # means over the period of all outputs that are not instant
     outputs: Values = field(default_factory=dict)
+    # entered, left: what came from and went to the environment, mean of the period. [kW]
     entered: float = 0.0
     left: float = 0.0
+    # by how much limits are broken, at least 0, by a name of the limit; limits are reported and
+    # never enforced
     violations: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """A unit, controller or source of disturbances.
+    """A unit, controller or source of disturbances."""
 
-    Attributes
-    ----------
-    ports
-        All inputs and outputs.
-    step
-        From the state at the start of a period, the inputs during it and its length [h] to what it
-        ends with.
-    states
-        All that is remembered.
-    stored
-        From a state to the energy in it. [kWh]
-    observe
-        From a state to the instant outputs; None for the states of the same names.
-    draw
-        From a generator of chance to initial values of states.
-    possible
-        From state, inputs and length of the period [h] to the inputs that are physically possible,
-        for a simulation that enforces limits; it returns those alone that it changes.
-    """
-
-    ports: tuple[Port, ...]
+    ports: tuple[Port, ...]  # all inputs and outputs
+    # from the state at the start of a period, the inputs during it and its length [h] to what it
+    # ends with
     step: Callable[[Values, Values, float], Outcome]
-    states: tuple[State, ...] = ()
-    stored: Callable[[Values], float] = lambda state: 0.0
+    states: tuple[State, ...] = ()  # all that is remembered
+    stored: Callable[[Values], float] = lambda state: 0.0  # from a state to the energy in it. [kWh]
+    # from a state to the instant outputs; None for the states of the same names
     observe: Callable[[Values], Values] | None = None
+    # from a generator of chance to initial values of states
     draw: Callable[[np.random.Generator], Values] = lambda random: {}
+    # from state, inputs and length of the period [h] to the inputs that are physically possible,
+    # for a simulation that enforces limits; it returns those alone that it changes
     possible: Callable[[Values, Values, float], Values] | None = None
 
     def reset(self, initial: Values, random: np.random.Generator) -> dict[str, Floats]:

@@ -97,14 +97,9 @@ def controller(reads: Mapping[str, str], commands: Mapping[str, str], rule: Rule
 def thermostat(power: float, *, band: float = 1.0, cooling: bool = False) -> Module:
     """Return a two-point controller with hysteresis.
 
-    Parameters
-    ----------
-    power
-        Command when on. At least 0. [kW]
-    band
-        Between switching on and off, half of it on each side of the set point. At least 0. [K]
-    cooling
-        True when it switches on above the set point.
+    ``power``: command when on. At least 0. [kW] ``band``: between switching on and off, half of it
+    on each side of the set point. At least 0. [K] ``cooling``: True when it switches on above the
+    set point.
     """
     not_negative(power, "the power of a thermostat", "kW")
     not_negative(band, "the band of a thermostat", "K")

@@ -31,32 +31,19 @@ ACCOUNTS = ("residuals", "imbalances", "entered", "left", "violations")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one period ends with; everything by full name.
+    """What one period ends with; everything by full name."""
 
-    Attributes
-    ----------
-    state
-        At the end of the period.
-    outputs
-        All inputs and outputs of all modules during the period; instant ones as at its start.
-    residuals
-        Of each bus: what is given less what is taken. [kW]
-    imbalances
-        Of each module: what comes in less what goes out and what the content grows by. Zero but
-        for rounding, or the module creates or loses energy. [kW]
-    entered, left
-        What each module took from and gave to the environment. [kW]
-    violations
-        By how much limits of units are broken; 0 where they are respected.
-    """
-
-    state: Values
+    state: Values  # at the end of the period
+    # all inputs and outputs of all modules during the period; instant ones as at its start
     outputs: Values
-    residuals: Values
+    residuals: Values  # of each bus: what is given less what is taken. [kW]
+    # of each module: what comes in less what goes out and what the content grows by. Zero but for
+    # rounding, or the module creates or loses energy. [kW]
     imbalances: Values
+    # entered, left: what each module took from and gave to the environment. [kW]
     entered: Values
     left: Values
-    violations: Values
+    violations: Values  # by how much limits of units are broken; 0 where they are respected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,20 +88,10 @@ class Record:
 class Simulation:
     """A system at an instant; the only place that has state.
 
-    Parameters
-    ----------
-    system
-        Every flow that a module computes must be on a bus.
-    step_hours
-        Length of all periods. Above 0. [h]
-    enforce
-        Whether inputs that are physically impossible are replaced by the nearest that are not;
-        else they are reported as violations and done.
-
-    Raises
-    ------
-    WiringError
-        When a flow leads nowhere.
+    ``system``: every flow that a module computes must be on a bus. ``step_hours``: length of all
+    periods. Above 0. [h] ``enforce``: whether inputs that are physically impossible are replaced
+    by the nearest that are not; else they are reported as violations and done. Raises WiringError
+    when a flow leads nowhere.
 
     Examples
     --------
@@ -213,12 +190,8 @@ class Simulation:
     def reset(self, initial: Series | None = None, seed: int = 0) -> dict[str, Floats]:
         """Set the first instant and return the instant outputs.
 
-        Parameters
-        ----------
-        initial
-            Values of states by full name; the others have their own initial values.
-        seed
-            Of all chance; the same seed gives the same run.
+        ``initial``: values of states by full name; the others have their own initial values.
+        ``seed``: of all chance; the same seed gives the same run.
         """
         given = dict(initial or {})
         for name in given:
@@ -248,11 +221,8 @@ class Simulation:
     def step(self, action: Series | None = None, disturbance: Series | None = None) -> Step:
         """Advance by one period.
 
-        Parameters
-        ----------
-        action, disturbance
-            Values of the system's own open inputs by full name; those with a default may be left
-            out.
+        ``action``, ``disturbance``: values of the system's own open inputs by full name; those with
+        a default may be left out.
         """
         before, hours = self._current(), self.step_hours
         values = self._observed()
@@ -291,7 +261,7 @@ class Simulation:
         return Step(
             state=self.state(),
             outputs=values,
-            residuals={bus.name: self._residual(bus, values) for bus in self.system.all_buses},
+            residuals={b.name: self._residuals[b.name].of(values) for b in self.system.all_buses},
             imbalances=imbalances,
             entered=entered,
             left=left,
@@ -309,15 +279,9 @@ class Simulation:
     ) -> Record:
         """Reset, run a recorded series of actions, and return the series of all channels.
 
-        Parameters
-        ----------
-        plan, disturbances
-            Series of the open inputs by full name, shape (N,) or (N, units), or one number for all
-            periods.
-        periods
-            N, when no series has it.
-        initial, seed
-            As of :meth:`reset`.
+        ``plan``, ``disturbances``: series of the open inputs by full name, shape (N,) or (N,
+        units), or one number for all periods. ``periods``: N, when no series has it. ``initial``,
+        ``seed``: as of :meth:`reset`.
         """
         ports = self._actions | self._disturbances
         given = [
@@ -365,9 +329,6 @@ class Simulation:
     def _observed(self) -> dict[str, Floats]:
         state = self._current()
         return _flat({name: m.instant(state[name]) for name, m in self._modules.items()})
-
-    def _residual(self, bus: Bus, values: Values) -> Floats:
-        return self._residuals[bus.name].of(values)
 
 
 @dataclass(frozen=True)

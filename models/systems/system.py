@@ -19,26 +19,16 @@ from engiagent.models.systems.module import Domain, Module, Port, State, WiringE
 
 @dataclass(frozen=True, kw_only=True)
 class Bus:
-    """A node of one domain where what is given is what is taken.
+    """A node of one domain where what is given is what is taken."""
 
-    Attributes
-    ----------
-    name
-        By which its residual is reported.
-    domain
-        Of all members.
-    members
-        Flows by their full names, as ``battery.charge``. At most one of them is free and takes
-        what the others leave; without one, what is left over is the residual. Flows of several
-        units are summed, unless the free member has several units: then each unit is balanced.
-    followers
-        Machines that, one after the other, are asked for what the members before them leave:
-        the action that asks, and the member that serves. An action that is given is not asked.
-    """
-
-    name: str
-    domain: Domain
+    name: str  # by which its residual is reported
+    domain: Domain  # of all members
+    # flows by their full names, as ``battery.charge``. At most one of them is free and takes what
+    # the others leave; without one, what is left over is the residual. Flows of several units are
+    # summed, unless the free member has several units: then each unit is balanced.
     members: tuple[str, ...]
+    # machines that, one after the other, are asked for what the members before them leave: the
+    # action that asks, and the member that serves. An action that is given is not asked.
     followers: tuple[tuple[str, str], ...] = ()
 
 
@@ -54,20 +44,8 @@ class Link:
 class System:
     """Modules and systems by name, with buses for flows and links for signals.
 
-    Attributes
-    ----------
-    modules
-        Modules or whole systems. Names without a dot.
-    buses
-        Where flows are balanced.
-    links
-        Which output feeds which action or disturbance.
-
-    Raises
-    ------
-    WiringError
-        When a connection means nothing: unknown ports, different units, domains or shapes, two
-        suppliers of an input, a flow on two buses, an algebraic loop.
+    Raises WiringError when a connection means nothing: unknown ports, different units, domains or
+    shapes, two suppliers of an input, a flow on two buses, an algebraic loop.
 
     Examples
     --------
@@ -86,9 +64,9 @@ class System:
     (['battery.charge', 'battery.discharge'], ['load.power'])
     """
 
-    modules: Mapping[str, "Module | System"]
-    buses: tuple[Bus, ...] = ()
-    links: tuple[Link, ...] = ()
+    modules: Mapping[str, "Module | System"]  # modules or whole systems. Names without a dot.
+    buses: tuple[Bus, ...] = ()  # where flows are balanced
+    links: tuple[Link, ...] = ()  # which output feeds which action or disturbance
 
     def __post_init__(self) -> None:
         for name in self.modules:

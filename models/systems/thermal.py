@@ -5,7 +5,9 @@ capacity is a violation ``unmet``. Temperatures that its power depends on are di
 be read from rooms, tanks or weather.
 """
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +16,12 @@ from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.chp import PartLoadChp
 from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.chiller import Chiller
+from engiagent.models.hvac.curves import Curve
 from engiagent.models.hvac.heat_pump import HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.models.ranges import Floats, ParameterError, units
 from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import StratifiedTank
 from engiagent.models.systems.module import (
     Module,
     Outcome,
@@ -206,13 +208,53 @@ def emitter(power_max: float = np.inf, *, cooling: bool = False) -> Module:
     )
 
 
-def stated_heat_pump(capacity: float, standby_power: float = 0.0) -> Module:
-    """Return a heat pump whose ``cop`` is stated by period; ``load`` is an action."""
+def several(one: Module, count: int, capacity: float) -> Module:
+    """Return units alike behind one ``load``: as few run as are enough and share it evenly.
+
+    What stands is asked for nothing. ``capacity`` is that of one, in the unit of the load.
+    """
+    sums = {port.name for port in one.ports if port.unit in ("kW", "kg/s")}
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        load = float(inputs["load"])
+        fewest = min(max(math.ceil(load / capacity - 1e-9), 1), count)
+        for running in range(fewest, count + 1):
+            each = one.step(state, {**inputs, "load": load / running}, step_hours)
+            if float(np.max(each.violations["unmet"])) <= 1e-9 * capacity:
+                break
+        rest = one.step(state, {**inputs, "load": 0.0}, step_hours)
+
+        def total(of_one: float, of_rest: float) -> float:
+            return running * of_one + (count - running) * of_rest
+
+        return Outcome(
+            outputs={
+                name: total(value, rest.outputs[name]) if name in sums else value
+                for name, value in each.outputs.items()
+            },
+            entered=total(each.entered, rest.entered),
+            left=total(each.left, rest.left),
+            violations={**each.violations, "unmet": running * each.violations["unmet"]},
+        )
+
+    return replace(one, step=step)
+
+
+def stated_heat_pump(
+    capacity: float, standby_power: float = 0.0, part_load: Curve | None = None
+) -> Module:
+    """Return a heat pump whose ``cop`` is stated by period; ``load`` is an action.
+
+    ``part_load`` is the share of the power at full load by part-load ratio, the ratio itself where
+    it is None.
+    """
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         load = float(inputs["load"])
         heat = min(max(load, 0.0), capacity)
         driven = heat / float(inputs["cop"])
+        if part_load is not None and heat > 0:
+            driven = capacity / float(inputs["cop"]) * float(part_load.at(heat / capacity))
         return Outcome(
             outputs={
                 "heat": heat,
@@ -264,20 +306,17 @@ def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
     )
 
 
-def fan(model: PartLoadFan, stages: tuple[float, ...] = ()) -> Module:
-    """Return a fan or pump; ``flow`` is an action, of constant or staged speed by ``stages``.
+def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
+    """Return a fan or pump; its flow follows a ``load``, an action, and its power leaves as heat.
 
-    A flow is the least of the stages, in kg/s, that is enough; without stages it is any. The power
-    leaves as heat of the flow.
+    While it runs it gives ``minimum_flow`` of its rated flow at least: at 0 its speed is variable,
+    at 1 constant, and :func:`several` of constant speed are stages.
     """
     rated = float(np.asarray(model.rated_flow))
-    speeds = sorted(stages)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         asked = float(inputs["load"])
-        flow = min(max(asked, 0.0), rated)
-        if speeds and flow > 0:
-            flow = next((speed for speed in speeds if speed >= flow - 1e-12), speeds[-1])
+        flow = min(max(asked, minimum_flow * rated), rated) if asked > 0 else 0.0
         power = float(model.power(flow)) if flow > 0 else 0.0
         return Outcome(
             outputs={"flow": flow, "electric_power": power},
@@ -503,69 +542,4 @@ def boiler(parameters: Boiler, *, fuel_bus: bool = False) -> Module:
         ),
         step=step,
         possible=_asked,
-    )
-
-
-def stratified_tank(
-    tank: StratifiedTank,
-    *,
-    pipes: tuple[str, ...] = (),
-    heated_layer: int = 0,
-    initial: npt.ArrayLike | None = None,
-) -> Module:
-    """Return one tank in layers, the top first; one layer is a mixed tank.
-
-    ``heating`` balances a thermal bus and goes into one layer. ``pipes`` name the tank's ports in
-    their order: each has ``<name>.flow`` and ``<name>.inlet``, disturbances that links may feed,
-    and gives ``<name>.outlet`` and ``<name>.heat``: the heat that the tank takes from a thermal
-    bus, below 0 where water carries it out.
-    """
-    if len(pipes) != len(tank.ports):
-        raise ParameterError(
-            f"the tank has {len(tank.ports)} ports and {len(pipes)} names for them; give one for "
-            "each"
-        )
-    if not 0 <= heated_layer < tank.layers:
-        raise ParameterError(
-            f"the heated layer is {heated_layer}; give 0 (top) to {tank.layers - 1}"
-        )
-    if units(tank):
-        raise ParameterError("the tank stands for several units; give each a module of its own")
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        heat = np.zeros(tank.layers)
-        heat[heated_layer] = float(inputs["heating"])
-        done = tank.step(
-            state["temperature"],
-            step_hours=step_hours,
-            flows=[inputs[f"{name}.flow"] for name in pipes],
-            inlets=[inputs[f"{name}.inlet"] for name in pipes],
-            heat=heat,
-            ambient=inputs["ambient"],
-        )
-        outputs: dict[str, Floats] = {}
-        for name, outlet, power in zip(pipes, done.outlets, done.port_heat, strict=True):
-            outputs |= {f"{name}.outlet": outlet, f"{name}.heat": power}
-        state = {"temperature": done.temperature}
-        return Outcome(state=state, outputs=outputs, left=float(done.loss))
-
-    return Module(
-        ports=(
-            balance("heating", "kW", "thermal", way="takes"),
-            disturbance("ambient", "degC", "thermal", default=20.0),
-            observation("temperature", "degC", "thermal", instant=True, shape=(tank.layers,)),
-            *(
-                port
-                for name in pipes
-                for port in (
-                    disturbance(f"{name}.flow", "kg/s", "thermal", default=0.0),
-                    disturbance(f"{name}.inlet", "degC", "thermal"),
-                    observation(f"{name}.outlet", "degC", "thermal"),
-                    observation(f"{name}.heat", "kW", "thermal", way="takes"),
-                )
-            ),
-        ),
-        states=(State("temperature", "degC", initial, (tank.layers,)),),
-        step=step,
-        stored=lambda state: float(tank.energy(state["temperature"])),
     )

@@ -174,19 +174,12 @@ def _portions(amount: Floats, upper: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class DemandBill:
-    """Demand of a charge by billing month and period, shape (months, periods); NaN where none is.
+    """Demand of a charge by billing month and period, shape (months, periods); NaN for none."""
 
-    Attributes
-    ----------
-    measured, billed
-        Demand. [kW]
-    cost
-        By billing month, shape (months,). [currency]
-    """
-
+    # measured, billed: demand. [kW]
     measured: Floats
     billed: Floats
-    cost: Floats
+    cost: Floats  # by billing month, shape (months,). [currency]
 
 
 def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) -> DemandBill:
@@ -275,36 +268,20 @@ def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Flo
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bill:
-    """A bill by billing month and component; arrays have the shape (months,).
+    """A bill by billing month and component; arrays have the shape (months,)."""
 
-    Attributes
-    ----------
-    months
-        The billing months.
-    components
-        Amounts by name, credits below 0; not rounded. [currency]
-    demand
-        Measured and billed demand of each demand charge.
-    imported, exported
-        Energy, after netting within blocks where the tariff has it. [kWh]
-    peak
-        Highest demand of any hour. [kW]
-    carried_credit, carried_energy
-        What goes on to the next month; energy by the periods of the first energy charge.
-        [currency], [kWh]
-    currency
-        Its name.
-    """
-
-    months: npt.NDArray[np.datetime64]
-    components: Mapping[str, Floats]
-    demand: Mapping[str, DemandBill]
+    months: npt.NDArray[np.datetime64]  # the billing months
+    components: Mapping[str, Floats]  # amounts by name, credits below 0; not rounded. [currency]
+    demand: Mapping[str, DemandBill]  # measured and billed demand of each demand charge
+    # imported, exported: energy, after netting within blocks where the tariff has it. [kWh]
     imported: Floats
     exported: Floats
-    peak: Floats
+    peak: Floats  # highest demand of any hour. [kW]
+    # carried_credit, carried_energy: what goes on to the next month; energy by the periods of the
+    # first energy charge. [currency], [kWh]
     carried_credit: Floats
     carried_energy: Floats
-    currency: str
+    currency: str  # its name
 
     @property
     def by_month(self) -> Floats:
@@ -334,16 +311,9 @@ def bill(
 ) -> Bill:
     """Return the bill of a horizon; months that it touches only in part are billed as they are.
 
-    Parameters
-    ----------
-    tariff
-        What is charged.
-    times
-        The clock of the meter.
-    import_power, export_power
-        Mean powers of the periods, shape (N,). At least 0. [kW]
-    history
-        What happened before the horizon.
+    ``tariff``: what is charged. ``times``: the clock of the meter. ``import_power``,
+    ``export_power``: mean powers of the periods, shape (N,). At least 0. [kW] ``history``: what
+    happened before the horizon.
 
     Examples
     --------

@@ -48,15 +48,6 @@ class MeterTimes:
     The periods are equal in absolute time: on the day that the clocks go forward an hour of the
     wall clock is missing, on the day that they go back one comes twice.
 
-    Attributes
-    ----------
-    start
-        Start of the first period, with a time zone. Whole seconds.
-    step_hours
-        Length of a period; whole seconds. Above 0. [h]
-    count
-        Number of periods. At least 1.
-
     Examples
     --------
     >>> from zoneinfo import ZoneInfo
@@ -66,9 +57,9 @@ class MeterTimes:
     ['2026-03-29T00', '2026-03-29T01', '2026-03-29T03', '2026-03-29T04']
     """
 
-    start: datetime
-    step_hours: float
-    count: int
+    start: datetime  # start of the first period, with a time zone. Whole seconds.
+    step_hours: float  # length of a period; whole seconds. Above 0. [h]
+    count: int  # number of periods. At least 1.
 
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.start.utcoffset() is None:
@@ -139,10 +130,8 @@ class MeterTimes:
     def billing_month(self, first_day: int = 1) -> Ints:
         """Return the billing month of each period, in months since January 1970, shape (N,).
 
-        Parameters
-        ----------
-        first_day
-            Day of the month on which a billing month starts; it bears the name of that month.
+        ``first_day``: day of the month on which a billing month starts; it bears the name of that
+        month.
         """
         shifted = (self.local_seconds - (first_day - 1) * DAY).astype("datetime64[s]")
         return shifted.astype("datetime64[M]").astype(np.int64)
@@ -150,10 +139,7 @@ class MeterTimes:
     def common_second(self, *lengths: int) -> int:
         """Return the longest part of a period that no boundary of the clock or a length cuts. [s].
 
-        Parameters
-        ----------
-        lengths
-            Lengths whose multiples, counted on the wall clock, are boundaries. [s]
+        ``lengths``: lengths whose multiples, counted on the wall clock, are boundaries. [s]
         """
         offsets = [int(value) % HOUR for value in self._transitions[1]]
         first = int(self.local_seconds[0])
@@ -174,26 +160,15 @@ DayKind = Literal["weekday", "weekend", "every day"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A window that belongs to a period; of rules that overlap the last one holds.
+    """A window that belongs to a period; of rules that overlap the last one holds."""
 
-    Attributes
-    ----------
-    period
-        Number of the period. At least 0.
-    months
-        Months in which it holds, 1 to 12.
-    start_hour, end_hour
-        From when until when, in hours of the wall clock in quarters; over midnight when the end is
-        not after the start. 0 to 24. [h]
-    days
-        ``weekday``, ``weekend`` or ``every day``.
-    """
-
-    period: int
-    months: Iterable[int] = range(1, 13)
+    period: int  # number of the period. At least 0.
+    months: Iterable[int] = range(1, 13)  # months in which it holds, 1 to 12
+    # start_hour, end_hour: from when until when, in hours of the wall clock in quarters; over
+    # midnight when the end is not after the start. 0 to 24. [h]
     start_hour: float = 0.0
     end_hour: float = 24.0
-    days: DayKind = "every day"
+    days: DayKind = "every day"  # ``weekday``, ``weekend`` or ``every day``
 
     def __post_init__(self) -> None:
         # An iterator would be empty when the rule is used again.
@@ -204,14 +179,6 @@ class Rule:
 class Schedule:
     """Period numbers by month (12 rows) and part of the day, for weekdays and for weekends.
 
-    Attributes
-    ----------
-    weekday, weekend
-        12 rows from January on, each with 24 numbers, or 48 or 96 where a window does not start
-        on the hour. Numbers at least 0.
-    holidays
-        Dates that follow ``weekend``, as Saturdays and Sundays do.
-
     Examples
     --------
     >>> peak = Rule(period=1, months=(6, 7, 8), start_hour=16, end_hour=21, days="weekday")
@@ -220,9 +187,11 @@ class Schedule:
     ((0, 0, 1, 1, 1, 1, 1, 0), 0, 2)
     """
 
+    # weekday, weekend: 12 rows from January on, each with 24 numbers, or 48 or 96 where a window
+    # does not start on the hour. Numbers at least 0.
     weekday: Rows
     weekend: Rows
-    holidays: tuple[date, ...] = ()
+    holidays: tuple[date, ...] = ()  # dates that follow ``weekend``, as Saturdays and Sundays do
 
     def __post_init__(self) -> None:
         for name, rows in (("weekday", self.weekday), ("weekend", self.weekend)):

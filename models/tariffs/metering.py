@@ -18,33 +18,18 @@ from engiagent.models.tariffs.tariff import (
 
 @dataclass(frozen=True, kw_only=True)
 class Metered:
-    """Energy and demand of a horizon.
+    """Energy and demand of a horizon."""
 
-    Attributes
-    ----------
-    times
-        The parts, each a whole fraction of a period.
-    parts
-        Number of parts in a period.
-    month
-        Billing month of each part, 0 for the first one, shape (parts · N,).
-    first_month
-        The first billing month, in months since January 1970.
-    months
-        Number of billing months.
-    imported, exported
-        Energy of each part, after netting within blocks where the tariff has it. [kWh]
-    demand, demand_at
-        Mean power of each demand window [kW], and the part in which it starts.
-    """
-
-    times: MeterTimes
-    parts: int
-    month: Ints
-    first_month: int
-    months: int
+    times: MeterTimes  # the parts, each a whole fraction of a period
+    parts: int  # number of parts in a period
+    month: Ints  # billing month of each part, 0 for the first one, shape (parts · N,)
+    first_month: int  # the first billing month, in months since January 1970
+    months: int  # number of billing months
+    # imported, exported: energy of each part, after netting within blocks where the tariff has it.
+    # [kWh]
     imported: Floats
     exported: Floats
+    # demand, demand_at: mean power of each demand window [kW], and the part in which it starts
     demand: Floats
     demand_at: Ints
 

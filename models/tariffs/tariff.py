@@ -16,21 +16,13 @@ TIER_UNITS = ("kWh", "kWh/day", "kWh/kW", "kWh/kW/day")
 
 @dataclass(frozen=True, kw_only=True)
 class EnergyTier:
-    """A price up to a limit.
+    """A price up to a limit."""
 
-    Attributes
-    ----------
-    price
-        May be below 0. [currency/kWh]
-    limit
-        Where the tier ends, counted from 0; infinite for the last tier. Above 0. [unit]
-    unit
-        ``kWh`` of the billing month (or day, see :class:`EnergyCharge`); ``kWh/day`` times the
-        days of the billing month; ``kWh/kW`` times the peak of the billing month; or both.
-    """
-
-    price: float
+    price: float  # may be below 0. [currency/kWh]
+    # where the tier ends, counted from 0; infinite for the last tier. Above 0. [unit]
     limit: float = float("inf")
+    # ``kWh`` of the billing month (or day, see ``EnergyCharge``); ``kWh/day`` times the days of the
+    # billing month; ``kWh/kW`` times the peak of the billing month; or both
     unit: TierUnit = "kWh"
 
     def __post_init__(self) -> None:
@@ -46,33 +38,23 @@ class EnergyTier:
 class EnergyCharge:
     """Prices for energy by time of use and tier; also the credits for export.
 
-    Attributes
-    ----------
-    name
-        What the bill calls it.
-    periods
-        For each period number of the schedule its tiers, the last without a limit.
-    schedule
-        When which period holds.
-    tiers_by
-        ``period``: the energy of each period fills tiers of its own. ``total``: all energy in the
-        order of time fills the tiers, and the price is that of the period at that time.
-        ``share``: all energy fills the tiers, and each period has its share of every tier; the
-        periods of a calendar month then have the same limits. Where a billing month spans two
-        calendar months, the limits of its lowest period with energy hold.
-    tiers_reset
-        ``month``: tiers start anew with the billing month; ``day``: with each day.
-
     Examples
     --------
     >>> EnergyCharge.flat(0.25).periods[0][0].price
     0.25
     """
 
+    # for each period number of the schedule its tiers, the last without a limit
     periods: tuple[tuple[EnergyTier, ...], ...]
-    schedule: Schedule = field(default_factory=Schedule.constant)
-    name: str = "energy"
+    schedule: Schedule = field(default_factory=Schedule.constant)  # when which period holds
+    name: str = "energy"  # what the bill calls it
+    # ``period``: the energy of each period fills tiers of its own. ``total``: all energy in the
+    # order of time fills the tiers, and the price is that of the period at that time. ``share``:
+    # all energy fills the tiers, and each period has its share of every tier; the periods of a
+    # calendar month then have the same limits. Where a billing month spans two calendar months, the
+    # limits of its lowest period with energy hold.
     tiers_by: Literal["period", "total", "share"] = "period"
+    # ``month``: tiers start anew with the billing month; ``day``: with each day
     tiers_reset: Literal["month", "day"] = "month"
 
     def __post_init__(self) -> None:
@@ -114,18 +96,10 @@ class EnergyCharge:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriceSeries:
-    """A price for each period of the meter, as of a spot market.
+    """A price for each period of the meter, as of a spot market."""
 
-    Attributes
-    ----------
-    prices
-        Shape (N,). [currency/kWh]
-    name
-        What the bill calls it.
-    """
-
-    prices: npt.ArrayLike
-    name: str = "energy"
+    prices: npt.ArrayLike  # shape (N,). [currency/kWh]
+    name: str = "energy"  # what the bill calls it
 
     def __post_init__(self) -> None:
         within(self.prices, "a price of the series", "per kWh")
@@ -147,28 +121,20 @@ class DemandTier:
 class Ratchet:
     """A billed demand that is at least a fraction of an earlier peak.
 
-    Attributes
-    ----------
-    fraction
-        Of the highest peak looked back upon; twelve of them when it depends on the calendar month
-        in which the peak was. 0 to 1. [-]
-    months
-        How many billing months to look back; None for every month of the horizon, those that
-        follow included, as a tariff says that names the months instead.
-    seasons
-        Calendar months whose peaks count, 1 to 12.
-    cyclic
-        Whether the months before the horizon are those at its end, as in a typical year; else
-        they are the earlier peaks that the bill is given, or none.
-
     Notes
     -----
     With ``months`` the measured peak of the month itself always counts in full.
     """
 
+    # of the highest peak looked back upon; twelve of them when it depends on the calendar month in
+    # which the peak was. 0 to 1. [-]
     fraction: float | tuple[float, ...]
+    # how many billing months to look back; None for every month of the horizon, those that follow
+    # included, as a tariff says that names the months instead
     months: int | None = 11
-    seasons: tuple[int, ...] = tuple(range(1, 13))
+    seasons: tuple[int, ...] = tuple(range(1, 13))  # calendar months whose peaks count, 1 to 12
+    # whether the months before the horizon are those at its end, as in a typical year; else they
+    # are the earlier peaks that the bill is given, or none
     cyclic: bool = False
 
     def __post_init__(self) -> None:
@@ -185,27 +151,16 @@ class Ratchet:
 
 @dataclass(frozen=True, kw_only=True)
 class DemandCharge:
-    """A charge on the highest measured demand of each billing month and period.
+    """A charge on the highest measured demand of each billing month and period."""
 
-    Attributes
-    ----------
-    periods
-        For each period number of the schedule its tiers, the last without a limit.
-    schedule
-        When which period holds; one period for a charge on all hours.
-    ratchet
-        What earlier peaks do, if anything.
-    minimum_demand
-        Demand that is billed at least in each period that occurs. At least 0. [kW]
-    name
-        What the bill calls it.
-    """
-
+    # for each period number of the schedule its tiers, the last without a limit
     periods: tuple[tuple[DemandTier, ...], ...]
+    # when which period holds; one period for a charge on all hours
     schedule: Schedule = field(default_factory=Schedule.constant)
-    ratchet: Ratchet | None = None
+    ratchet: Ratchet | None = None  # what earlier peaks do, if anything
+    # demand that is billed at least in each period that occurs. At least 0. [kW]
     minimum_demand: float = 0.0
-    name: str = "demand"
+    name: str = "demand"  # what the bill calls it
 
     def __post_init__(self) -> None:
         _covers(self.schedule, self.periods, self.name)
@@ -233,19 +188,12 @@ class DemandCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedCharge:
-    """Charges without a measurement; each month and day that the horizon touches counts whole.
+    """Charges without a measurement; each month and day that the horizon touches counts whole."""
 
-    Attributes
-    ----------
-    per_month, per_day
-        [currency]
-    name
-        What the bill calls it.
-    """
-
+    # per_month, per_day: [currency]
     per_month: float = 0.0
     per_day: float = 0.0
-    name: str = "fixed"
+    name: str = "fixed"  # what the bill calls it
 
     def __post_init__(self) -> None:
         within(self.per_month, "the fixed charge", "per month")
@@ -254,34 +202,21 @@ class FixedCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class NetBilling:
-    """Export is credited in money at prices of its own.
+    """Export is credited in money at prices of its own."""
 
-    Attributes
-    ----------
-    credit
-        Prices for export; its tiers fill with exported energy.
-    netting_hours
-        Length over which import and export cancel before they count, as 1 for hourly netting;
-        None for two registers that never cancel. [h]
-    carry
-        Whether a credit above the month's charges goes on to the next month instead of being paid.
-    same_month
-        Whether a carried credit may pay charges of the month in which it was earned.
-    offsets
-        What a carried credit may pay: the ``energy`` charges only or ``all`` charges.
-    settlement_month
-        Calendar month at whose end the carried credit ends; None for never.
-    payout_fraction
-        Part of the credit that is paid out when it ends. 0 to 1. [-]
-    """
-
-    credit: EnergyCharge | PriceSeries
+    credit: EnergyCharge | PriceSeries  # prices for export; its tiers fill with exported energy
+    # length over which import and export cancel before they count, as 1 for hourly netting; None
+    # for two registers that never cancel. [h]
     netting_hours: float | None = None
+    # whether a credit above the month's charges goes on to the next month instead of being paid
     carry: bool = False
+    # whether a carried credit may pay charges of the month in which it was earned
     same_month: bool = True
+    # what a carried credit may pay: the ``energy`` charges only or ``all`` charges
     offsets: Literal["energy", "all"] = "all"
+    # calendar month at whose end the carried credit ends; None for never
     settlement_month: int | None = None
-    payout_fraction: float = 0.0
+    payout_fraction: float = 0.0  # part of the credit that is paid out when it ends. 0 to 1. [-]
 
     def __post_init__(self) -> None:
         if self.netting_hours is not None:
@@ -291,26 +226,18 @@ class NetBilling:
 
 @dataclass(frozen=True, kw_only=True)
 class NetMetering:
-    """Export cancels import within the billing month and period, kWh for kWh.
+    """Export cancels import within the billing month and period, kWh for kWh."""
 
-    Attributes
-    ----------
-    carry
-        What becomes of a surplus: ``energy`` goes on to later months in kWh, for its own period,
-        ``money`` goes on at the price that as much import would have cost, ``none`` is paid at
-        the surplus price.
-    settlement_month
-        Calendar month at whose end what was carried ends: energy is paid at the surplus price,
-        money by the fraction; None for never.
-    surplus_price
-        For what the periods of the first energy charge leave over. [currency/kWh]
-    offsets, payout_fraction
-        For carried money, as in :class:`NetBilling`.
-    """
-
+    # what becomes of a surplus: ``energy`` goes on to later months in kWh, for its own period,
+    # ``money`` goes on at the price that as much import would have cost, ``none`` is paid at the
+    # surplus price
     carry: Literal["energy", "money", "none"] = "energy"
+    # calendar month at whose end what was carried ends: energy is paid at the surplus price, money
+    # by the fraction; None for never
     settlement_month: int | None = None
+    # for what the periods of the first energy charge leave over. [currency/kWh]
     surplus_price: float = 0.0
+    # offsets, payout_fraction: for carried money, as in ``NetBilling``
     offsets: Literal["energy", "all"] = "all"
     payout_fraction: float = 0.0
 
@@ -323,21 +250,11 @@ class NetMetering:
 
 @dataclass(frozen=True, kw_only=True)
 class Tax:
-    """A rate on charges; credits do not lower it below 0.
+    """A rate on charges; credits do not lower it below 0."""
 
-    Attributes
-    ----------
-    rate
-        Fraction of what it is levied on. At least 0. [-]
-    on
-        Names of the charges; None for all before tax.
-    name
-        What the bill calls it.
-    """
-
-    rate: float
-    on: tuple[str, ...] | None = None
-    name: str = "tax"
+    rate: float  # fraction of what it is levied on. At least 0. [-]
+    on: tuple[str, ...] | None = None  # names of the charges; None for all before tax
+    name: str = "tax"  # what the bill calls it
 
     def __post_init__(self) -> None:
         within(self.rate, "the rate of a tax", "-", low=0.0)
@@ -372,44 +289,25 @@ EXPORT, SETTLED, MINIMUM = "export", "settlement", "minimum"
 
 @dataclass(frozen=True, kw_only=True)
 class Tariff:
-    """What a customer pays; every part may be missing.
+    """What a customer pays; every part may be missing."""
 
-    Attributes
-    ----------
-    fixed, energy, demand
-        Charges, each under a name of its own.
-    export
-        How export counts; None when it is given away.
-    minimum_per_month
-        What a month costs at least before tax; minus infinity for no such rule. [currency]
-    minimum_per_year
-        What twelve months cost at least before tax, settled in the last month. [currency]
-    taxes
-        Levied in this order on charges before tax.
-    demand_window_hours
-        Length over which demand is averaged; a period of the meter when None. [h]
-    demand_sliding
-        Whether the window moves with each period; else windows follow one another on the clock.
-    billing_day
-        Day on which a billing month starts. 1 to 28.
-    currency
-        Name for reports.
-    assumptions
-        What its source leaves open and was chosen, in words.
-    """
-
+    # fixed, energy, demand: charges, each under a name of its own
     fixed: tuple[FixedCharge, ...] = ()
     energy: tuple[EnergyCharge | PriceSeries, ...] = ()
     demand: tuple[DemandCharge, ...] = ()
-    export: NetBilling | NetMetering | None = None
+    export: NetBilling | NetMetering | None = None  # how export counts; None when it is given away
+    # what a month costs at least before tax; minus infinity for no such rule. [currency]
     minimum_per_month: float = float("-inf")
+    # what twelve months cost at least before tax, settled in the last month. [currency]
     minimum_per_year: float = float("-inf")
-    taxes: tuple[Tax, ...] = ()
+    taxes: tuple[Tax, ...] = ()  # levied in this order on charges before tax
+    # length over which demand is averaged; a period of the meter when None. [h]
     demand_window_hours: float | None = None
+    # whether the window moves with each period; else windows follow one another on the clock
     demand_sliding: bool = False
-    billing_day: int = 1
-    currency: str = "EUR"
-    assumptions: tuple[str, ...] = ()
+    billing_day: int = 1  # day on which a billing month starts. 1 to 28.
+    currency: str = "EUR"  # name for reports
+    assumptions: tuple[str, ...] = ()  # what its source leaves open and was chosen, in words
 
     def __post_init__(self) -> None:
         within(self.minimum_per_month, "the minimum per month", "", finite=False)
@@ -473,28 +371,18 @@ def _prices(charge: EnergyCharge | PriceSeries, times: MeterTimes) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class BillHistory:
-    """What happened before the horizon.
+    """What happened before the horizon."""
 
-    Attributes
-    ----------
-    previous_peaks
-        By name of a demand charge the peaks of the billing months before the first one, the
-        latest last, shape (H,). [kW]
-    peak_so_far
-        By name of a demand charge and period the peak of the first billing month before the
-        horizon. The bill shows the demand of that whole month, which nothing below this peak
-        raises. [kW]
-    energy_so_far
-        By name of an energy charge and period the energy of the first billing month (or day, as
-        its tiers reset) before the horizon. It fills tiers and is not billed again. [kWh]
-    carried_credit
-        Money carried into the first month. At least 0. [currency]
-    """
-
+    # by name of a demand charge the peaks of the billing months before the first one, the latest
+    # last, shape (H,). [kW]
     previous_peaks: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
+    # by name of a demand charge and period the peak of the first billing month before the horizon.
+    # The bill shows the demand of that whole month, which nothing below this peak raises. [kW]
     peak_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    # by name of an energy charge and period the energy of the first billing month (or day, as its
+    # tiers reset) before the horizon. It fills tiers and is not billed again. [kWh]
     energy_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    carried_credit: float = 0.0
+    carried_credit: float = 0.0  # money carried into the first month. At least 0. [currency]
 
     def __post_init__(self) -> None:
         within(self.carried_credit, "the carried credit", "", low=0.0)

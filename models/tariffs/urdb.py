@@ -64,11 +64,8 @@ _TIER_UNITS: Final = {
 def from_urdb(rate: Mapping[str, Any]) -> Tariff:
     """Return the tariff of a rate of the database.
 
-    Parameters
-    ----------
-    rate
-        One rate as JSON gives it, or an answer of the database with one rate in ``items``.
-        Rates are in USD.
+    ``rate``: one rate as JSON gives it, or an answer of the database with one rate in ``items``.
+    Rates are in USD.
 
     Examples
     --------

@@ -16,23 +16,15 @@ from engiagent.solvers.casadi.graph import graph
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """C code of a program.
+    """C code of a program."""
 
-    Attributes
-    ----------
-    name
-        Prefix of the functions ``<name>_objective``, ``_rows``, ``_gradient``, ``_jacobian`` and
-        ``_hessian`` (of ``weight * objective - multipliers' rows``, both triangles).
-    source, header
-        The text of the two files.
-    functions
-        The same functions in CasADi, to compare with.
-    """
-
+    # prefix of the functions ``<name>_objective``, ``_rows``, ``_gradient``, ``_jacobian`` and
+    # ``_hessian`` (of ``weight * objective - multipliers' rows``, both triangles)
     name: str
+    # source, header: the text of the two files
     source: str
     header: str
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Any]  # the same functions in CasADi, to compare with
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write source and header into a folder and return their paths."""
@@ -46,15 +38,8 @@ class Code:
 def codegen(program: Program, name: str = "program") -> Code:
     """Return C code of a program's objective, rows and derivatives.
 
-    Parameters
-    ----------
-    name
-        Prefix of the functions, a C identifier.
-
-    Raises
-    ------
-    EngiagentError
-        When the name is no identifier.
+    ``name``: prefix of the functions, a C identifier. Raises EngiagentError when the name is no
+    identifier.
     """
     import casadi
 

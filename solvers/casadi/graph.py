@@ -22,32 +22,18 @@ SCALAR_LIMIT: Final = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Objective and rows as expressions of the columns.
+    """Objective and rows as expressions of the columns."""
 
-    Attributes
-    ----------
-    x
-        The columns, (n, 1).
-    objective
-        In the program's own sense, with its constant.
-    rows
-        The activities, (m, 1).
-    """
-
-    x: Symbol
-    objective: Symbol
-    rows: Symbol
+    x: Symbol  # the columns, (n, 1)
+    objective: Symbol  # in the program's own sense, with its constant
+    rows: Symbol  # the activities, (m, 1)
 
 
 def graph(program: Program, scalar: bool | None = None, x: Symbol | None = None) -> Graph:
     """Return the graph of a program.
 
-    Parameters
-    ----------
-    scalar
-        Whether to use scalar nodes (SX) or nodes of vectors (MX); None decides by size.
-    x
-        The columns as a symbol of either kind, (n, 1).
+    ``scalar``: whether to use scalar nodes (SX) or nodes of vectors (MX); None decides by size.
+    ``x``: the columns as a symbol of either kind, (n, 1).
     """
     import casadi
 

@@ -102,18 +102,11 @@ def solve_here(
 ) -> SolverResult:
     """Solve a checked continuous program in this process.
 
-    Parameters
-    ----------
-    starts
-        From how many points to start when the program is not known to be convex; None decides by
-        size. The best local optimum counts. Starts after the first are random, by the seed.
-    plugin, settings
-        Another solver that CasADi carries, with its settings.
-
-    Raises
-    ------
-    EngiagentError
-        When the program has whole numbers or conditional rows, or CasADi has no such plugin.
+    ``starts``: from how many points to start when the program is not known to be convex; None
+    decides by size. The best local optimum counts. Starts after the first are random, by the seed.
+    ``plugin``, ``settings``: another solver that CasADi carries, with its settings. Raises
+    EngiagentError when the program has whole numbers or conditional rows, or CasADi has no such
+    plugin.
     """
     name = NAME if plugin == "ipopt" else f"CasADi ({plugin})"
     reason = discrete_refusal(program)

@@ -20,12 +20,8 @@ FIRST_MARGINS: Final = (1.0, 1e-2)
 def starting_points(program: Program, start: Floats | None, seed: int) -> Iterator[Floats]:
     """Yield points to start from, without end: the user's, a central one, then random ones.
 
-    Parameters
-    ----------
-    start
-        The user's point, shape (n,), which is moved into the bounds; None when there is none.
-    seed
-        Seed of the random points.
+    ``start``: the user's point, shape (n,), which is moved into the bounds; None when there is
+    none. ``seed``: seed of the random points.
     """
     random = np.random.default_rng(seed)
     if start is not None:

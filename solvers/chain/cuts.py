@@ -16,34 +16,17 @@ from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """The chain rows of k pairs of columns, solved for the next state.
+    """The chain rows of k pairs of columns, solved for the next state."""
 
-    Attributes
-    ----------
-    rows
-        The chain row of each pair, shape (k,).
-    entries, of_pair
-        The coefficients of these rows and the pair of each.
-    is_after
-        Which entries belong to the next state.
-    scale
-        The coefficient of the next state, shape (k,).
-    idle
-        Range of the next state when neither column runs, shape (2, k).
-    bounds
-        Bounds of the next state, shape (2, k).
-    good
-        Where the row has no other columns that may move, shape (k,).
-    """
-
-    rows: Ints
+    rows: Ints  # the chain row of each pair, shape (k,)
+    # entries, of_pair: the coefficients of these rows and the pair of each
     entries: Entries
     of_pair: Ints
-    is_after: Bools
-    scale: Floats
-    idle: Floats
-    bounds: Floats
-    good: Bools
+    is_after: Bools  # which entries belong to the next state
+    scale: Floats  # the coefficient of the next state, shape (k,)
+    idle: Floats  # range of the next state when neither column runs, shape (2, k)
+    bounds: Floats  # bounds of the next state, shape (2, k)
+    good: Bools  # where the row has no other columns that may move, shape (k,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,7 @@ from engiagent.solvers.structure.entries import Floats, Ints
 def evaluate(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
     """Return the best point (n,), duals (m,) and reduced costs (n,) of a minimisation, or None.
 
-    Raises
-    ------
-    UnsuitableError
-        When the method does not apply to these numbers.
+    Raises UnsuitableError when the method does not apply to these numbers.
     """
     plan = best_plan(model, kernel)
     if plan is None:

@@ -25,47 +25,29 @@ FEASIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """The local columns of all steps, shapes (J, N); columns that do not exist are 0 throughout.
+    """The local columns of all steps, shapes (J, N); columns that do not exist are 0 throughout."""
 
-    Attributes
-    ----------
-    cost, alpha, beta
-        Cost and coefficients in the change of the state and in the balance.
-    lower, upper
-        Finite bounds.
-    demand
-        r, shape (N,); 0 where a step has no balance.
-    moving, balanced
-        The columns with a coefficient in the change of the state, and in the balance.
-    """
-
+    # cost, alpha, beta: cost and coefficients in the change of the state and in the balance
     cost: Floats
     alpha: Floats
     beta: Floats
+    # lower, upper: finite bounds
     lower: Floats
     upper: Floats
-    demand: Floats
+    demand: Floats  # r, shape (N,); 0 where a step has no balance
+    # moving, balanced: the columns with a coefficient in the change of the state, and in the
+    # balance
     moving: list[int]
     balanced: list[int]
 
 
 @dataclass(frozen=True, eq=False)
 class StepCost:
-    r"""The function :math:`\phi` of every step.
+    r"""The function :math:`\phi` of every step."""
 
-    Attributes
-    ----------
-    slopes
-        Ascending, shape (M, N).
-    probes
-        A price within each piece between slopes, shape (M + 1, N).
-    changes
-        The change of the state at each probe, ascending, shape (M + 1, N).
-    """
-
-    slopes: Floats
-    probes: Floats
-    changes: Floats
+    slopes: Floats  # ascending, shape (M, N)
+    probes: Floats  # a price within each piece between slopes, shape (M + 1, N)
+    changes: Floats  # the change of the state at each probe, ascending, shape (M + 1, N)
 
 
 def step_cost(local: Local) -> StepCost | None:
@@ -145,26 +127,17 @@ def _balances(local: Local) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """What the best columns at any price have in common.
-
-    Attributes
-    ----------
-    ratios
-        Cost per unit of balance of the columns in a balance; at a price of 0 for moving ones.
-    least, room
-        Least use of the balance and what more there is, of the columns in a balance.
-    ends
-        Their bounds at the least use of the balance and at the most.
-    need
-        What is left of the balance at the least use of all, shape (N,).
-    """
+    """What the best columns at any price have in common."""
 
     local: Local
+    # cost per unit of balance of the columns in a balance; at a price of 0 for moving ones
     ratios: dict[int, Floats]
+    # least, room: least use of the balance and what more there is, of the columns in a balance
     least: dict[int, Floats]
     room: dict[int, Floats]
+    # their bounds at the least use of the balance and at the most
     ends: dict[int, tuple[Floats, Floats]]
-    need: Floats
+    need: Floats  # what is left of the balance at the least use of all, shape (N,)
 
 
 def filling_of(local: Local) -> Filling:
@@ -223,17 +196,10 @@ def columns_at(filling: Filling, price: Floats, columns: list[int]) -> list[Floa
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    r"""How steps achieve given changes of the state.
+    r"""How steps achieve given changes of the state."""
 
-    Attributes
-    ----------
-    x
-        The local columns, shape (J, N).
-    low, high
-        The slopes of :math:`\phi` left and right of each change, shape (N,).
-    """
-
-    x: Floats
+    x: Floats  # the local columns, shape (J, N)
+    # low, high: the slopes of :math:`\phi` left and right of each change, shape (N,)
     low: Floats
     high: Floats
 
@@ -241,10 +207,7 @@ class Split:
 def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) -> Split:
     """Return the local columns that achieve ``change``, shape (N,), at least cost.
 
-    Parameters
-    ----------
-    near
-        How near, per step, a change counts as being at the end of a piece, shape (N,).
+    ``near``: how near, per step, a change counts as being at the end of a piece, shape (N,).
     """
     changes, count = cost.changes, len(change)
     piece = np.zeros(count, dtype=np.int64)
@@ -277,12 +240,8 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
 def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
     """Return a price of the balance at which the local columns are best, shape (N,).
 
-    Parameters
-    ----------
-    x
-        The local columns, shape (J, N).
-    state_price
-        What one more unit of the state costs, ∂cost/∂s, shape (N,).
+    ``x``: the local columns, shape (J, N). ``state_price``: what one more unit of the state costs,
+    ∂cost/∂s, shape (N,).
     """
     least = np.full(len(state_price), -np.inf)
     most = np.full(len(state_price), np.inf)

@@ -21,60 +21,35 @@ class UnsuitableError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """What the rows of the steps say.
+    """What the rows of the steps say."""
 
-    Attributes
-    ----------
-    scale, ratio
-        The rows' coefficient of the state after each step, and what becomes of the one before.
-    turn
-        1 or -1 by which the state after each step is turned so that every ratio is positive.
-    alpha, beta
-        Of each column in the change of the state and in the balance, shape (total,).
-    constant
-        What the fixed columns add up to in each row, shape (m,).
-    """
-
+    # scale, ratio: the rows' coefficient of the state after each step, and what becomes of the one
+    # before
     scale: Floats
     ratio: Floats
+    # 1 or -1 by which the state after each step is turned so that every ratio is positive
     turn: Floats
+    # alpha, beta: of each column in the change of the state and in the balance, shape (total,)
     alpha: Floats
     beta: Floats
-    constant: Floats
+    constant: Floats  # what the fixed columns add up to in each row, shape (m,)
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A chain with its numbers.
-
-    Attributes
-    ----------
-    sign
-        -1 for a maximisation, whose costs are turned.
-    held
-        The fixed columns, shape (k,).
-    lower, upper
-        Bounds of columns, after the rows that are bounds, and slacks, (total,).
-    columns
-        By slot and step the column or slack, shape (J, N), or -1.
-    cost
-        Of each column and slack, shape (total,).
-    rows
-        Coefficients of the steps' rows.
-    units
-        In which states keep their value.
-    """
+    """A chain with its numbers."""
 
     program: Program
     chain: StorageChain
-    sign: float
-    held: Ints
+    sign: float  # -1 for a maximisation, whose costs are turned
+    held: Ints  # the fixed columns, shape (k,)
+    # lower, upper: bounds of columns, after the rows that are bounds, and slacks, (total,)
     lower: Floats
     upper: Floats
-    columns: Ints
-    cost: Floats
-    rows: Coefficients
-    units: Scale
+    columns: Ints  # by slot and step the column or slack, shape (J, N), or -1
+    cost: Floats  # of each column and slack, shape (total,)
+    rows: Coefficients  # coefficients of the steps' rows
+    units: Scale  # in which states keep their value
 
     @property
     def total(self) -> int:
@@ -99,10 +74,8 @@ def spread(values: Floats, columns: Ints) -> Floats:
 def build_model(program: Program, chain: StorageChain) -> Model:
     """Return the model of a chain.
 
-    Raises
-    ------
-    UnsuitableError
-        When bounds contradict each other or a state is scaled by a number that is no factor.
+    Raises UnsuitableError when bounds contradict each other or a state is scaled by a number that
+    is no factor.
     """
     sign, n = -1.0 if program.sense == "maximize" else 1.0, program.column_count
     lower, upper, held = _settled(program, chain)

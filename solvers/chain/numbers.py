@@ -11,32 +11,17 @@ from engiagent.solvers.structure.entries import Floats
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The steps as arrays.
+    """The steps as arrays."""
 
-    Attributes
-    ----------
-    local
-        Bounds, costs and coefficients of the local columns.
-    inflow
-        Constant part of each step's change of the state, shape (N,).
-    lower, upper
-        Of the state after each step, turned, shape (N,).
-    """
-
-    local: Local
-    inflow: Floats
+    local: Local  # bounds, costs and coefficients of the local columns
+    inflow: Floats  # constant part of each step's change of the state, shape (N,)
+    # lower, upper: of the state after each step, turned, shape (N,)
     lower: Floats
     upper: Floats
 
 
 def numbers_at(model: Model) -> Numbers:
-    """Return the numbers of the steps.
-
-    Raises
-    ------
-    UnsuitableError
-        When nothing limits a state or a column.
-    """
+    """Return the numbers of the steps; UnsuitableError when nothing limits a state or a column."""
     program, chain, rows = model.program, model.chain, model.rows
     relaxed = program.row_lower < program.row_upper
     right = program.row_upper - rows.constant
@@ -79,10 +64,7 @@ def limit_states(
 ) -> tuple[Floats, Floats]:
     """Return finite bounds of the states that no plan goes beyond.
 
-    Raises
-    ------
-    UnsuitableError
-        When nothing limits a state.
+    Raises UnsuitableError when nothing limits a state.
     """
     if (np.isfinite(low) & np.isfinite(high)).all():
         return low, high

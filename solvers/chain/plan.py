@@ -21,10 +21,7 @@ SLACK: Final = 1e-9
 def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
     """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None.
 
-    Raises
-    ------
-    UnsuitableError
-        When the method does not apply to these numbers.
+    Raises UnsuitableError when the method does not apply to these numbers.
     """
     numbers, chain, ratio = numbers_at(model), model.chain, model.rows.ratio
     cost = step_cost(numbers.local)
@@ -108,12 +105,9 @@ def state_prices(
 ) -> Floats:
     """Return a price of the state after each step that fits all steps, shape (N,).
 
-    Parameters
-    ----------
-    allowed
-        The least and largest price that each step's own cost allows, shapes (N,).
-    at_bounds
-        Whether the state after each step is at its lower and at its upper bound, shapes (N,).
+    ``allowed``: the least and largest price that each step's own cost allows, shapes (N,).
+    ``at_bounds``: whether the state after each step is at its lower and at its upper bound, shapes
+    (N,).
     """
     factor, holding = scale.factor, scale.holding
     low, high = (side / factor - holding for side in allowed)

@@ -13,18 +13,12 @@ NOISE = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A point with duals, for the costs of a minimisation.
+    """A point with duals, for the costs of a minimisation."""
 
-    Attributes
-    ----------
-    objective, bound
-        At the point, and proven from below; without the program's constant.
-    residual
-        The largest amount by which a row or bound is missed, relative to the size of its terms.
-    """
-
+    # objective, bound: at the point, and proven from below; without the program's constant
     objective: float
     bound: float
+    # the largest amount by which a row or bound is missed, relative to the size of its terms
     residual: float
 
     @property

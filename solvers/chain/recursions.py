@@ -59,12 +59,8 @@ def keep_memory() -> None:
 def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, steps: Any) -> int:
     """Run a function of this module, which fills the array ``made``, over arrays.
 
-    Parameters
-    ----------
-    places
-        Arrays that the function takes numbers from by their place.
-    steps
-        Arrays that it runs over.
+    ``places``: arrays that the function takes numbers from by their place. ``steps``: arrays that
+    it runs over.
     """
     if kernel == "numba":
         return int(_compiled(function)(made, *places, *steps))
@@ -120,21 +116,14 @@ def _compiled(function: Callable[..., int]) -> Any:
 def value_levels(levels, slopes, lengths, *steps):  # type: ignore[no-untyped-def]
     """Fill ``levels`` with the state up to which each segment of each step is worth its cost.
 
-    Parameters
-    ----------
-    slopes, lengths
-        The segments of all steps, those of a step one after the other; slopes negated, descending
-        in a step.
-    steps
-        From the last step to the first: how many segments it has; the least and the largest change
-        of the state, and e; the bounds of the state before and after it; whether it begins a chain;
-        by what the state before it is to be multiplied; whether the lengths are fitted to the range
-        afterwards; what a state may miss its bounds by through rounding alone.
+    ``slopes``, ``lengths``: the segments of all steps, those of a step one after the other; slopes
+    negated, descending in a step. ``steps``: from the last step to the first: how many segments it
+    has; the least and the largest change of the state, and e; the bounds of the state before and
+    after it; whether it begins a chain; by what the state before it is to be multiplied; whether
+    the lengths are fitted to the range afterwards; what a state may miss its bounds by through
+    rounding alone.
 
-    Returns
-    -------
-    int
-        -1, or the step, counted from the last, from which nothing is allowed.
+    Returns -1, or the step, counted from the last, from which nothing is allowed.
     """
     kept, spans = [0.0], [0.0]
     low = high = 0.0
@@ -200,12 +189,9 @@ def plan(states, lengths, levels, *steps):  # type: ignore[no-untyped-def]
 
     A segment of a step's cost is used as long as the state lies below the segment's level.
 
-    Parameters
-    ----------
-    steps
-        From the first step to the last: how many segments it has; by what the state before it was
-        multiplied; by what the state changes at least, e included; its lower and upper bound, and
-        from where on it counts as being there.
+    ``steps``: from the first step to the last: how many segments it has; by what the state before
+    it was multiplied; by what the state changes at least, e included; its lower and upper bound,
+    and from where on it counts as being there.
     """
     state, start = 0.0, 0
     for t, step in enumerate(zip(*steps)):  # noqa: B905

@@ -20,58 +20,36 @@ BITS: Final = 200.0
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of a chain, each with the cost of changing the state.
+    """The steps of a chain, each with the cost of changing the state."""
 
-    Attributes
-    ----------
-    slopes, lengths
-        Of each step's cost, slopes ascending, shape (M, N); a length of 0 is no segment.
-    least, most
-        The range of the change, shape (N,).
-    ratio, inflow
-        What a state becomes by itself: ``ratio * s + inflow``, shape (N,); a ratio of 0 begins a
-        chain.
-    lower, upper
-        Bounds of the state after each step, shape (N,).
-    """
-
+    # slopes, lengths: of each step's cost, slopes ascending, shape (M, N); a length of 0 is no
+    # segment
     slopes: Floats
     lengths: Floats
+    # least, most: the range of the change, shape (N,)
     least: Floats
     most: Floats
+    # ratio, inflow: what a state becomes by itself: ``ratio * s + inflow``, shape (N,); a ratio of
+    # 0 begins a chain
     ratio: Floats
     inflow: Floats
+    # lower, upper: bounds of the state after each step, shape (N,)
     lower: Floats
     upper: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The change of units, shapes (N,).
+    """The change of units, shapes (N,)."""
 
-    Attributes
-    ----------
-    factor
-        By which the state after each step is multiplied.
-    holding
-        What is subtracted from its price after the division by ``factor``.
-    jumps
-        By what the state before each step is multiplied on going back over the step.
-    begins
-        Which steps begin a chain.
-    syncs
-        Steps after which the lengths kept are fitted to the range again: going back over losses
-        stretches it, and what rounding did to a length would stretch with it.
-    changes
-        Whether anything differs from the units of the program.
-    """
-
-    factor: Floats
-    holding: Floats
-    jumps: Floats
-    begins: Bools
+    factor: Floats  # by which the state after each step is multiplied
+    holding: Floats  # what is subtracted from its price after the division by ``factor``
+    jumps: Floats  # by what the state before each step is multiplied on going back over the step
+    begins: Bools  # which steps begin a chain
+    # steps after which the lengths kept are fitted to the range again: going back over losses
+    # stretches it, and what rounding did to a length would stretch with it
     syncs: Bools
-    changes: bool
+    changes: bool  # whether anything differs from the units of the program
 
 
 def scale_of(ratio: Floats, cost: Floats | None) -> Scale:

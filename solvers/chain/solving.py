@@ -34,13 +34,7 @@ PROVEN = 1e-9
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
-    """Solve a program that is a storage chain.
-
-    Raises
-    ------
-    EngiagentError
-        When the program is none.
-    """
+    """Solve a program that is a storage chain; EngiagentError when the program is none."""
     result = try_chain(program, options)
     if result is None:
         raise EngiagentError(
@@ -63,20 +57,12 @@ def solve_chain(
 ) -> SolverResult | None:
     """Solve a program that is made of storage chains, exactly.
 
-    Parameters
-    ----------
-    program
-        The program, as :func:`engiagent.solvers.validate.check_program` accepts it.
-    chain
-        What :func:`engiagent.solvers.structure.recognise` found in it.
-    kernel
-        ``plain`` or ``numba``; None chooses.
+    ``program``: the program, as :func:`engiagent.solvers.validate.check_program` accepts it.
+    ``chain``: what :func:`engiagent.solvers.structure.recognise` found in it. ``kernel``: ``plain``
+    or ``numba``; None chooses.
 
-    Returns
-    -------
-    SolverResult or None
-        An optimum whose multipliers prove it to a relative 1e-9, or None: then nothing is said
-        about the program, and the ordinary solver has to be asked.
+    Returns an optimum whose multipliers prove it to a relative 1e-9, or None: then nothing is said
+    about the program, and the ordinary solver has to be asked.
     """
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps)
@@ -90,7 +76,7 @@ def solve_chain(
     if found is None:
         return None
     result = _proven(model, *found)
-    return None if result is None else _timed(result, time.perf_counter() - started)
+    return None if result is None else replace(result, seconds=time.perf_counter() - started)
 
 
 def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
@@ -118,7 +104,3 @@ def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult
         bound=bound,
         gap=relative_gap(objective, bound),
     )
-
-
-def _timed(result: SolverResult, seconds: float) -> SolverResult:
-    return replace(result, seconds=seconds)

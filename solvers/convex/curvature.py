@@ -31,14 +31,9 @@ def of_objective(program: Program) -> Any:
 def factor(matrix: Any) -> Any | None:
     """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature.
 
-    Parameters
-    ----------
-    matrix
-        Sparse, (n, n); it falls into blocks, each factored for itself.
+    ``matrix``: sparse, (n, n); it falls into blocks, each factored for itself.
 
-    Returns
-    -------
-    F by rows, (rank, n); sparse.
+    Returns F by rows, (rank, n); sparse.
     """
     from scipy.sparse import csr_array, vstack
 

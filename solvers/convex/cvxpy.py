@@ -44,22 +44,13 @@ exists: the objective changes faster than any multiple of the right-hand side.""
 
 @dataclass(frozen=True)
 class Solver:
-    """One of CVXPY's solvers: CVXPY's choice is never used, its tolerances for no named one.
-
-    Attributes
-    ----------
-    settings
-        Its options, tolerances above all.
-    options
-        How it honours :class:`SolveOptions`: the name of its own option, or what else happens.
-    classes
-        What it takes.
-    """
+    """One of CVXPY's solvers: CVXPY's choice is never used, its tolerances for no named one."""
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # its options, tolerances above all
+    # how it honours ``SolveOptions``: the name of its own option, or what else happens
     options: Mapping[str, str]
-    classes: Mapping[ProblemClass, Need]
+    classes: Mapping[ProblemClass, Need]  # what it takes
 
 
 COMMON: Final = {
@@ -118,31 +109,19 @@ KINDS: Final = {
 
 @dataclass(frozen=True, eq=False)
 class CvxpyProblem:
-    """A CVXPY problem of a program.
+    """A CVXPY problem of a program."""
 
-    Attributes
-    ----------
-    problem
-        The ``cvxpy.Problem``, ready to ``solve``; add constraints or solve as it is.
-    variables
-        The ``cvxpy.Variable`` of each column block by name, each of shape (size,).
-    x
-        All columns as one expression, shape (n,).
-    lower, upper
-        The constraints ``activity >= row_lower`` and ``activity <= row_upper``, None where no row
-        has that side, and the numbers of the rows in them.
-    cones
-        Constraints of second-order cones of one size each, and the rows that they are.
-    atoms
-        Each function with its terms in the rows, to name one that breaks CVXPY's rules.
-    """
-
-    problem: Any
+    problem: Any  # the ``cvxpy.Problem``, ready to ``solve``; add constraints or solve as it is
+    # the ``cvxpy.Variable`` of each column block by name, each of shape (size,)
     variables: dict[str, Any]
-    x: Any
+    x: Any  # all columns as one expression, shape (n,)
+    # lower, upper: the constraints ``activity >= row_lower`` and ``activity <= row_upper``, None
+    # where no row has that side, and the numbers of the rows in them
     lower: tuple[Any, Any]
     upper: tuple[Any, Any]
+    # constraints of second-order cones of one size each, and the rows that they are
     cones: tuple[tuple[Any, list[Cone]], ...] = ()
+    # each function with its terms in the rows, to name one that breaks CVXPY's rules
     atoms: tuple[tuple[Atom, Any], ...] = ()
 
     def multipliers(self, program: Program, x: Floats) -> Multipliers:
@@ -173,16 +152,10 @@ class CvxpyProblem:
 def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
     """Return a program as ``(problem, variables)`` of CVXPY.
 
-    Returns
-    -------
-    The ``cvxpy.Problem`` and the ``cvxpy.Variable`` of each decision variable by name, with one
-    element per element of its block. For example ``problem.solve(solver="HIGHS")``.
-
-    Raises
-    ------
-    EngiagentError
-        When rows hold conditionally, products stand where they are not convex, or a function has
-        no counterpart in CVXPY.
+    Returns the ``cvxpy.Problem`` and the ``cvxpy.Variable`` of each decision variable by name, with
+    one element per element of its block. For example ``problem.solve(solver="HIGHS")``. Raises
+    EngiagentError when rows hold conditionally, products stand where they are not convex, or a
+    function has no counterpart in CVXPY.
     """
     built = build(program)
     return built.problem, built.variables

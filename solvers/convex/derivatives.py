@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Function
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form
 
 Sparse = Any
 """A ``scipy.sparse.csr_array``, which carries no types."""
@@ -120,13 +120,9 @@ def _power_slopes(atom: Atom, u: list[Floats]) -> tuple[Floats, ...]:
     return (np.where(exponent == 0, 0.0, exponent * np.power(u[0], exponent - 1.0)),)
 
 
-def _slope(function: Function) -> Callable[[Atom, list[Floats]], tuple[Floats, ...]]:
-    return lambda atom, u: (function.slope(u[0]),)
-
-
 SLOPES: Final[dict[str, Callable[[Atom, list[Floats]], tuple[Floats, ...]]]] = {
     "power": _power_slopes,
     "product": lambda atom, u: (u[1], u[0]),
     "quotient": lambda atom, u: (1.0 / u[1], -u[0] / u[1] ** 2),
-    **{name: _slope(function) for name, function in ELEMENTARY.items()},
+    **dict.fromkeys(ELEMENTARY, lambda atom, u: (ELEMENTARY[atom.function].slope(u[0]),)),
 }

@@ -30,12 +30,8 @@ SECONDS: Final = 10.0
 def multipliers_at(program: Program, x: Floats) -> tuple[Floats, Floats] | None:
     """Return row multipliers (m,) and reduced costs (n,) at an optimum, None where there are none.
 
-    Parameters
-    ----------
-    program
-        Of any class; whole numbers and conditions are taken as they are at the point.
-    x
-        Shape (n,).
+    ``program``: of any class; whole numbers and conditions are taken as they are at the point.
+    ``x``: shape (n,).
     """
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack, vstack

@@ -31,45 +31,30 @@ FAR = 1e11
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Multipliers of a program's rows, and of cones at whose apex their row has none.
+    """Multipliers of a program's rows, and of cones at whose apex their row has none."""
 
-    Attributes
-    ----------
-    rows
-        In the objective's own sense, shape (m,), 0 for such cones.
-    pull, slack
-        ``A'λ``, shape (n,), and ``λ's`` of these cones ``A x + s = b``, the objective minimised.
-    apex
-        The rows of these cones.
-    """
-
-    rows: Floats
+    rows: Floats  # in the objective's own sense, shape (m,), 0 for such cones
+    # pull, slack: ``A'λ``, shape (n,), and ``λ's`` of these cones ``A x + s = b``, the objective
+    # minimised
     pull: Floats | None = None
     slack: float = 0.0
-    apex: tuple[int, ...] = ()
+    apex: tuple[int, ...] = ()  # the rows of these cones
 
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """A point with its multipliers.
+    """A point with its multipliers."""
 
-    Attributes
-    ----------
-    x, row_dual, column_dual
-        The point, its multipliers and reduced costs in the objective's own sense. NaN for a row
-        that is a cone at its apex, where no multiplier exists.
-    violation
-        Largest violation of a bound or a row, relative to ``max(1, size of its numbers)``;
-        infinite when a value is NaN.
-    objective, bound
-        In the objective's own sense; the bound holds when the program is convex. None when the
-        multipliers prove none.
-    """
-
+    # x, row_dual, column_dual: the point, its multipliers and reduced costs in the objective's own
+    # sense. NaN for a row that is a cone at its apex, where no multiplier exists.
     x: Floats
     row_dual: Floats
     column_dual: Floats
+    # largest violation of a bound or a row, relative to ``max(1, size of its numbers)``; infinite
+    # when a value is NaN
     violation: float
+    # objective, bound: in the objective's own sense; the bound holds when the program is convex.
+    # None when the multipliers prove none.
     objective: float
     bound: float | None
 
@@ -84,13 +69,8 @@ class Account:
 def examine(program: Program, x: Floats, given: Floats | Multipliers) -> Account:
     """Return what a point and multipliers are worth.
 
-    Parameters
-    ----------
-    x
-        Shape (n,).
-    given
-        ∂objective/∂right-hand side in the objective's own sense, shape (m,). Those that point to
-        a bound which does not exist are set to zero.
+    ``x``: shape (n,). ``given``: ∂objective/∂right-hand side in the objective's own sense, shape
+    (m,). Those that point to a bound which does not exist are set to zero.
     """
     multipliers = given if isinstance(given, Multipliers) else Multipliers(given)
     sign = -1.0 if program.sense == "maximize" else 1.0

@@ -27,19 +27,12 @@ ACCEPTED: Final = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a solver ended, in one of a few words.
+    """How a solver ended, in one of a few words."""
 
-    Attributes
-    ----------
-    kind
-        ``solved`` (perhaps not to the last digit), ``infeasible``, ``unbounded``, ``limit``,
-        ``interrupted`` or ``failed``.
-    words
-        The solver's own words for it.
-    """
-
+    # ``solved`` (perhaps not to the last digit), ``infeasible``, ``unbounded``, ``limit``,
+    # ``interrupted`` or ``failed``
     kind: str
-    words: str
+    words: str  # the solver's own words for it
     solver: str
     version: str
     iterations: int = 0
@@ -51,14 +44,8 @@ class Ending:
 def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
     """Return the result that an ending amounts to.
 
-    Parameters
-    ----------
-    program
-        A convex program.
-    options
-        Limits of the proof that an infeasible program has no point.
-    ending
-        What the solver says.
+    ``program``: a convex program. ``options``: limits of the proof that an infeasible program has
+    no point. ``ending``: what the solver says.
     """
     if ending.kind == "infeasible":
         return _infeasible(program, options, ending)

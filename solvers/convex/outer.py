@@ -31,15 +31,9 @@ MARGIN: Final = 1e-7
 def has_no_point(program: Program, known: Classification, x: Floats, options: SolveOptions) -> bool:
     """Return whether tangents prove that a convex program has no feasible point.
 
-    Parameters
-    ----------
-    program
-        Known to be convex.
-    known
-        What is known of it; rows with products that are cones without being convex
-        functions are left out, which proves less but nothing false.
-    x
-        A first point to take tangents at, as that of least violation.
+    ``program``: known to be convex. ``known``: what is known of it; rows with products that are
+    cones without being convex functions are left out, which proves less but nothing false. ``x``: a
+    first point to take tangents at, as that of least violation.
     """
     curved = _curved_rows(program, known)
     outer = _linear_part(program)

@@ -53,10 +53,7 @@ KINDS: Final = {
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
     """Solve a checked program in this process.
 
-    Raises
-    ------
-    EngiagentError
-        When the program is no convex quadratic one.
+    Raises EngiagentError when the program is no convex quadratic one.
     """
     started = time.perf_counter()
     reason = refusal(program)
@@ -94,12 +91,9 @@ def sign_of(program: Program) -> float:
 class Pattern:
     """Where the numbers of a program stand in PIQP's matrices.
 
-    Attributes
-    ----------
-    columns, place
-        The program's column at each of PIQP's places, and the place of each column, (n,).
-    equations, inequalities
-        The program's rows in the order in which PIQP has them.
+    ``columns``, ``place``: the program's column at each of PIQP's places, and the place of each
+    column, (n,). ``equations``, ``inequalities``: the program's rows in the order in which PIQP has
+    them.
     """
 
     def __init__(self, program: Program) -> None:

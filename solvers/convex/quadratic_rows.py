@@ -38,10 +38,7 @@ class Cone:
 def quadratic_rows(program: Program, solver: str) -> tuple[list[Sums], list[Cone]]:
     """Return the rows that are sums of squares, and those that are cones.
 
-    Raises
-    ------
-    EngiagentError
-        When a row is neither, naming it.
+    Raises EngiagentError when a row is neither, naming it.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -118,16 +115,10 @@ def _cone_of_row(
 ) -> tuple[Form, Form] | None:
     """Return affine forms v (size 1) and F with ``|F| <= v`` just where the row holds.
 
-    Parameters
-    ----------
-    products
-        Those of the row.
-    side
-        1 for its upper bound, -1 for its lower one.
+    ``products``: those of the row. ``side``: 1 for its upper bound, -1 for its lower one.
 
-    Returns
-    -------
-    None when the row is no cone, or the bounds of columns do not tell on which side of zero v is.
+    Returns None when the row is no cone, or the bounds of columns do not tell on which side of zero
+    v is.
     """
     if any(np.any(part.row_numbers() == row) for part in program.nonlinear):
         return None

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, Function
+from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form
 from engiagent.solvers.convex.curvature import hessian
 from engiagent.solvers.convex.derivatives import SLOPES, Sparse, form_jacobian
 
@@ -20,12 +20,7 @@ from engiagent.solvers.convex.derivatives import SLOPES, Sparse, form_jacobian
 def lagrangian_hessian(program: Program, x: Floats, y: Floats, weight: float = 1.0) -> Sparse:
     """Return ``weight * objective'' - sum of y_i row_i''`` at ``x``; symmetric, (n, n).
 
-    Parameters
-    ----------
-    y
-        Multipliers of the rows, shape (m,).
-    weight
-        What the objective counts.
+    ``y``: multipliers of the rows, shape (m,). ``weight``: what the objective counts.
     """
     n = program.column_count
     factors = np.append(-y, weight)  # the objective is row -1
@@ -84,13 +79,9 @@ def _power_bends(atom: Atom, u: list[Floats]) -> _Bends:
     return {(0, 0): np.where(straight, 0.0, p * (p - 1) * np.power(u[0], p - 2))}
 
 
-def _bend(function: Function) -> Callable[[Atom, list[Floats]], _Bends]:
-    return lambda atom, u: {(0, 0): function.bend(u[0])}
-
-
 _BENDS: Final[dict[str, Callable[[Atom, list[Floats]], _Bends]]] = {
     "power": _power_bends,
     "product": lambda atom, u: {(0, 1): np.ones_like(u[0])},
     "quotient": lambda atom, u: {(0, 1): -1.0 / u[1] ** 2, (1, 1): 2.0 * u[0] / u[1] ** 3},
-    **{name: _bend(function) for name, function in ELEMENTARY.items()},
+    **dict.fromkeys(ELEMENTARY, lambda atom, u: {(0, 0): ELEMENTARY[atom.function].bend(u[0])}),
 }

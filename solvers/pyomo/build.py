@@ -19,23 +19,13 @@ ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A Pyomo model.
+    """A Pyomo model."""
 
-    Attributes
-    ----------
-    model
-        The ConcreteModel, with variables ``x`` and constraints ``c``.
-    variables
-        One per column.
-    constraints
-        By row number; rows without limits, and those that nothing can change, have none.
-    holds
-        Whether all rows that nothing can change hold; if not, the program is infeasible.
-    """
-
-    model: Any
-    variables: list[Any]
+    model: Any  # the ConcreteModel, with variables ``x`` and constraints ``c``
+    variables: list[Any]  # one per column
+    # by row number; rows without limits, and those that nothing can change, have none
     constraints: dict[int, Any]
+    # whether all rows that nothing can change hold; if not, the program is infeasible
     holds: bool = True
 
 

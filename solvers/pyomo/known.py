@@ -21,27 +21,14 @@ ALL: Final[dict[ProblemClass, Need]] = dict.fromkeys(CLASSES, "any")
 
 @dataclass(frozen=True)
 class Known:
-    """A solver that Pyomo reaches.
+    """A solver that Pyomo reaches."""
 
-    Attributes
-    ----------
-    classes
-        What it takes.
-    options
-        Our option → the solver's own name for it.
-    is_local
-        Whether it proves no global optimum of a nonconvex program.
-    duals
-        Whether multipliers come back through Pyomo.
-    linear_objective
-        Whether a curved objective has to be put in a row.
-    """
-
-    classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)
+    classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)  # what it takes
+    # our option → the solver's own name for it
     options: Mapping[str, str] = field(default_factory=dict)
-    is_local: bool = False
-    duals: bool = False
-    linear_objective: bool = False
+    is_local: bool = False  # whether it proves no global optimum of a nonconvex program
+    duals: bool = False  # whether multipliers come back through Pyomo
+    linear_objective: bool = False  # whether a curved objective has to be put in a row
 
 
 _GUROBI: Final = {"time_limit": "TimeLimit", "gap": "MIPGap", "threads": "Threads", "seed": "Seed"}

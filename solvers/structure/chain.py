@@ -28,14 +28,9 @@ FEWEST_STATES = 2
 
 @dataclass(frozen=True, eq=False)
 class Singles:
-    """Rows with one free column each: bounds in disguise.
+    """Rows with one free column each: bounds in disguise."""
 
-    Attributes
-    ----------
-    rows, columns, values
-        Row, its free column and the coefficient there, shape (k,).
-    """
-
+    # rows, columns, values: row, its free column and the coefficient there, shape (k,)
     rows: Ints
     columns: Ints
     values: Floats
@@ -43,34 +38,18 @@ class Singles:
 
 @dataclass(frozen=True, eq=False)
 class StorageChain:
-    """Where the parts of one or more storage chains stand in a program.
+    """Where the parts of one or more storage chains stand in a program."""
 
-    Attributes
-    ----------
-    fixed
-        Which columns can take one value only, shape (n,).
-    passes
-        Rows that are bounds, in the order in which they were found.
-    chain_rows, balance_rows
-        The rows of each step, shape (N,); -1 where a step has no balance row.
-    states
-        Column that links a step to the next, shape (N,); -1 where a chain ends.
-    local
-        Columns of each step, shape (J, N), filled up with -1.
-    alone
-        Columns that stand in no step and are not fixed, shape (k,).
-    entries
-        The coefficients of the program.
-    """
-
-    fixed: Bools
-    passes: tuple[Singles, ...]
+    fixed: Bools  # which columns can take one value only, shape (n,)
+    passes: tuple[Singles, ...]  # rows that are bounds, in the order in which they were found
+    # chain_rows, balance_rows: the rows of each step, shape (N,); -1 where a step has no balance
+    # row
     chain_rows: Ints
     balance_rows: Ints
-    states: Ints
-    local: Ints
-    alone: Ints
-    entries: Entries
+    states: Ints  # column that links a step to the next, shape (N,); -1 where a chain ends
+    local: Ints  # columns of each step, shape (J, N), filled up with -1
+    alone: Ints  # columns that stand in no step and are not fixed, shape (k,)
+    entries: Entries  # the coefficients of the program
 
     @property
     def steps(self) -> int:
@@ -95,10 +74,7 @@ class StorageChain:
 def find_chain(program: Program) -> StorageChain | None:
     """Return the storage chains that make up a whole linear program, or None.
 
-    Parameters
-    ----------
-    program
-        Any program; one that is not linear, or has whole numbers, is no chain.
+    ``program``: any program; one that is not linear, or has whole numbers, is no chain.
     """
     if not _plain(program):
         return None

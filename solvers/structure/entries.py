@@ -16,24 +16,14 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Coefficients other than zero, in the order of their rows.
+    """Coefficients other than zero, in the order of their rows."""
 
-    Attributes
-    ----------
-    starts
-        Where each row starts, and the end of the last, shape (m + 1,).
-    stored
-        The column of each coefficient in the type in which the program has it, shape (k,).
-    values
-        The coefficients, shape (k,).
-    column_count
-        The number of columns, n.
-    """
-
+    # where each row starts, and the end of the last, shape (m + 1,)
     starts: npt.NDArray[np.integer[Any]]
+    # the column of each coefficient in the type in which the program has it, shape (k,)
     stored: npt.NDArray[np.integer[Any]]
-    values: Floats
-    column_count: int
+    values: Floats  # the coefficients, shape (k,)
+    column_count: int  # the number of columns, n
 
     @property
     def row_count(self) -> int:

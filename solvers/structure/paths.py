@@ -9,32 +9,18 @@ from engiagent.solvers.structure.entries import Bools, Ints
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Rows in the order of their paths, one path after the other.
+    """Rows in the order of their paths, one path after the other."""
 
-    Attributes
-    ----------
-    rows
-        The rows on paths, shape (N,).
-    states
-        The column from each row to the next, shape (N,); -1 at the end of a path.
-    pendants
-        The pendant row of each, shape (N,), or -1.
-    """
-
-    rows: Ints
-    states: Ints
-    pendants: Ints
+    rows: Ints  # the rows on paths, shape (N,)
+    states: Ints  # the column from each row to the next, shape (N,); -1 at the end of a path
+    pendants: Ints  # the pendant row of each, shape (N,), or -1
 
 
 def order_rows(core: Bools, first: Ints, last: Ints) -> Paths | None:
     """Return the paths of a graph, or None when it has another shape.
 
-    Parameters
-    ----------
-    core
-        Which rows are vertices, shape (m,).
-    first, last
-        The first and the last row of each column, shape (n,): an edge where they differ.
+    ``core``: which rows are vertices, shape (m,). ``first``, ``last``: the first and the last row
+    of each column, shape (n,): an edge where they differ.
     """
     edges = np.flatnonzero(first != last)
     first, last = first[edges], last[edges]
@@ -111,11 +97,8 @@ def _pendants(core: Bools, first: Ints, last: Ints) -> tuple[Ints, bool]:
 def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | None:
     """Follow every path from its end with the lowest number.
 
-    Returns
-    -------
-    tuple or None
-        The order of the rows and the column to the next, shapes (size,); None where there are
-        rings.
+    Returns the order of the rows and the column to the next, shapes (size,); None where there are
+    rings.
     """
     neighbours: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     for column, one, two in zip(columns.tolist(), left.tolist(), right.tolist(), strict=True):

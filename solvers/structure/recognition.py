@@ -9,17 +9,11 @@ from engiagent.solvers.structure.chain import StorageChain, find_chain
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What was recognised in a program; None where it was not.
+    """What was recognised in a program; None where it was not."""
 
-    Attributes
-    ----------
-    chain
-        The whole program is storage chains, so that the exact method applies.
-    exclusivity
-        Pairs of columns that exclude each other through binaries.
-    """
-
+    # the whole program is storage chains, so that the exact method applies
     chain: StorageChain | None = None
+    # pairs of columns that exclude each other through binaries
     exclusivity: Exclusivity | None = None
 
     def lines(self) -> tuple[str, ...]:

@@ -22,23 +22,6 @@ def test_emit(tmp_path: Path, form: str, start: str) -> None:
     assert invoke("emit", path, "--to", form).stdout == out.read_text()
 
 
-@pytest.mark.parametrize("suffix", ["lp", "mps"])
-def test_a_model_goes_out_comes_back_and_is_solved(tmp_path: Path, suffix: str) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    model, back = tmp_path / f"model.{suffix}", tmp_path / "back.json"
-    model.write_text(invoke("emit", path, "--to", suffix).stdout)
-    result = invoke("import", model, "--out", back, "--json")
-    assert result.exit_code == 0, result.stderr
-    answer = json.loads(result.stdout)
-    assert answer["blueprint"] == str(back)
-    assert answer["assumptions"]
-    assert answer["variables"] == len(Blueprint.load(back).core.decision_variables)
-    assert "written to" in result.stderr
-    assert invoke("lint", back).exit_code == 0
-    solved = invoke("solve", back, "--out", tmp_path / "run", "--json")
-    assert json.loads(solved.stdout)["objective"]["value"] == pytest.approx(36.0)
-
-
 def test_the_blueprint_goes_to_standard_output_without_a_file(tmp_path: Path) -> None:
     model = tmp_path / "model.lp"
     model.write_text("max 2 x\nst\n c: x <= 4\nend\n")

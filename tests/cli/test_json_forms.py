@@ -63,6 +63,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("new", "new battery fresh"),
     ("new", "new --list"),
     ("accept", "accept runs/a"),
+    ("tool", "tool list_runs"),
+    ("tool", "tool --list"),
 )
 ELSEWHERE = {
     "identify": "needs a record of days; tests/identify",

@@ -2,15 +2,11 @@
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from engiagent.run.folder import read_record
-from engiagent.solvers.solution import load_solution
 from engiagent.text import corpus_root
 from tests.cli import blueprints
 from tests.cli.asking import OUTCOME, answer, invoke, linux
@@ -51,15 +47,6 @@ def test_a_certified_run_prints_one_object_and_leaves_every_artefact(tmp_path: P
     assert record["artefacts"] == [*WHOLE, "problem"]
     assert "rooftop_pv: certified" in result.stderr
     assert not [p for p in (tmp_path / "run").rglob("*") if p.name.startswith(".")]
-
-
-def test_a_proven_infeasible_problem_exits_with_3(tmp_path: Path) -> None:
-    path = corpus_root() / "thermal/cold_snap_infeasible/expert/blueprint.json"
-    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 3, result.stderr
-    assert answer(result)["verdict"] == "proven infeasible"
-    assert "error" not in answer(result)
-    assert read_record(tmp_path / "run")["artefacts"] == [*WHOLE, "problem"]
 
 
 def test_missing_data_is_named_by_its_slot_and_nothing_is_solved(tmp_path: Path) -> None:
@@ -167,58 +154,6 @@ def test_out_is_never_written_over_something_else(tmp_path: Path) -> None:
     assert invoke("solve", path, "--out", tmp_path / "run", "--force").exit_code == 0
 
 
-def copied(run: Path, to: Path) -> Path:
-    shutil.copytree(run, to)
-    return to
-
-
-def test_a_run_folder_checks_alone_and_again(merchant: Path, tmp_path: Path) -> None:
-    folder = copied(merchant, tmp_path / "moved")
-    result = invoke("check", folder, "--json")
-    assert result.exit_code == 0, result.stderr
-    assert answer(result)["verdict"] == "certified"
-    assert answer(result)["run"] == str(folder)
-
-
-def test_a_run_of_a_blueprint_alone_checks_again(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
-    result = invoke("check", tmp_path / "run", "--json")
-    assert result.exit_code == 0, result.stdout
-    assert answer(result)["problem"] == "products"
-    assert invoke("check", path).exit_code == 0
-
-
-def test_a_schedule_that_was_changed_afterwards_is_caught(merchant: Path, tmp_path: Path) -> None:
-    from engiagent.solvers.solution import save_solution
-
-    folder = copied(merchant, tmp_path / "changed")
-    data = load_solution(folder / "solution.nc")
-    data["battery_discharge"][20] += 500.0
-    save_solution(data, folder / "solution.nc")
-    result = invoke("check", folder, "--json")
-    assert result.exit_code == 1, result.stderr
-    found = answer(result)
-    assert found["verdict"] == "violated"
-    assert found["violations"]
-
-
-def test_somebodys_schedule_is_checked_against_the_problem(merchant: Path, tmp_path: Path) -> None:
-    problem = corpus_root() / "battery/merchant_day"
-    data = load_solution(merchant / "solution.nc")
-    frame = data[["battery_charge", "battery_discharge"]].to_dataframe().reset_index(drop=True)
-    frame.columns = ["P_in (kW)", "P_out (kW)"]
-    frame.to_csv(tmp_path / "theirs.csv", index=False)
-    maps = ["--map", "battery.charge=P_in", "--map", "battery.discharge=P_out"]
-    result = invoke("check", problem, "--solution", tmp_path / "theirs.csv", *maps, "--json")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    assert answer(result)["verdict"] in ("feasible", "certified")
-    frame.iloc[3, 0] = 9000.0
-    frame.to_csv(tmp_path / "theirs.csv", index=False)
-    result = invoke("check", problem, "--solution", tmp_path / "theirs.csv", *maps, "--json")
-    assert result.exit_code == 1
-
-
 def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "plain.md").write_text("A battery of 5 kWh.")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
@@ -227,17 +162,6 @@ def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
         result = invoke("check", tmp_path / name, "--json")
         assert result.exit_code == 2
         assert answer(result)["error"]
-
-
-def test_the_emitted_script_runs_alone_and_reaches_the_objective(tmp_path: Path) -> None:
-    path = blueprints.products(tmp_path / "products.json")
-    assert invoke("emit", path, "--to", "pyomo", "-o", tmp_path / "model.py").exit_code == 0
-    assert invoke("emit", path, "--to", "pyomo").stdout == (tmp_path / "model.py").read_text()
-    done = subprocess.run(
-        [sys.executable, "-I", "model.py"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "36" in done.stdout
 
 
 def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from engiagent.blueprint.definitions import Results, evaluate_definitions
-from engiagent.blueprint.document import Blueprint, thaw
+from engiagent.blueprint.document import Blueprint
 from engiagent.text import Problem
 from engiagent.verify.definitions import reproduce
 from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
@@ -356,66 +356,7 @@ def test_the_certificate_has_the_same_bytes_under_every_hash_seed(tmp_path: Path
             check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
-        for seed in ("0", "1", "77")
+        for seed in ("0", "77")
     }
     assert len(outputs) == 1
     assert '"verdict": "reproduced"' in outputs.pop()
-
-
-STORM = """# A turbine in the storm
-
-The wind follows a Weibull distribution with scale 8 m/s and shape 2.
-Above 12 m/s the turbine stops.
-Simulate 500 hours with the generator PCG64 and seed 42.
-The turbine stands still in about 10.5 % of the hours.
-"""
-
-
-def test_a_simulation_is_traced_to_its_text(tmp_path: Path) -> None:
-    def words(text: str) -> dict[str, Any]:
-        start = STORM.index(text)
-        return {"kind": "text", "span": [start, start + len(text)], "quote": text}
-
-    (tmp_path / "problem.md").write_text(STORM, encoding="utf-8")
-    hours_ = {"name": "S", "kind": "range", "start": 1, "stop": 500}
-    plan = blueprint(
-        sets=[{**hours_, "source_reference": words("Simulate 500 hours")}],
-        parameters=[
-            number("scale", 8, "m/s", source_reference=words("8 m/s")),
-            number("shape", 2, source_reference=words("shape 2")),
-            number("limit", 12, "m/s", source_reference=words("Above 12 m/s the turbine stops")),
-        ],
-        draws=[
-            {
-                "name": "wind",
-                "index": ["s in S"],
-                "distribution": "weibull",
-                "unit": "m/s",
-                "arguments": {"scale": "scale", "shape": "shape"},
-                "generator": "PCG64",
-                "seed": 42,
-                "source_reference": words("generator PCG64 and seed 42"),
-            }
-        ],
-        definitions=[
-            {"name": "still", "expression": "sum(where(wind[s] > limit, 1, 0) for s in S)/len(S)"}
-        ],
-        claims=[
-            {
-                "claim_id": "K",
-                "expression": "still == 10.5[%]",
-                "tolerance": "4[%]",
-                "source_reference": words("The turbine stands still in about 10.5 %"),
-            }
-        ],
-    )
-    certificate = reproduce(Problem.load(tmp_path), None, plan)
-    assert certificate.verdict == "reproduced", certificate.to_json()
-    assert certificate.levels["data"]["status"] == "pass"
-    wrong = [
-        {**thaw(p), "value": 9} if p.name == "scale" else thaw(p) for p in plan.core.parameters
-    ]
-    core = {**plan.to_dict()["core_model_elements"], "parameters": wrong}
-    certificate = reproduce(Problem.load(tmp_path), None, blueprint(**core))
-    assert certificate.verdict == "violated"
-    assert {v["check"] for v in certificate.violations} >= {"scale"}

@@ -441,3 +441,31 @@ def test_what_a_plan_means_a_state_to_be_is_a_set_point() -> None:
     assert plant.told == pytest.approx(planned)
     measured = loop.solution[name].values
     assert measured == pytest.approx([20.5, *planned])
+
+
+def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Path) -> None:
+    plant = tmp_path / "house.yaml"
+    plant.write_text(
+        "title: House\nhorizon: {step: 1 h, periods: 12}\ncomponents:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
+        "         initial_temperature: 20 degC, ambient_temperature: 2 degC}\n"
+        "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
+        "  pump: {model: heat_pump, heat_bus: heat, rated_capacity: 9 kW, cop: 3}\n"
+        'requirements: {warm: {for: t in T, must: "room.temperature[t] >= 20 degC"}}\n'
+        "goal: {minimize: cost}\n"
+    )
+    signals = tmp_path / "signals.yaml"
+    signals.write_text(
+        "inputs: {radiator.heat: radiator.heat}\n"
+        "outputs: {zone.room.temperature: zone.room.temperature,\n"
+        "          grid.import: {from: grid.import, mean: yes},\n"
+        "          pump.electric_power: {from: pump.electric_power, mean: yes}}\n"
+    )
+    command = ["control", str(plant), "--plant", str(plant), "--signals", str(signals), "--json"]
+    out = ["--steps", "2", "--horizon", "6", "--out", str(tmp_path / "loop")]
+    result = CliRunner().invoke(app, [*command, *out])
+    assert result.exit_code in (0, 1), result.output
+    figures = {f["name"]: f["value"] for f in json.loads(result.stdout)["assessment"]}
+    assert figures["energy_cost"] > 0
+    assert "consumption" not in figures

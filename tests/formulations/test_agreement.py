@@ -25,7 +25,7 @@ from engiagent.solvers.solving import solve
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
-from tests.blueprints import DAY, blueprint, constraint, parameter, variable
+from tests.blueprints import DAY, blueprint, constraint, variable
 from tests.strategies import blueprints
 
 RELATIVE = 1e-9
@@ -182,76 +182,6 @@ def test_checker_agrees_where_they_once_differed(expression: str, forall: str) -
 
 # --- the same optimum ----------------------------------------------------------------------------
 
-PRICES = [81.2, -3.5, 12.0, 95.9]
-STORE: dict[str, Any] = {
-    "sets": [
-        {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 4},
-        {"name": "I", "kind": "instants", "of": "T"},
-    ],
-    "parameters": [parameter("price", PRICES, "EUR/MWh", "T"), parameter("size", 0.05, "MWh")],
-    "decision_variables": [
-        variable("charge", "t in T", upper=20),
-        variable("discharge", "t in T", upper=0.02, unit="MW"),
-        variable("soc", "i in I", upper="size", unit="kWh"),
-    ],
-}
-STEP = "soc[t+1] == soc[t] + (90[%]*charge[t] - discharge[t]/0.9)*dt(t)"
-PROFIT = "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)"
-CASES: dict[str, dict[str, Any]] = {
-    "a store": STORE
-    | {
-        "objective_function": {"sense": "maximize", "expression": PROFIT, "unit": "ct_EUR"},
-        "constraints": [
-            constraint(STEP, "t in T"),
-            constraint("soc[first(I)] == 10", constraint_id="C2"),
-            constraint("soc[last(I)] >= 0.01[MWh]", constraint_id="C3"),
-        ],
-    },
-    "a store that works in one direction": STORE
-    | {
-        "decision_variables": [
-            *STORE["decision_variables"],
-            variable("on", "t in T", unit="1", upper=1, type="binary"),
-        ],
-        "objective_function": {"sense": "maximize", "expression": PROFIT, "unit": "EUR"},
-        "constraints": [
-            constraint(STEP, "t in T"),
-            constraint("10 <= soc[first(I)] <= 10", constraint_id="C2"),
-            constraint("charge[t] <= 20[kW]*on[t]", "t in T", constraint_id="C3"),
-            constraint("discharge[t] <= 20[kW]*(1 - on[t])", "t in T", constraint_id="C4"),
-        ],
-    },
-    "a knapsack with a constant": {
-        "sets": [{"name": "G", "kind": "labels", "elements": ["a", "b", "c"]}],
-        "parameters": [
-            parameter("worth", {"a": 5, "b": 4, "c": 3.5}, "EUR", "G"),
-            parameter("weight", {"a": 3, "b": 2, "c": 2}, "kg", "G"),
-        ],
-        "decision_variables": [variable("n", "g in G", unit="1", type="integer", upper=3)],
-        "objective_function": {
-            "sense": "maximize",
-            "expression": "sum(worth[g]*n[g] for g in G) - 2",
-            "unit": "EUR",
-        },
-        "constraints": [constraint("sum(weight[g]*n[g] for g in G) <= 9000[g]")],
-    },
-    "the coolest room": {
-        "sets": [{"name": "T", "kind": "time", "start": "06:00", "step": "15 min", "periods": 3}],
-        "decision_variables": [variable("room", "t in T", unit="degC", lower=-10, upper=40)],
-        "objective_function": {"sense": "minimize", "expression": "room[first(T)]", "unit": "degF"},
-        "constraints": [constraint("room[t] >= 68[degF]", "t in T")],
-    },
-    "an infeasible room": {
-        "sets": [{"name": "T", "kind": "time", "start": "06:00", "step": "15 min", "periods": 3}],
-        "decision_variables": [variable("room", "t in T", unit="degC", lower=-10, upper=40)],
-        "objective_function": {"sense": "minimize", "expression": "room[first(T)]", "unit": "degC"},
-        "constraints": [
-            constraint("room[t] >= 68[degF]", "t in T"),
-            constraint("room[t] <= 19", "t in T", constraint_id="C2"),
-        ],
-    },
-}
-
 
 def run_script(document: Blueprint, folder: Path) -> tuple[str, float | None]:
     """Run the emitted script by itself, without engiagent, and return status and objective."""
@@ -267,17 +197,6 @@ def run_script(document: Blueprint, folder: Path) -> tuple[str, float | None]:
     assert "Traceback" not in done.stderr, done.stderr
     lines = dict(line.split(": ") for line in done.stdout.splitlines())
     return lines["status"], float(lines["objective"]) if "objective" in lines else None
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_script_run_by_itself_reaches_the_solvers_objective(name: str, tmp_path: Path) -> None:
-    document = blueprint(**CASES[name])
-    result = solve(compile_blueprint(document), SolveOptions(gap=0.0), isolate=False)
-    status, objective = run_script(document, tmp_path)
-    assert status == result.status
-    assert (objective is None) == (result.objective is None)
-    if objective is not None and result.objective is not None:
-        assert objective == pytest.approx(result.objective, rel=1e-7, abs=1e-7)
 
 
 @settings(max_examples=3, deadline=None, derandomize=True, database=None, phases=[Phase.generate])

@@ -19,6 +19,7 @@ from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests import blueprints
 from tests.written import mapping
 
 Json = dict[str, Any]
@@ -42,20 +43,13 @@ def blueprint(
         for k, text in enumerate(constraints or [])
     ]
     time = {"name": "T", "kind": "time", "start": "00:00", "step": step, "periods": periods}
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "a test"},
-            "core_model_elements": {
-                "sets": [time, *(sets or [])],
-                "parameters": parameters or [],
-                "decision_variables": [],
-                "components": components,
-                "objective_function": {"sense": "minimize", "expression": objective, "unit": "EUR"},
-                "constraints": rows,
-            },
-        }
+    return blueprints.blueprint(
+        sets=[time, *(sets or [])],
+        parameters=parameters or [],
+        decision_variables=[],
+        components=components,
+        objective_function={"sense": "minimize", "expression": objective, "unit": "EUR"},
+        constraints=rows,
     )
 
 
@@ -150,28 +144,6 @@ def test_algebra_of_a_site() -> None:
     ]
 
 
-def test_quantities_follow_the_vocabulary() -> None:
-    parts = [
-        component("zone", "thermal_zone", ZONE),
-        component("hall", "thermal_zone", ZONE),
-        component("b", "battery", BATTERY),
-        component("fan", "cooler", {"cop": 3}, connections={"zone": "hall"}),
-        component("stove", "heater", {}, connections={"zone": "zone"}),
-    ]
-    core = expand(blueprint(parts, [OUTDOOR])).core
-    assert {v.quantity: v.role for v in core.decision_variables} == mapping("""
-        {zone.temperature: state, zone.hall.temperature: state, b.charge: decision,
-          b.discharge: decision, b.state_of_charge: state, fan.electric_power: decision,
-          stove.electric_power: decision}
-    """)
-    assert {e.quantity for e in core.expressions} == {
-        "zone.heating",
-        "zone.hall.cooling",
-        "fan.cooling",
-        "stove.heat",
-    }
-
-
 # --- expanding ---------------------------------------------------------------------------------
 
 
@@ -234,21 +206,6 @@ def test_an_expanded_site_has_no_finding_and_finite_bounds() -> None:
     for variable in document.core.decision_variables:
         assert variable.lower is not None
         assert variable.upper is not None
-
-
-def test_every_bus_is_balanced_in_a_solution() -> None:
-    data = solved(site())
-    supply = data.grid_import + data.pv_power + data.battery_discharge
-    demand = (
-        data.grid_export
-        + data.house_power
-        + data.battery_charge
-        + data.heater_electric_power
-        + data.cooler_electric_power
-    )
-    np.testing.assert_allclose(supply, demand, atol=1e-7)
-    np.testing.assert_allclose(data.zone_heating, 3 * data.heater_electric_power, atol=1e-7)
-    np.testing.assert_allclose(data.zone_cooling, 3 * data.cooler_electric_power, atol=1e-7)
 
 
 # --- physics: what the optimiser believes is what the simulator does ------------------------------
@@ -418,17 +375,6 @@ def test_derived_numbers_keep_their_sources_through_json() -> None:
         derived = [p for p in expanded.core.parameters if p.name.startswith("a_")]
         assert derived
         assert all("4 K" in str(p.source_reference) for p in derived)
-
-
-def test_a_year_of_quarter_hours_is_expanded_and_compiled() -> None:
-    parts = [
-        component("a", "thermal_zone", ZONE, connections={"neighbours": {"b": 3}}),
-        component("b", "thermal_zone", ZONE),
-        component("store", "battery", BATTERY),
-    ]
-    outdoor = series("outdoor", [5.0] * 35_040, "degC")
-    program = compile_blueprint(blueprint(parts, [outdoor], step="15 min", periods=35_040), None)
-    assert program.cost.size == 7 * 35_040 + 3
 
 
 def test_missing_numbers_of_coupled_rooms_stay_missing() -> None:

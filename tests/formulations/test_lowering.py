@@ -170,14 +170,7 @@ def blueprint(objective: str, sense: str, statements: list[str]) -> Blueprint:
             {"constraint_id": f"C{k}", "expression": text} for k, text in enumerate(statements)
         ],
     }
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "a test"},
-            "core_model_elements": core,
-        }
-    )
+    return core_blueprint(**core)
 
 
 def points() -> Iterator[Point]:

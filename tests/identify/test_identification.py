@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,11 +14,13 @@ from click.testing import CliRunner, Result
 
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.identify.identifying import identify
+from engiagent.identify.identifying import Identified, identify
 from engiagent.identify.judging import whiteness
-from engiagent.identify.kalman import Record, filtered, likelihood, scored
+from engiagent.identify.kalman import Record, filtered, likelihood, scored, simulated
 from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
+from engiagent.identify.plantfile import inputs_csv, plant_text
+from engiagent.identify.residual import KINDS, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.plant.site import Site
@@ -66,6 +69,10 @@ def test_known_parameters_lie_in_their_intervals(house: tuple[Record, dict[str, 
         wider = (estimate.high - estimate.low) / 4
         assert estimate.low - wider <= value <= estimate.high + wider, name
         assert estimate.high < 1.3 * estimate.low
+    # All five together, by chi squared of five at 99.9 %; the axes are the intervals.
+    assert found.fit.distance(truth) < 20.5
+    one = found["wall.capacitance"]
+    assert found.fit.distance({one.name: one.high}) == pytest.approx(3.8415, abs=0.01)
     assert found.held_back is not None
     assert found.held_back.ahead[24.0] < 0.2 * found.held_back.persistence[24.0]
 
@@ -343,3 +350,109 @@ def test_a_temperature_that_stood_still_gives_no_slope() -> None:
     assert found.surface == pytest.approx([0.1, 0, 0, 0.004, 0, 0], abs=1e-6)
     assert any("leaving was constant" in note for note in found.notes)
     assert found.component()["eir_curve"][3] == pytest.approx(0.004)
+
+
+def visited(days: int = 16, hours: float = 0.5) -> tuple[Measurements, Any]:
+    """Return a house with people in the evening, whom no sensor sees, and their heat."""
+    rng = np.random.default_rng(1)
+    network = HeatNetwork(
+        nodes=(Node(name="room", capacity=0.6), Node(name="wall", capacity=7.0)),
+        links=(
+            Link(one="room", other="wall", conductance=1.0),
+            Link(one="wall", other="outside", conductance=0.2),
+        ),
+        boundaries=("outside",),
+    )
+    step, count = network.discretise(hours), int(days * 24 / hours)
+    outside, sun = (series[::2] for series in _benchmark().weather(rng, 2 * count))
+    clock = np.arange(count) * hours % 24
+    people = 0.7 * ((clock >= 17) & (clock < 23))
+    state, measured, heat = np.array([19.0, 15.0]), np.empty(count), np.empty(count)
+    for k in range(count):
+        measured[k] = state[0] + 0.05 * rng.normal()
+        heat[k] = 4.0 * (measured[k] < 19 + 3 * (k // 12 % 5 < 2))
+        inputs = [outside[k], heat[k] + people[k] + 2.5 * sun[k], 0.0]
+        state = step.transition @ state + step.drive @ inputs + rng.normal(size=2) * [0.03, 0.01]
+    return of(Record(hours, measured, np.column_stack((outside, heat, sun)))), people
+
+
+@pytest.fixture(scope="module")
+def evenings() -> tuple[Identified, Any]:
+    data, people = visited()
+    return identify(data, "2R2C", starts=1), people
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_residual_finds_who_was_not_measured(kind: str, evenings: tuple[Identified, Any]) -> None:
+    plain, people = evenings
+    tried = learnt(kind, plain.fit, plain.measurements, plain.begin)
+    assert tried.is_kept
+    assert tried.errors.ahead[6.0] < 0.75 * tried.without.ahead[6.0]
+    assert np.corrcoef(tried.heat, people)[0, 1] > 0.7
+    assert np.abs(tried.heat).max() <= tried.most
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_sun_never_cools_and_the_unseen_switches_off(
+    kind: str, evenings: tuple[Identified, Any]
+) -> None:
+    plain, _ = evenings
+    data, begin, inputs = plain.measurements, plain.begin, plain.measurements.record.inputs
+    changed, first = inputs.copy(), np.array([20.0, 18.0])
+    changed[begin:, 2] *= 1.1
+    hot = len(inputs) - 48
+    changed[hot:, 0] += 60.0
+    rooms, heats = [], []
+    for given in (inputs, changed):
+        record = replace(data.record, inputs=given)
+        tried = learnt(kind, plain.fit, replace(data, record=record), begin)
+        heats.append(tried.heat[begin:])
+        series = extended(record, tried.heat)
+        rooms.append(simulated(tried.fit.model, tried.fit.theta, series, first, begin))
+    is_on = (heats[0] != 0) & (heats[1] != 0)
+    until = int(np.argmin(is_on))
+    assert until > 10
+    assert (rooms[1][: until + 1] >= rooms[0][: until + 1] - 1e-9).all()
+    assert not heats[1][hot - begin :].any()
+
+
+def test_a_residual_that_is_kept_is_heat_in_the_plan(
+    house: tuple[Record, dict[str, float]],
+) -> None:
+    found = identify(visited()[0], "2R2C", starts=1, residual="ridge")
+    assert found.held_back is not None
+    assert found.residual is not None
+    assert found.held_back.ahead == found.residual.errors.ahead
+    assert "inputs.csv#residual" in plant_text(found)
+    assert "residual [kW]" in inputs_csv(found).splitlines()[0]
+    # Of a house that is as its structure says nothing is left to be learnt.
+    exact = identify(of(house[0]), "2R2C", starts=1, residual="ridge")
+    assert exact.measurements.drivers == (SUN,)
+    assert any("left out" in note for note in exact.notes)
+    for given in ({"error": "simulation"}, {"share": 0.0}):
+        with pytest.raises(InputError, match="cannot be judged"):
+            identify(of(house[0]), "2R2C", starts=1, residual="ridge", **given)
+
+
+def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> None:
+    costs = []
+    for name, how in (("one", "cop: 3"), ("curve", "cop_curve: [3.5, 0, 0, -0.01, 0, -1.0e-9]")):
+        place = tmp_path / f"{name}.yaml"
+        place.write_text(
+            "title: House\nhorizon: {step: 1 h, periods: 6}\ncomponents:\n"
+            "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+            "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
+            "         initial_temperature: 20 degC, ambient_temperature: 2 degC}\n"
+            "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
+            f"  pump: {{model: heat_pump, heat_bus: heat, rated_capacity: 9 kW, {how},\n"
+            "         source_temperature: 2 degC, sink_temperature: 50 degC}\n"
+            'requirements: {warm: {for: t in T, must: "room.temperature[t] >= 20 degC"}}\n'
+            "goal: {minimize: cost}\n"
+        )
+        result = CliRunner().invoke(
+            app, ["run", str(place), "--out", str(tmp_path / name), "--json"]
+        )
+        assert result.exit_code == 0, result.output
+        costs.append(json.loads(result.stdout)["objective"]["value"])
+    assert costs[1] == pytest.approx(costs[0], rel=1e-6)
+    assert costs[0] > 0

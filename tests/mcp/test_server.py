@@ -38,7 +38,7 @@ def asked(folder: Path, work: Any, **more: Any) -> Any:
 
 
 def test_every_tool_is_offered_with_hints_and_schemas(tmp_path: Path) -> None:
-    found = asked(tmp_path, lambda client: client.list_tools()).tools
+    found = asked(tmp_path, lambda client: client.list_tools(), chosen=["all"]).tools
     assert [tool.name for tool in found] == list(tools())
     for tool in found:
         for schema in (tool.input_schema, tool.output_schema):
@@ -55,7 +55,10 @@ def test_every_tool_is_offered_with_hints_and_schemas(tmp_path: Path) -> None:
         assert hints.read_only_hint == (tools()[tool.name].access == "read")
         assert not hints.open_world_hint
         assert not (hints.read_only_hint and hints.destructive_hint)
-    assert [tool.name for tool in found if tool.annotations.destructive_hint] == ["pose_problem"]
+    assert [tool.name for tool in found if tool.annotations.destructive_hint] == [
+        "pose_problem",
+        "simulation_remove",
+    ]
 
 
 def test_sessions_of_different_names_do_not_meet(tmp_path: Path) -> None:
@@ -241,7 +244,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     from engiagent.tools import registry
 
     flag = registry.Argument("short", {"type": "boolean"}, "Whether to end soon.")
-    made = Tool("slow", "read", "Works.", work, {"type": "object"}, (flag,))
+    made = Tool("slow", "read", "Works.", work, {"type": "object"}, (flag,), group="runs")
     tools()
     monkeypatch.setitem(registry.REGISTRY, "slow", made)
     return ended

@@ -1,7 +1,6 @@
 """One session over every transport: what is audited, solved, checked and explained is the same."""
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any, Final
 import anyio
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from engiagent.tools.mcp import make_server
@@ -39,17 +38,6 @@ def test_the_recorded_session_reaches_a_certificate() -> None:
 def test_in_process(tmp_path: Path, mode: str) -> None:
     async def session() -> list[dict[str, Any]]:
         async with Client(make_server(workspace(tmp_path)), mode=mode) as client:
-            return await played(client)
-
-    as_recorded(anyio.run(session))
-
-
-def test_over_standard_input_and_output(tmp_path: Path) -> None:
-    command = ["-m", "engiagent", "mcp", "--workspace", str(workspace(tmp_path))]
-    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
-
-    async def session() -> list[dict[str, Any]]:
-        async with Client(server) as client:
             return await played(client)
 
     as_recorded(anyio.run(session))

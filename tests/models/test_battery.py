@@ -42,30 +42,6 @@ def test_scipy_integrates_to_the_same_energy() -> None:
 
 
 @settings(deadline=None)
-@given(powers, st.floats(0, 3), st.floats(0.05, 1.0), st.integers(0, 2**32 - 1))
-def test_the_vectorised_recursion_is_the_loop(
-    charge: list[float], rate: float, efficiency: float, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    count = len(charge)
-    discharge, steps = rng.uniform(0, 50, count), rng.uniform(0.05, 2.0, count)
-    battery = Battery(
-        energy_capacity=1e6,
-        charge_efficiency=efficiency,
-        discharge_efficiency=efficiency,
-        self_discharge=rate,
-    )
-    energy = battery.simulate(charge, discharge, steps, initial_energy=1000.0)
-    expected = [1000.0]
-    for k in range(count):
-        a = np.exp(-rate * steps[k])
-        b = steps[k] if rate == 0 else -np.expm1(-rate * steps[k]) / rate
-        expected.append(a * expected[-1] + b * (efficiency * charge[k] - discharge[k] / efficiency))
-    scale = 1000.0 + sum(charge) + discharge.sum() / efficiency
-    assert np.abs(energy - expected).max() <= 1e-12 * scale
-
-
-@settings(deadline=None)
 @given(powers, st.floats(0.05, 1.0), st.integers(0, 2**32 - 1))
 def test_energy_is_conserved_without_standing_loss(
     charge: list[float], efficiency: float, seed: int

@@ -64,23 +64,6 @@ def _integral(x: float, order: int) -> float:
     return float(sum((-f) ** k / factorial(k + 1 + order) for k in range(22)))
 
 
-def test_a_massless_node_halves_the_path_and_the_answer_is_the_formula() -> None:
-    network = HeatNetwork(
-        nodes=(Node(name="surface"), Node(name="mass", capacity=2.0, initial_temperature=30.0)),
-        links=(
-            Link(one="ambient", other="surface", conductance=0.5),
-            Link(one="surface", other="mass", conductance=0.5),
-        ),
-    )
-    hours = np.arange(1, 49) * 0.5
-    run = network.simulate({"ambient": 10.0}, np.full(48, 0.5), {"surface": 1.0})
-    # 1 kW on the surface: half of it reaches the mass, as over a path of 0.25 kW/K at 10 + 2 K.
-    steady, lag = 12.0, 2.0 / 0.25
-    expected = steady + 18.0 * np.exp(-hours / lag)
-    assert run.temperature[1:, 1] == pytest.approx(expected, rel=1e-12)
-    assert run.temperature[1:, 0] == pytest.approx((10.0 + expected + 1.0 / 0.5) / 2.0, rel=1e-12)
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.booleans())
 def test_an_integrator_of_differential_equations_agrees(
@@ -194,21 +177,6 @@ def test_a_very_fast_node_costs_the_slow_ones_no_digits() -> None:
     lost = np.diff(run.stored) - run.flow[:, 2] * -1.0
     assert np.abs(lost).max() <= 1e-9 * run.stored.max()
     assert run.temperature[1:, 0] == pytest.approx(np.full(24, 10.0), abs=1e-6)
-
-
-def test_streams_carry_heat_one_way() -> None:
-    network = HeatNetwork(
-        nodes=(Node(name="hall", capacity=1.0), Node(name="room", capacity=1.0)),
-        links=(
-            Link(one="supply", other="hall", conductance=0.5, one_way=True),
-            Link(one="hall", other="room", conductance=0.5, one_way=True),
-        ),
-        boundaries=("supply",),
-    )
-    run = network.simulate({"supply": 30.0}, np.full(10, 1.0), initial=[20.0, 20.0])
-    x = 0.5 * np.arange(11)
-    assert run.temperature[:, 0] == pytest.approx(30 - 10 * np.exp(-x), rel=1e-12)
-    assert run.temperature[:, 1] == pytest.approx(30 - 10 * (1 + x) * np.exp(-x), rel=1e-12)
 
 
 def test_wrong_networks_and_inputs_say_what_is_wrong() -> None:

@@ -92,15 +92,6 @@ def test_the_polygon_is_that_of_scipy(
     assert (turn[:, 0] * turned[:, 1] - turn[:, 1] * turned[:, 0] > -1e-6).all()
 
 
-@settings(deadline=None)
-@given(st.floats(0, 120), st.floats(0, 200))
-def test_the_fuel_balances(power: float, heat: float) -> None:
-    chp = turbine()
-    fuel = chp.fuel(power, heat)
-    output = chp.output(power, heat)
-    assert fuel - power - heat == pytest.approx(float(output.loss))
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [

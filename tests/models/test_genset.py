@@ -79,13 +79,6 @@ def test_a_path_is_the_loop_over_time(seed: int, length: int, first: bool) -> No
     assert both.fuel[:, 1].tolist() == path.fuel.tolist()
 
 
-def test_no_energy_comes_out_that_did_not_go_in() -> None:
-    rng = np.random.default_rng(1)
-    power = rng.uniform(0, 100, 500)
-    path = diesel(start_fuel=2.0).simulate(power, power > 30, 0.5)
-    assert (path.energy <= 9.96 * path.fuel).all()
-
-
 def test_excess_names_every_limit_that_is_left() -> None:
     genset = diesel(
         minimum_load=0.3, ramp_up=40.0, ramp_down=60.0, minimum_up_hours=2.0, minimum_down_hours=3.0

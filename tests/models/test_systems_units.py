@@ -14,7 +14,6 @@ from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.models.ranges import ParameterError
-from engiagent.models.storage.stratified_tank import Port, StratifiedTank
 from engiagent.models.systems import electrical, signals, thermal
 from engiagent.models.systems.module import Module, Outcome, action
 from engiagent.models.systems.simulation import Simulation
@@ -53,9 +52,6 @@ CHILLER = Chiller(
     heat_to_condenser=0.9,
 )
 BOILER = Boiler(rated_capacity=20.0, rated_efficiency=0.89, efficiency_curve=CONDENSING_CURVE)
-TANK = StratifiedTank(
-    mass=800.0, layers=6, loss_conductance=0.003, ports=(Port(inlet=5, outlet=0),)
-)
 SETS = {
     "battery": electrical.battery(
         Battery(energy_capacity=80.0, self_discharge=0.001, initial_energy=40.0),
@@ -65,9 +61,7 @@ SETS = {
     "heat pump": thermal.heat_pump(PUMP, source_bus=True),
     "chiller": thermal.chiller(CHILLER),
     "boiler": thermal.boiler(BOILER),
-    "layers": thermal.stratified_tank(
-        TANK, pipes=("taps",), heated_layer=1, initial=np.linspace(60, 40, 6)
-    ),
+    "boilers": thermal.several(thermal.boiler(BOILER), 3, 20.0),
 }
 # What the inputs are drawn from where 0 to 10 is not what they mean.
 RANGES: dict[str, tuple[float, float]] = {
@@ -160,24 +154,6 @@ def test_a_building_with_a_heat_pump_under_a_rule_is_what_both_simulate() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: thermal.stratified_tank(TANK), "1 ports and 0 names for them"),
-        (
-            lambda: thermal.stratified_tank(TANK, pipes=("a",), heated_layer=6),
-            r"heated layer is 6; give 0 \(top\) to 5",
-        ),
-        (
-            lambda: thermal.stratified_tank(StratifiedTank(mass=np.array([800.0, 900.0]))),
-            "several units; give each a module",
-        ),
-        (
-            lambda: thermal.heat_network(BUILDING, ("attic",)),
-            "no node 'attic' for a room; known: air, slab, walls",
-        ),
-    ],
-)
-def test_names_fit_the_unit(build: object, words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        build()  # type: ignore[operator]
+def test_rooms_are_nodes() -> None:
+    with pytest.raises(ParameterError, match="no node 'attic' for a room; known: air, slab, walls"):
+        thermal.heat_network(BUILDING, ("attic",))

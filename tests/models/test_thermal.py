@@ -78,24 +78,6 @@ def test_scipy_and_the_heat_balance_agree_with_the_simulation(
         assert stored == pytest.approx(lost + u[k, 1:].sum() * steps[k], rel=1e-5, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.booleans())
-def test_every_scheme_is_its_recursion_and_balances_to_nine_digits(
-    seed: int, periods: int, equal_steps: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    network = two_rooms()
-    steps = np.full(periods, 0.25) if equal_steps else rng.choice([0.25, 0.5, 1.0], periods)
-    ambient, heat = rng.uniform(-10, 30, periods), rng.uniform(-5, 10, (periods, 2))
-    for scheme in ("exact", "euler", "implicit"):
-        result = network.simulate(ambient, steps, heat, initial=[20.0, 21.0], scheme=scheme)
-        matrices = {step: network.discretise(float(step), scheme) for step in set(steps)}
-        for k in range(periods):
-            a, b = matrices[steps[k]]
-            step = a @ result[k] + b @ np.array([ambient[k], *heat[k]])
-            assert np.abs(result[k + 1] - step).max() <= 1e-9
-
-
 def test_an_unstable_step_is_refused_with_the_largest_stable_one() -> None:
     network = ThermalNetwork((ThermalZone(name="z", capacitance=0.1, resistance=1.0),))
     with pytest.raises(ParameterError, match=r"at most 0\.2 h"):

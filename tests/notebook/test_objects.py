@@ -268,15 +268,6 @@ def test_a_sweep_is_a_table_and_a_chart_and_agrees_with_single_edits(blueprint: 
     assert repr(study).startswith("Study(sweep of ")
 
 
-def test_a_tornado_is_of_the_factors_that_were_named(blueprint: Blueprint) -> None:
-    study = blueprint.sensitivity("battery.energy_capacity", "battery.charge_power_max", width=0.2)
-    (chart,) = study.plot().charts
-    assert {bar.lane for bar in chart.bars} == {
-        "battery.energy_capacity",
-        "battery.charge_power_max",
-    }
-
-
 def test_a_front_lies_between_the_objective_and_another_goal(blueprint: Blueprint) -> None:
     use = "use=min:sum(battery_discharge[t]*dt(t) for t in T)"
     study = blueprint.pareto(use, points=4)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import Follower, Said, blocks
+from tests.docs.test_blocks import BY_OTHERS
 from tests.packaging.conftest import ROOT, Command
 
 
@@ -68,7 +69,7 @@ def test_a_command_needs_nothing_from_the_checkout(
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", ["energy-engineer", "building-operator"])
+@pytest.mark.parametrize("page", BY_OTHERS)
 def test_the_tutorials_can_be_followed(
     installed: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:

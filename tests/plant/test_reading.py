@@ -69,21 +69,6 @@ def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
     half = stated(tmp_path, SMALL.replace(": 0 %", ": 50 %"))
     # 5 kWh are there at the start.
     assert optimum(half, tmp_path) == pytest.approx(1.175)
-    other = Site("2026-06-01T00:00", "1 h", 4)
-    other.add("grid", "grid", bus="b", import_power_max=20, export_power_max=0)
-    other.add("load", "load", bus="b", power=4)
-    other.add(
-        "battery",
-        "battery",
-        bus="b",
-        energy_capacity=10,
-        initial_energy=5,
-        charge_power_max=5,
-        discharge_power_max=5,
-        charge_efficiency=0.8,
-    )
-    other.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
-    assert optimum(other.blueprint(), tmp_path) == pytest.approx(1.175)
 
 
 ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
@@ -135,48 +120,6 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
     )
     if results[0].objective is not None:
         assert results[1].objective == pytest.approx(results[0].objective, abs=1e-6)
-
-
-@given(
-    capacity=st.floats(1, 1e6),
-    power=st.lists(st.floats(0, 1e6), min_size=3, max_size=3),
-    price=st.floats(-1, 10),
-    export=st.booleans(),
-)
-def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
-    capacity: float,
-    power: list[float],
-    price: float,
-    export: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    site = Site("2026-06-01T00:00", "15 min", 3, zone="Europe/Berlin", title="any")
-    site.add("grid", "grid", bus="b", export_power_max=5 if export else 0, import_price=price)
-    site.add("load", "load", bus="b", power=power)
-    site.add(
-        "store",
-        "battery",
-        bus="b",
-        energy_capacity=capacity,
-        initial_energy="0 kWh",
-        charge_power_max=capacity,
-        discharge_power_max=capacity,
-    )
-    site.require("grid_import[t] <= 80[kW]", where="17 <= hour(t) < 20", name="evening")
-    site.minimise("cost")
-    text = to_yaml(site._statement)
-    folder = tmp_path_factory.mktemp("plant")
-    found = stated(folder, text)
-    assert found.core.sets[0].periods == 3
-    values = {p.name: p.value for p in found.core.parameters}
-    assert values["store_energy_capacity_given"] == capacity
-    assert list(values["load_power_given"]) == power
-    assert values["grid_import_price_given"] == price
-    constraint = found.core.constraints[0]
-    assert (constraint.expression, constraint.where) == (
-        "grid_import[t] <= 80[kW]",
-        "17 <= hour(t) < 20",
-    )
 
 
 @given(

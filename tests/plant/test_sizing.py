@@ -5,20 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner
-from ruamel.yaml import YAML
 from scipy.optimize import brentq
 
-from engiagent import Site, Size
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
-from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.plant import read_plant, to_yaml
-from engiagent.plant.schema import plant
+from engiagent.plant import read_plant
 from engiagent.run.certify import certify
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
@@ -101,41 +96,6 @@ def test_it_is_not_bought_where_it_does_not_pay(tmp_path: Path) -> None:
     cost, values = planned(stated(tmp_path, dear, site_csv=SITE), tmp_path)
     assert values["battery_energy_capacity_size"] == pytest.approx(0, abs=1e-6)
     assert cost == pytest.approx(DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True)))
-
-
-def in_python() -> Site:
-    site = Site("2026-06-01", "1 h", 6, title="A battery to buy", weight=DAYS)
-    site.add("grid", "grid", import_price=PRICE)
-    site.add("hall", "load", power=LOAD)
-    site.add(
-        "battery",
-        "battery",
-        energy_capacity=Size(
-            ("0 kWh", "60 kWh"),
-            step="10 kWh",
-            costs="350 EUR/kWh",
-            fixed=FIXED,
-            lifetime=LIFE,
-            rate="5 %",
-        ),
-        charge_power_max=40,
-        discharge_power_max=40,
-        charge_efficiency=0.9,
-        initial_energy=0,
-    )
-    site.minimise_cost()
-    return site
-
-
-def test_python_says_the_same_and_is_written_as_a_plant_file(tmp_path: Path) -> None:
-    site = in_python()
-    by_file, _ = planned(stated(tmp_path, PLANT, site_csv=SITE), tmp_path)
-    assert planned(site.blueprint(), tmp_path)[0] == pytest.approx(by_file)
-    text = to_yaml(site._statement)
-    (tmp_path / "again").mkdir()
-    assert planned(stated(tmp_path / "again", text), tmp_path)[0] == pytest.approx(by_file)
-    for written in (text, PLANT):
-        jsonschema.validate(_plain(YAML(typ="safe").load(written)), plant())
 
 
 def _plain(value: object) -> object:
@@ -247,18 +207,6 @@ def test_what_names_an_absent_component_is_left_out_with_it(tmp_path: Path) -> N
     cases = answer_of(tmp_path, text + "baseline: {without: battery}\n")
     drawn = DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True))
     assert cases["baseline"]["objective"] == pytest.approx(drawn)
-
-
-def test_a_baseline_from_python_is_that_of_the_file(tmp_path: Path) -> None:
-    site = in_python()
-    site.baseline("battery")
-    text = to_yaml(site._statement)
-    assert YAML(typ="safe").load(text)["baseline"] == {"without": ["battery"]}
-    report = site.blueprint().core.report
-    assert report is not None
-    assert [case.name for case in report.cases] == ["baseline"]
-    with pytest.raises(InputError, match="there is no component tank; expected "):
-        site.baseline("tank")
 
 
 @pytest.mark.parametrize(

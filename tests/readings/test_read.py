@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.agents.engines.offline import OfflineEngine
@@ -40,6 +40,7 @@ def test_a_value_comes_in_any_unit_of_its_dimension(text: str, expected: float) 
     assert source["replaces"][0]["before"] == 20
 
 
+@settings(max_examples=15)
 @given(st.floats(1e-6, 1e6))
 def test_a_parameter_and_the_slot_that_it_fills_are_one_value(value: float) -> None:
     by_slot, by_name = (

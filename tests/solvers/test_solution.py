@@ -1,8 +1,6 @@
 """The dataset of a solution: coordinates, units, holes, and its way through a file."""
 
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,31 +181,6 @@ def test_arrays_and_dataset_say_the_same() -> None:
     assert set(arrays.dims) == set(map(str, dataset.dims))
     assert np.isnan(arrays["charge"].values[1])
     assert arrays["charge"].attrs["units"] == "kW"
-
-
-def test_a_schedule_needs_neither_xarray_nor_pandas(tmp_path: Path) -> None:
-    """What reads, solves and checks a problem with a file of numbers leaves both alone."""
-    folder = Path(__file__).parents[2] / "problems" / "battery" / "merchant_day"
-    script = f"""
-import sys
-from engiagent.blueprint import Blueprint
-from engiagent.formulations.compile import compile_blueprint
-from engiagent.text import Problem
-from engiagent.solvers.solution import to_arrays
-from engiagent.solvers.solving import solve
-from engiagent.verify.checking import check
-problem = Problem.load({str(folder)!r})
-blueprint = Blueprint.load({str(folder / "expert" / "blueprint.json")!r})
-program = compile_blueprint(blueprint, {str(folder)!r})
-arrays = to_arrays(program, solve(program, isolate=False))
-assert check(problem, arrays, blueprint).verdict == "certified"
-print(sorted({{"pandas", "xarray", "pyarrow"}} & set(sys.modules)))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

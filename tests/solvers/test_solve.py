@@ -82,15 +82,6 @@ def test_the_textbook_program_has_its_textbook_answer(isolate: bool) -> None:
     assert result.solver == "HiGHS"
 
 
-def test_maximising_mirrors_minimising() -> None:
-    top = here(PRODUCTS)
-    bottom = here(replace(PRODUCTS, sense="minimize", cost=-PRODUCTS.cost, offset=-PRODUCTS.offset))
-    assert value(bottom) == -value(top)
-    assert top.x is not None
-    assert bottom.x == pytest.approx(top.x)
-    assert bottom.row_dual == pytest.approx([-1.5, -1.0])
-
-
 def exact_margin(program: Program, y: np.ndarray[Any, Any]) -> Fraction:
     """Return by how much the weighted rows exceed what the columns reach, in fractions."""
     total = Fraction(0)

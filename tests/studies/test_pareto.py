@@ -1,20 +1,15 @@
 """Fronts against closed forms, with every method, cut off at every place."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.study import Pareto, Setting, Study, run_study
 from engiagent.study.pareto import METHODS, Method, parse_goal
 from tests.blueprints import blueprint, variable
-from tests.studies.test_study import storage
 
 Json = dict[str, Any]
 HERE = Setting(isolate=False)
@@ -131,15 +126,3 @@ def test_one_goal_two_of_a_name_and_curved_ones_are_refused() -> None:
         run_study(Pareto((parse_goal("cost=min:dirty"),)), plant(), HERE)
     with pytest.raises(EngiagentError):
         run_study(Pareto((parse_goal("q=min:sum(x[u]**2 for u in U)"),)), plant(), HERE)
-
-
-def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
-    file, out = tmp_path / "mine.json", tmp_path / "out"
-    file.write_text(storage().to_json(), "utf-8")
-    goal = "throughput=min:sum(charge[t]*dt(t) for t in T)"
-    words = f"study pareto {file} --points 3 --certify --json --out {out}".split()
-    result = CliRunner().invoke(app, [*words, "--goal", goal])
-    assert result.exit_code == 0, result.stderr
-    rows = json.loads(result.stdout)["rows"]
-    assert {row["verdict"] for row in rows} <= {"certified", "feasible"}
-    assert "<svg" in (out / "pareto.html").read_text("utf-8")

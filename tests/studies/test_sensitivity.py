@@ -1,14 +1,10 @@
 """Sensitivity against fresh solves and closed forms."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli.app import app
 from engiagent.errors import InputError
 from engiagent.study import Sensitivity, Setting, Study, run_study
 from engiagent.study.sensitivity import declared_factors, every_parameter
@@ -98,15 +94,3 @@ def test_without_a_factor_all_parameters_are_moved_and_one_twice_is_refused() ->
         run_study(Sensitivity((Variation("E"), Variation("E"))), storage(), HERE)
     with pytest.raises(InputError, match="two ends"):
         parse_factor("E=1,2,3")
-
-
-def test_the_command_moves_what_the_blueprint_names(tmp_path: Path) -> None:
-    file, out = tmp_path / "mine.json", tmp_path / "out"
-    file.write_text(declaring({"parameter": "E"}, {"about": "weather"}).to_json(), "utf-8")
-    words = ["study", "sensitivity", file, "--range", 25, "--out", out, "--json"]
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == 0, result.stderr
-    rows = json.loads(result.stdout)["rows"]
-    assert [row["at"]["factor"] for row in rows] == ["base", "E", "E", "E"]
-    assert "names no parameter" in result.stderr
-    assert "<svg" in (out / "sensitivity.html").read_text("utf-8")

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -219,22 +218,6 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 def run(words: str, *places: Path) -> Result:
     """Run a command; every ``{}`` stands for a place."""
     return CliRunner().invoke(app, shlex.split(words.format(*places)))
-
-
-def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
-    folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
-    out = tmp_path / "out"
-    words = "study sweep {} --vary battery.energy_capacity=20,30[MWh] --out {} --json"
-    result = run(words, folder, out)
-    assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    assert found["rows"][0]["objective"] == pytest.approx(3866.586666667)
-    assert "not certified" in result.stderr
-    assert json.loads((out / "sweep.json").read_text("utf-8")) == found
-    page = (out / "sweep.html").read_text("utf-8")
-    assert "<svg" in page
-    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
-    assert (out / "sweep.csv").read_text("utf-8").count("\n") == 3
 
 
 def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:

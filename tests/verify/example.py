@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from engiagent.blueprint.document import Blueprint
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
+from tests.blueprints import document
 from tests.written import listing, mapping
 
 CAPACITY, POWER, ETA, START = 100.0, 40.0, 0.9, 30.0
@@ -106,41 +107,37 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
             "role": "decision",
         }
 
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "arbitrage"},
-        "core_model_elements": {
-            "sets": [
-                {
-                    "name": "T",
-                    "kind": "time",
-                    "start": "2025-07-01T00:00",
-                    "step": "1 h",
-                    "periods": periods,
-                },
-                {"name": "I", "kind": "instants", "of": "T"},
-            ],
-            "parameters": [
-                parameter("E_max", 100, "kWh", spot("100 kWh")),
-                parameter("P_max", 40, "kW", spot("40 kW")),
-                parameter("eta", 90, "%", spot("90 %")),
-                parameter("E_start", 30, "kWh", spot("30 kWh")),
-                parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
-                mapping("""
+    return document(
+        sets=[
+            {
+                "name": "T",
+                "kind": "time",
+                "start": "2025-07-01T00:00",
+                "step": "1 h",
+                "periods": periods,
+            },
+            {"name": "I", "kind": "instants", "of": "T"},
+        ],
+        parameters=[
+            parameter("E_max", 100, "kWh", spot("100 kWh")),
+            parameter("P_max", 40, "kW", spot("40 kW")),
+            parameter("eta", 90, "%", spot("90 %")),
+            parameter("E_start", 30, "kWh", spot("30 kWh")),
+            parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
+            mapping("""
                     {name: price, index: [T], data: "prices.csv#price", unit: EUR/MWh,
                       source_reference: {kind: file, file: prices.csv, column: price}}
                 """),
-            ],
-            "decision_variables": [
-                power("charge"),
-                power("discharge"),
-                mapping("""
+        ],
+        decision_variables=[
+            power("charge"),
+            power("discharge"),
+            mapping("""
                     {name: soc, index: [i in I], type: continuous, lower: 0, upper: E_max,
                       unit: kWh, quantity: battery.state_of_charge, role: state}
                 """),
-            ],
-            "components": listing("""
+        ],
+        components=listing("""
                 - name: battery
                   model: battery
                   index: T
@@ -149,26 +146,25 @@ def blueprint_dict(periods: int = 24) -> dict[str, Any]:
                     discharge_power_max: P_max, charge_efficiency: eta, discharge_efficiency: eta,
                     initial_energy: E_start}
             """),
-            "objective_function": {
-                "sense": "maximize",
-                "unit": "EUR",
-                "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
-            },
-            "constraints": [
-                {
-                    "constraint_id": "dynamics",
-                    "forall": ["t in T"],
-                    "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
-                },
-                {"constraint_id": "initial", "expression": "soc[first(I)] == E_start"},
-                {
-                    "constraint_id": "final",
-                    "expression": "soc[last(I)] >= E_end",
-                    "source_reference": spot("at the end it must hold at least 30 kWh"),
-                },
-            ],
+        objective_function={
+            "sense": "maximize",
+            "unit": "EUR",
+            "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
         },
-    }
+        constraints=[
+            {
+                "constraint_id": "dynamics",
+                "forall": ["t in T"],
+                "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
+            },
+            {"constraint_id": "initial", "expression": "soc[first(I)] == E_start"},
+            {
+                "constraint_id": "final",
+                "expression": "soc[last(I)] >= E_end",
+                "source_reference": spot("at the end it must hold at least 30 kWh"),
+            },
+        ],
+    )
 
 
 def blueprint(periods: int = 24, data: dict[str, Any] | None = None) -> Blueprint:

@@ -8,6 +8,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.run.certify import certify
 from engiagent.verify.certificate import Certificate
+from tests import blueprints
 
 HOURS = [{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3}]
 
@@ -28,14 +29,7 @@ def document(
     }
     if objective is not None:
         content["objective_function"] = objective
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "a test"},
-            "core_model_elements": content,
-        }
-    )
+    return blueprints.blueprint(**content)
 
 
 def rule(expression: str, forall: str | None = "t in T", **more: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from engiagent.verify.claims import (
 )
 from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
-from engiagent.verify.wording import plan_line, reading_line, verdict_line
+from engiagent.verify.wording import reading_line, verdict_line
 from tests.cli.asking import answer, invoke
 from tests.verify import example
 from tests.written import mapping
@@ -317,13 +317,3 @@ def test_that_nothing_is_allowed_needs_a_reading_too(tmp_path: Path) -> None:
     assert answer(alone)["plan"]["holds"] == "pass"
     assert any("only the blueprint's author" in i for i in answer(alone)["reading"]["open"])
     assert "none is allowed: the proof was recomputed" in alone.stderr
-
-
-def test_the_lines_name_whose_evidence_it_is() -> None:
-    for optimum, words in (
-        ("recomputed", "the checker recomputed"),
-        ("agreed", "two different solvers report"),
-        ("reported", "one solver reports the optimum; the checker did not recompute it"),
-    ):
-        certificate = {"plan": {"claim": "plan", "holds": "pass", "optimum": optimum}}
-        assert words in plan_line(certificate)

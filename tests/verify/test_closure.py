@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from engiagent.text import Problem
@@ -40,6 +41,7 @@ def imported(file: Path, late: bool) -> Iterator[str]:
             yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
+@cache
 def closure(*starts: str, late: bool = False) -> dict[str, Path]:
     """Return all modules of ours that importing some of them brings."""
     found: dict[str, Path] = {}

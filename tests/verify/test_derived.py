@@ -14,6 +14,7 @@ from engiagent.solvers.solving import solve
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
+from tests import blueprints
 
 TEXT = """# Two rooms
 
@@ -57,47 +58,40 @@ def blueprint() -> Blueprint:
         }
 
     power = "(heater_a_electric_power[t] + heater_b_electric_power[t])"
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "Two rooms"},
-            "core_model_elements": {
-                "sets": [
-                    {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 6},
-                    {"name": "I", "kind": "instants", "of": "T"},
-                ],
-                "parameters": [
-                    number("C_a", 2, "kWh/K", "2 kWh/K"),
-                    number("C_b", 3, "kWh/K", "3 kWh/K"),
-                    number("R_a", 8, "K/kW", "8 K/kW"),
-                    number("R_b", 6, "K/kW", "6 K/kW"),
-                    number("R_ab", 4, "K/kW", "4 K/kW"),
-                    number("outside", 0, "degC", "0 °C"),
-                    number("T0", 18, "degC", "18 °C"),
-                    number("low", 17, "degC", "17 °C"),
-                    number("P", 5, "kW", "5 kW"),
-                    number("price", 0.3, "EUR/kWh", "0.30 EUR/kWh"),
-                ],
-                "decision_variables": [],
-                "components": [room("a", "b"), room("b", "a"), heater("a"), heater("b")],
-                "objective_function": {
-                    "sense": "minimize",
-                    "unit": "EUR",
-                    "expression": f"sum(price*{power}*dt(t) for t in T)",
-                    "source_reference": quoted("Plan 6 hours with the smallest cost in EUR."),
-                },
-                "constraints": [
-                    {
-                        "constraint_id": f"warm_{name}",
-                        "forall": ["i in I"],
-                        "expression": f"{name}_temperature[i] >= low",
-                        "source_reference": quoted("must never fall below 17 °C"),
-                    }
-                    for name in "ab"
-                ],
-            },
-        }
+    return blueprints.blueprint(
+        sets=[
+            {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 6},
+            {"name": "I", "kind": "instants", "of": "T"},
+        ],
+        parameters=[
+            number("C_a", 2, "kWh/K", "2 kWh/K"),
+            number("C_b", 3, "kWh/K", "3 kWh/K"),
+            number("R_a", 8, "K/kW", "8 K/kW"),
+            number("R_b", 6, "K/kW", "6 K/kW"),
+            number("R_ab", 4, "K/kW", "4 K/kW"),
+            number("outside", 0, "degC", "0 °C"),
+            number("T0", 18, "degC", "18 °C"),
+            number("low", 17, "degC", "17 °C"),
+            number("P", 5, "kW", "5 kW"),
+            number("price", 0.3, "EUR/kWh", "0.30 EUR/kWh"),
+        ],
+        decision_variables=[],
+        components=[room("a", "b"), room("b", "a"), heater("a"), heater("b")],
+        objective_function={
+            "sense": "minimize",
+            "unit": "EUR",
+            "expression": f"sum(price*{power}*dt(t) for t in T)",
+            "source_reference": quoted("Plan 6 hours with the smallest cost in EUR."),
+        },
+        constraints=[
+            {
+                "constraint_id": f"warm_{name}",
+                "forall": ["i in I"],
+                "expression": f"{name}_temperature[i] >= low",
+                "source_reference": quoted("must never fall below 17 °C"),
+            }
+            for name in "ab"
+        ],
     )
 
 

@@ -19,52 +19,42 @@ from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import NotExactError
+from tests.blueprints import document
 
 N = 5
-DOCUMENT: dict[str, Any] = {
-    "schema": "engiagent-blueprint/1",
-    "kind": "programme",
-    "modeling_context": {"problem_essence": "test"},
-    "core_model_elements": {
-        "sets": [
-            {
-                "name": "T",
-                "kind": "time",
-                "start": "2025-07-01T06:00",
-                "step": "15 min",
-                "periods": N,
-            },
-            {"name": "I", "kind": "instants", "of": "T"},
-            {
-                "name": "C",
-                "kind": "time",
-                "start": "06:00",
-                "step": "1 h",
-                "periods": N,
-                "cyclic": True,
-            },
-            {"name": "G", "kind": "labels", "elements": ["a", "b"]},
-            {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
-            {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
-        ],
-        "parameters": [
-            {"name": "price", "index": ["T"], "value": [5, -3, 2, 7, 1], "unit": "EUR/MWh"},
-            {"name": "P", "index": ["G"], "value": {"a": 2, "b": 3}, "unit": "MW"},
-            {"name": "outside", "value": 5, "unit": "degC"},
-            {"name": "R", "value": 2, "unit": "K/kW"},
-            {"name": "home", "index": ["G"], "type": "element of G", "value": {"a": "b", "b": "a"}},
-        ],
-        "decision_variables": [
-            {"name": "x", "index": ["t in T"], "unit": "kW"},
-            {"name": "s", "index": ["i in I"], "unit": "kWh"},
-            {"name": "w", "index": ["t in C"], "unit": "kW"},
-            {"name": "y", "index": ["g in G", "t in T"], "unit": "MW"},
-            {"name": "theta", "index": ["i in I"], "unit": "degC"},
-            {"name": "f", "index": ["(i, j) in A"], "unit": "kW"},
-        ],
-        "constraints": [],
-    },
-}
+DOCUMENT: dict[str, Any] = document(
+    sets=[
+        {"name": "T", "kind": "time", "start": "2025-07-01T06:00", "step": "15 min", "periods": N},
+        {"name": "I", "kind": "instants", "of": "T"},
+        {
+            "name": "C",
+            "kind": "time",
+            "start": "06:00",
+            "step": "1 h",
+            "periods": N,
+            "cyclic": True,
+        },
+        {"name": "G", "kind": "labels", "elements": ["a", "b"]},
+        {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
+        {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
+    ],
+    parameters=[
+        {"name": "price", "index": ["T"], "value": [5, -3, 2, 7, 1], "unit": "EUR/MWh"},
+        {"name": "P", "index": ["G"], "value": {"a": 2, "b": 3}, "unit": "MW"},
+        {"name": "outside", "value": 5, "unit": "degC"},
+        {"name": "R", "value": 2, "unit": "K/kW"},
+        {"name": "home", "index": ["G"], "type": "element of G", "value": {"a": "b", "b": "a"}},
+    ],
+    decision_variables=[
+        {"name": "x", "index": ["t in T"], "unit": "kW"},
+        {"name": "s", "index": ["i in I"], "unit": "kWh"},
+        {"name": "w", "index": ["t in C"], "unit": "kW"},
+        {"name": "y", "index": ["g in G", "t in T"], "unit": "MW"},
+        {"name": "theta", "index": ["i in I"], "unit": "degC"},
+        {"name": "f", "index": ["(i, j) in A"], "unit": "kW"},
+    ],
+    constraints=[],
+)
 DECLARATIONS = Declarations(Blueprint.from_dict(DOCUMENT).core, None)
 SHAPES: dict[str, tuple[int, ...]] = {
     "x": (N,),

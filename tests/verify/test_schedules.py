@@ -1,7 +1,6 @@
 """Schedules made by anybody, held against requirements annotated from the text."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -102,41 +101,6 @@ def test_a_plan_of_decisions_alone_is_certified_its_states_recomputed(
     assert "battery.charge is read in kW" in notes
 
 
-def same(a: Certificate, b: Certificate) -> bool:
-    assert a.objective is not None
-    assert b.objective is not None
-    return a.verdict == b.verdict and a.objective["value"] == pytest.approx(b.objective["value"])
-
-
-def test_units_headers_signs_and_kinds_of_files_give_the_same_plan(
-    problem: example.LittleProblem, solved: xr.Dataset, tmp_path: Path
-) -> None:
-    plain = check(problem, write(tmp_path / "a.csv", table(solved)), mapping=FULL)
-    charge, discharge = solved["charge"].values, solved["discharge"].values
-    times = pd.date_range("2025-07-01", periods=24, freq="h").strftime("%Y-%m-%dT%H:%M")
-    energy = solved["soc"].values
-    watts = {
-        "time": times,
-        "battery.charge [W]": charge * 1e3,
-        "battery.discharge (MW)": discharge / 1e3,
-        "battery.state_of_charge [MWh]": energy[1:] / 1e3,
-    }
-    in_json = {
-        "battery.charge [W]": (charge * 1e3).tolist(),
-        "battery.discharge": discharge.tolist(),
-        "battery.state_of_charge [MWh]": (energy / 1e3).tolist(),
-    }
-    (tmp_path / "c.json").write_text(json.dumps(in_json))
-    solved.drop_attrs(deep=False).to_netcdf(tmp_path / "d.nc")
-    net = pd.DataFrame({"P": discharge - charge})
-    assert same(plain, check(problem, write(tmp_path / "b.csv", pd.DataFrame(watts))))
-    assert same(plain, check(problem, tmp_path / "c.json"))
-    assert same(plain, check(problem, tmp_path / "d.nc"))
-    signed = check(problem, net, mapping={"battery.net_discharge": "P"})
-    assert same(plain, signed)
-    assert any("positive values are read as discharge" in note for note in signed.notes)
-
-
 def test_a_plan_that_breaks_a_requirement_is_accused_with_its_words(
     problem: example.LittleProblem, solved: xr.Dataset
 ) -> None:
@@ -177,13 +141,6 @@ def test_unreadable_schedules_are_refused_with_their_place(
     (tmp_path / "bad.csv").write_text(text)
     with pytest.raises(InputError, match=words):
         check(problem, tmp_path / "bad.csv")
-
-
-def test_a_column_that_a_mapping_names_must_be_there(
-    problem: example.LittleProblem, solved: xr.Dataset
-) -> None:
-    with pytest.raises(InputError, match="the mapping names the column 'P'"):
-        check(problem, table(solved), mapping={"battery.charge": "P"})
 
 
 def test_a_false_objective_in_json_is_caught(

@@ -26,10 +26,8 @@ NEAR = 1e-9
 class DecisionEvaluator(Evaluator):
     """Evaluates computed answers in SI units: conditions may look at values.
 
-    Attributes
-    ----------
-    close_calls
-        How many comparisons of values fell within rounding of their limit without meeting it.
+    ``close_calls``: how many comparisons of values fell within rounding of their limit without
+    meeting it.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -40,10 +38,7 @@ class DecisionEvaluator(Evaluator):
     def number(self, node: Node, frame: Frame) -> Value:
         """Return the numbers of a node, one per row.
 
-        Raises
-        ------
-        EvaluationError
-            Also for a number outside the domain of a function.
+        Raises EvaluationError also for a number outside the domain of a function.
         """
         value = super().number(node, frame)
         if self.faults:
@@ -91,10 +86,7 @@ class Answer:
 def answers_of(results: Any) -> dict[str, Answer]:
     """Return the numbers of results, or of the dataset they were written to.
 
-    Raises
-    ------
-    InputError
-        When it is neither.
+    Raises InputError when it is neither.
     """
     if hasattr(results, "series"):
         return {n: Answer(np.asarray(s.values), s.unit) for n, s in results.series.items()}
@@ -111,12 +103,7 @@ def answers_of(results: Any) -> dict[str, Answer]:
 class Bench:
     """Evaluates expressions over parameters, choices and what was computed.
 
-    Parameters
-    ----------
-    declarations
-        Sets and parameters.
-    answers
-        What was computed.
+    ``declarations``: sets and parameters. ``answers``: what was computed.
     """
 
     def __init__(self, declarations: Declarations, answers: Mapping[str, Answer]) -> None:
@@ -188,10 +175,7 @@ class Bench:
 def in_unit(value: Value, unit: Unit) -> Value:
     """Return a value that was declared in a unit; a bare number takes it.
 
-    Raises
-    ------
-    UnitError
-        When it measures something else.
+    Raises UnitError when it measures something else.
     """
     reference = Value(np.zeros(1), unit, np.zeros(1))
     return arithmetic.align([reference, value])[1]

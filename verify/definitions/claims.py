@@ -18,10 +18,7 @@ from engiagent.verify.values import Floats, Value
 def check_claim(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     """Return the outcome of one claim.
 
-    Parameters
-    ----------
-    finer
-        The same with half the step of the differential equations; None where there is none.
+    ``finer``: the same with half the step of the differential equations; None where there is none.
     """
     try:
         return _checked(bench, claim, finer)

@@ -37,10 +37,7 @@ class _Ranking:
 def check_design(blueprint: Blueprint, folder: Any, chosen: Bench) -> tuple[Report, dict[str, Any]]:
     """Return the outcome of the level, and the objective for the certificate.
 
-    Parameters
-    ----------
-    chosen
-        The results at the point that is called the best.
+    ``chosen``: the results at the point that is called the best.
     """
     design = blueprint.core.design
     assert design is not None

@@ -87,10 +87,8 @@ def _needed(equations: tuple[EquationDef, ...], item: EquationDef) -> list[Equat
 def carried(bench: Bench, item: EquationDef, refine: int) -> tuple[Value, int]:
     """Return a state at the end of every period, and how many decisions were close calls.
 
-    Raises
-    ------
-    EvaluationError
-        When a rate cannot be evaluated, or the exact solution takes too many parts.
+    Raises EvaluationError when a rate cannot be evaluated, or the exact solution takes too many
+    parts.
     """
     field = _Coupled(bench, item)
     start = field.start()

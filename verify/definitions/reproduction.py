@@ -37,18 +37,12 @@ def reproduce(
 ) -> Certificate:
     """Return the certificate of a computed answer.
 
-    Parameters
-    ----------
-    problem
-        The problem, whose text and data the blueprint must rest on.
-    results
-        What was computed, or the dataset that it was written to; None to compute it here.
-    reading
-        Who has read the text besides the author of the blueprint.
+    ``problem``: the problem, whose text and data the blueprint must rest on. ``results``: what was
+    computed, or the dataset that it was written to; None to compute it here. ``reading``: who has
+    read the text besides the author of the blueprint.
 
-    Returns
-    -------
-    The certificate, with the verdict ``reproduced``, ``violated``, ``ill-posed`` or ``undecided``.
+    Returns the certificate, with the verdict ``reproduced``, ``violated``, ``ill-posed`` or
+    ``undecided``.
     """
     core, found = blueprint.core, _Found()
     findings = [str(d) for d in check_definitions(blueprint, problem.folder)]

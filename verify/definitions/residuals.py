@@ -13,7 +13,7 @@ import numpy as np
 from engiagent.blueprint.document import DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
-from engiagent.units.unit import Unit, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, computed, in_unit
 from engiagent.verify.definitions.chances import misfit
 from engiagent.verify.definitions.flow import carried
@@ -83,11 +83,12 @@ def _compared(
 ) -> Outcome:
     """Compare computed with stored numbers, row by row."""
     defect = np.abs(value.data - stored.data)
-    allowed = TOLERANCES["of_terms"] * (value.size + np.abs(stored.data)) + _least(stored.unit)
+    allowed = TOLERANCES["of_terms"] * (value.size + np.abs(stored.data))
+    allowed += 1e-15 * stored.unit.scale  # nothing at all in its unit
     good = defect <= allowed  # NaN is no good
     worst = (
         int(np.argmax(np.where(np.isfinite(defect), defect - allowed, np.inf)))
-        if (defect.size)
+        if defect.size
         else 0
     )
     amount = float(defect[worst]) if defect.size else 0.0
@@ -116,11 +117,6 @@ def _compared(
     tolerance = float(allowed[worst]) / steps.scale
     violation = Violation(LEVEL, name, name, message, where, shown, str(steps), tolerance)
     return Outcome({**check, "status": "fail"}, violation)
-
-
-def _least(unit: Unit) -> float:
-    """Return what is nothing at all in a unit, in SI."""
-    return 1e-15 * unit.scale
 
 
 def _draw(bench: Bench, item: DrawDef) -> Outcome:

@@ -53,18 +53,13 @@ def with_exact(
 ) -> Certificate:
     """Return a certificate with the findings of rational arithmetic beside those of doubles.
 
-    Parameters
-    ----------
-    certificate
-        As :func:`engiagent.verify.check` gave it for the same inputs.
-    problem, solution, blueprint, requirements, mapping
-        As they were given to :func:`engiagent.verify.check`; the blueprint expanded.
+    ``certificate``: as :func:`engiagent.verify.check` gave it for the same inputs. ``problem``,
+    ``solution``, ``blueprint``, ``requirements``, ``mapping``: as they were given to
+    :func:`engiagent.verify.check`; the blueprint expanded.
 
-    Returns
-    -------
-    The certificate with ``exact`` in the levels of algebra and optimality, in the objective and in
-    the bound. A plan that exactness finds to break a limit is ``violated``; nothing is upgraded but
-    a claim of infeasibility, which an exact ray proves.
+    Returns the certificate with ``exact`` in the levels of algebra and optimality, in the objective
+    and in the bound. A plan that exactness finds to break a limit is ``violated``; nothing is
+    upgraded but a claim of infeasibility, which an exact ray proves.
     """
     annotated = find_requirements(problem, requirements)
     case = build_case(problem, solution, blueprint, annotated, mapping)

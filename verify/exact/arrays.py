@@ -52,10 +52,8 @@ def stated_arrays(
 ) -> StatedArrays | str:
     """Return what annotated requirements state, else what the blueprint does; or why not.
 
-    Parameters
-    ----------
-    problem, solution, blueprint, requirements, mapping
-        As :func:`engiagent.verify.check` takes them.
+    ``problem``, ``solution``, ``blueprint``, ``requirements``, ``mapping``: as
+    :func:`engiagent.verify.check` takes them.
     """
     case = build_case(
         problem, solution, blueprint, find_requirements(problem, requirements), mapping

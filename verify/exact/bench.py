@@ -56,10 +56,7 @@ class ExactEvaluator(Evaluator):
     def number(self, node: Node, frame: Frame) -> Value:
         """Return the numbers of a node, one per row.
 
-        Raises
-        ------
-        NotExactError
-            When it has no rational value: a function such as ``exp`` stands in it.
+        Raises NotExactError when it has no rational value: a function such as ``exp`` stands in it.
         """
         if isinstance(node, Reduce) and node.function not in ("sum", "expect", "sumsq"):
             raise NotExactError(f"{node.function} over a set")

@@ -52,12 +52,8 @@ class ExactBound:
 def dual_bound(linear: Linear, weights: Fractions, ends: Ends, ray: bool = False) -> ExactBound:
     """Return what multipliers prove of the objective; those of the wrong sign count as zero.
 
-    Parameters
-    ----------
-    ends
-        Bounds of the columns.
-    ray
-        Whether the objective counts as nothing: above zero the rows contradict the bounds.
+    ``ends``: bounds of the columns. ``ray``: whether the objective counts as nothing: above zero
+    the rows contradict the bounds.
     """
     used = np.flatnonzero([bool(y) for y in weights] & (linear.equal | (weights > 0)))
     y = listed([ZERO] * len(weights))
@@ -86,14 +82,8 @@ def repaired(
 ) -> ExactBound:
     """Return the first bound that is not lost, over fewer and fewer digits and wider knowledge.
 
-    Parameters
-    ----------
-    weights
-        One multiplier for each row.
-    boxes
-        Bounds of the columns: declared ones first, then with those that rows imply.
-    scale
-        In what each is read as a decimal; None where in SI.
+    ``weights``: one multiplier for each row. ``boxes``: bounds of the columns: declared ones first,
+    then with those that rows imply. ``scale``: in what each is read as a decimal; None where in SI.
     """
     found = ExactBound(None, "there are no duals")
     for ends in boxes:
@@ -250,10 +240,7 @@ def _subtract(row: dict[int, Fraction], other: Mapping[int, Fraction], factor: F
 def bound_over_cases(linear: Linear, value: Fraction) -> tuple[Fraction, int] | None:
     """Return a bound in SI that holds for integers, and the number of cases; None if lost.
 
-    Parameters
-    ----------
-    value
-        What the plan comes to: what is as good as it closes a case.
+    ``value``: what the plan comes to: what is as good as it closes a case.
     """
     enough = value - CLOSE * max(abs(value), Fraction(1, 10**9))
     most = max(1, min(CASES, MOST // max(linear.rows.size, 1)))

@@ -59,11 +59,8 @@ def members_of(claim: Any) -> tuple[Member, ...] | None:
 def checked(programme: ExactProgramme, system: Linear, members: Sequence[Member]) -> dict[str, Any]:
     """Return what is shown of a set of members, as JSON for the certificate.
 
-    Returns
-    -------
-    dict
-        ``members``, ``infeasible`` and ``irreducible`` (true, false, or None when undecided),
-        ``proof`` and ``reason``.
+    Returns ``members``, ``infeasible`` and ``irreducible`` (true, false, or None when undecided),
+    ``proof`` and ``reason``.
     """
     body: dict[str, Any] = {
         "arithmetic": "exact",

@@ -88,10 +88,7 @@ def _double(number: Fraction) -> float:
 def written(number: Fraction, up: bool | None = None) -> str:
     """Return a fraction as text: a whole number, ``p/q``, or ``~`` and thirty digits if long.
 
-    Parameters
-    ----------
-    up
-        Which way a long one is rounded; None for the side away from zero.
+    ``up``: which way a long one is rounded; None for the side away from zero.
 
     Examples
     --------

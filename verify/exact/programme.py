@@ -109,12 +109,8 @@ def programme_of(
 ) -> ExactProgramme:
     """Return what the hard rules, the bounds and an objective say, in rational arithmetic.
 
-    Parameters
-    ----------
-    objective
-        The expression; None for a mere question of feasibility.
-    rules
-        The rules; None for the constraints of the core.
+    ``objective``: the expression; None for a mere question of feasibility. ``rules``: the rules;
+    None for the constraints of the core.
     """
     exactly = ExactBench(bench)
     left_out: list[str] = []

@@ -123,10 +123,7 @@ class Plant:
     def executed(self, unit: Dynamics) -> Run:
         """Return what executing a unit gives, with the group it belongs to.
 
-        Raises
-        ------
-        EngiagentError
-            When something is missing or does not fit.
+        Raises EngiagentError when something is missing or does not fit.
         """
         known = self._runs.get(unit.name)
         if known is None:
@@ -192,10 +189,7 @@ class Plant:
     def value(self, unit: Dynamics, word: str) -> Floats:
         """Return a series of a unit: a decision as the schedule has it, a result recomputed.
 
-        Raises
-        ------
-        MissingQuantity
-            When the schedule does not have it and physics does not answer it.
+        Raises MissingQuantity when the schedule does not have it and physics does not answer it.
         """
         found = None
         if SERIES[unit.model][word].kind == "decision":

@@ -87,10 +87,7 @@ class Columns:
     def form(self, *values: Value) -> Form:
         """Return a value as a form; several below one another.
 
-        Raises
-        ------
-        KeyError
-            When one is made of a variable that has no columns.
+        Raises KeyError when one is made of a variable that has no columns.
         """
         import scipy.sparse as sp
 

@@ -97,10 +97,7 @@ class Objective:
 def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
     """Return the value of a plain objective, in the unit that it declares.
 
-    Raises
-    ------
-    EvaluationError
-        When it cannot be evaluated or has another dimension.
+    Raises EvaluationError when it cannot be evaluated or has another dimension.
     """
     value = bench.evaluator.evaluate(goal.expression)
     value, unit = _in_declared(value, goal.unit)
@@ -110,10 +107,7 @@ def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
 def evaluate_declared(bench: Bench, core: Core) -> Objective:
     """Return the value of a blueprint's objective.
 
-    Raises
-    ------
-    EvaluationError
-        When something in it cannot be evaluated or has another dimension.
+    Raises EvaluationError when something in it cannot be evaluated or has another dimension.
     """
     definition = core.objective_function
     if definition is None:
@@ -247,10 +241,7 @@ def soft_costs(
 ) -> Iterator[tuple[Value, SoftCost]]:
     """Yield what each soft constraint costs, in SI and for the certificate.
 
-    Raises
-    ------
-    EvaluationError
-        When a soft constraint is no comparison or its weight does not fit.
+    Raises EvaluationError when a soft constraint is no comparison or its weight does not fit.
     """
     for constraint in core.constraints:
         if constraint.hard is False and constraint.penalty is not None:
@@ -271,10 +262,7 @@ def soft_cost(
 
     With ``growth`` every row costs what it does in its worst case.
 
-    Raises
-    ------
-    EvaluationError
-        When the constraint is no comparison or the weight does not fit.
+    Raises EvaluationError when the constraint is no comparison or the weight does not fit.
     """
     name = constraint.constraint_id
     frame = bench.evaluator.frame(constraint.forall, constraint.where)
@@ -319,13 +307,11 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
 # --- what is claimed ---------------------------------------------------------------------------
 
 
-def check_objective(
-    objective: Objective, faults: Sequence[Any], level: str = "algebra"
-) -> Iterator[Violation]:
+def check_objective(objective: Objective, faults: Sequence[Any]) -> Iterator[Violation]:
     """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
     for fault in faults:
         yield Violation(
-            level,
+            "algebra",
             "objective",
             "objective",
             f"the objective: {fault.text}",
@@ -336,7 +322,7 @@ def check_objective(
         )
     if not np.isfinite(objective.value) and not faults:
         text = "the objective is no finite number"
-        yield Violation(level, "objective", "objective", text, {}, None, objective.unit)
+        yield Violation("algebra", "objective", "objective", text, {}, None, objective.unit)
     for term in objective.terms:
         if term.limit is None:
             continue
@@ -350,13 +336,11 @@ def check_objective(
         if not excess <= tolerance:  # true for NaN
             text = f"the goal {term.name} is {term.value!r} {term.unit}, its limit {term.limit!r}"
             yield Violation(
-                level, f"goal:{term.name}", term.name, text, {}, excess, term.unit, tolerance
+                "algebra", f"goal:{term.name}", term.name, text, {}, excess, term.unit, tolerance
             )
 
 
-def compare_objectives(
-    what: str, claimed: float, objective: Objective, level: str = "algebra"
-) -> Iterator[Violation]:
+def compare_objectives(what: str, claimed: float, objective: Objective) -> Iterator[Violation]:
     """Yield a violation when a claimed objective is not the evaluated one."""
     scale = max(abs(objective.value), abs(claimed))
     unit = parse_unit(objective.unit)
@@ -367,6 +351,7 @@ def compare_objectives(
             f"{what} is {claimed!r} {objective.unit}, evaluated again it is {objective.value!r} "
             f"{objective.unit}"
         )
+        off = abs(difference)
         yield Violation(
-            level, "objective", "objective", text, {}, abs(difference), objective.unit, tolerance
+            "algebra", "objective", "objective", text, {}, off, objective.unit, tolerance
         )

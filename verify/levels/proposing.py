@@ -69,11 +69,8 @@ class Proposer:
 
         ``lower``, ``upper``: the box. ``further``: more rows ``form <= 0``.
 
-        Returns
-        -------
-        tuple
-            The point; the multipliers of the relaxation's rows with the further ones behind them;
-            those of the pieces.
+        Returns the point; the multipliers of the relaxation's rows with the further ones behind
+        them; those of the pieces.
         """
         import scipy.sparse as sp
         from scipy.optimize import linprog

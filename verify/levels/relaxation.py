@@ -109,10 +109,7 @@ def programme_of(
     ``boxes``, ``rows``: the variables' bounds and the hard rows; None takes those that the core
     declares.
 
-    Raises
-    ------
-    NoProgrammeError
-        When something in it cannot be evaluated, or it is too large.
+    Raises NoProgrammeError when something in it cannot be evaluated, or it is too large.
     """
     try:
         return _built(bench, core, objective, boxes, rows)

@@ -228,10 +228,7 @@ def weights_of(
     positive one belongs to a lower limit. ``scale``: the unit of the objective, None for a ray.
     ``sign``: -1 for a maximisation, whose multipliers have the other sign.
 
-    Raises
-    ------
-    EvaluationError
-        When the multipliers do not fit their rows.
+    Raises EvaluationError when the multipliers do not fit their rows.
     """
     chains: dict[str, list[Row]] = {}
     for row in rows:

@@ -45,10 +45,7 @@ class Swung:
     def growth(self, value: Value) -> Floats:
         """Return by how much each row can grow at most.
 
-        Raises
-        ------
-        EvaluationError
-            When it is not affine in the uncertain parameters.
+        Raises EvaluationError when it is not affine in the uncertain parameters.
         """
         if value.degree > 1:
             raise EvaluationError("this is not affine in the uncertain parameters")
@@ -114,10 +111,7 @@ def _constant(symbol: Symbol) -> Symbol:
 def swung(bench: Bench, core: Core) -> Swung | None:
     """Return what is uncertain, None where nothing is.
 
-    Raises
-    ------
-    EngiagentError
-        When an uncertain parameter is declared wrongly.
+    Raises EngiagentError when an uncertain parameter is declared wrongly.
     """
     if not any(parameter.uncertain is not None for parameter in core.parameters):
         return None
@@ -132,7 +126,7 @@ def swung(bench: Bench, core: Core) -> Swung | None:
     return Swung(found, other, orders)
 
 
-def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
     """Yield, for each constraint in which something uncertain stands, how its worst case is."""
     reached = reached_names(core)
     names = ", ".join(item.name for item in uncertain.parameters)
@@ -150,16 +144,13 @@ def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterat
             yield Outcome(record(rule, "unchecked", note=str(error)))
             continue
         found = [one for one in map(worst_of, parts) if one is not None]
-        yield outcome(rule, level, frame, most_telling(found))
+        yield outcome(rule, "algebra", frame, most_telling(found))
 
 
 def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
     """Return the objective at its worst over what is uncertain.
 
-    Raises
-    ------
-    EvaluationError
-        When it is not affine in the uncertain parameters.
+    Raises EvaluationError when it is not affine in the uncertain parameters.
     """
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))

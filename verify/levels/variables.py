@@ -67,7 +67,7 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     return Bounds(lower, upper, np.broadcast_to(np.True_, (frame.size,)) if mask is None else mask)
 
 
-def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+def check_variables(bench: Bench, core: Core) -> Iterator[Outcome]:
     """Yield the outcome for the bounds and the integrality of every variable."""
     for definition in core.decision_variables:
         rule = Rule(
@@ -83,15 +83,15 @@ def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterato
             continue
         assert symbol.value is not None
         if definition.type == "semicontinuous":
-            yield _check_gap(bench, definition, symbol.value, bounds, level)
+            yield _check_gap(bench, definition, symbol.value, bounds)
             continue
-        yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
+        yield _check_bounds(bench, definition, rule, symbol.value, bounds)
         if definition.type != "continuous":
-            yield _check_whole(bench, definition, symbol.value, bounds, level)
+            yield _check_whole(bench, definition, symbol.value, bounds)
 
 
 def _check_bounds(
-    bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
+    bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds
 ) -> Outcome:
     frame = bench.grid(definition.index)
     worst = _extremes(value, bounds)
@@ -115,7 +115,7 @@ def _check_bounds(
     found = [one for one in map(worst_of, parts) if one is not None]
     if not found:
         return Outcome(record(rule, "pass", rows=frame.size))
-    return outcome(rule, level, frame, most_telling(found))
+    return outcome(rule, "algebra", frame, most_telling(found))
 
 
 def bound_tolerance(bench: Bench, name: str, value: Value, rows: Ints | None = None) -> Floats:
@@ -142,9 +142,7 @@ def _extremes(value: Value, bounds: Bounds) -> Ints | None:
     return np.array([value.data.argmin(), value.data.argmax()])
 
 
-def _check_gap(
-    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
-) -> Outcome:
+def _check_gap(bench: Bench, definition: VariableDef, value: Value, bounds: Bounds) -> Outcome:
     """Judge a semicontinuous variable: zero, or between its bounds."""
     rule = Rule(
         f"semicontinuous:{definition.name}",
@@ -158,12 +156,10 @@ def _check_gap(
     slack = -np.minimum(off, np.maximum(beyond, 0.0))
     slack = np.where(bounds.exists, slack, 0.0)
     part = Part(None, slack, tolerance, value.unit.difference())
-    return outcome(rule, level, frame, worst_of(part))
+    return outcome(rule, "algebra", frame, worst_of(part))
 
 
-def _check_whole(
-    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
-) -> Outcome:
+def _check_whole(bench: Bench, definition: VariableDef, value: Value, bounds: Bounds) -> Outcome:
     rule = Rule(
         f"integer:{definition.name}",
         f"{definition.name} is whole",
@@ -173,12 +169,10 @@ def _check_whole(
     shown = value.unit.from_si(value.data)
     slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
     tolerance = np.full(frame.size, TOLERANCES["integrality"])
-    return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))
+    return outcome(rule, "algebra", frame, worst_of(Part(None, slack, tolerance, values.ONE)))
 
 
-def check_counted(
-    bench: Bench, counted: Sequence[Counted], level: str = "algebra"
-) -> Iterator[Outcome]:
+def check_counted(bench: Bench, counted: Sequence[Counted]) -> Iterator[Outcome]:
     """Yield the outcome for every quantity that requirements want whole, and yes or no."""
     for item in counted:
         try:
@@ -195,14 +189,14 @@ def check_counted(
         bounds = Bounds(low, high, np.ones(size, dtype=bool))
         index = tuple(dim.name for dim in symbol.dims)
         definition = VariableDef(name=item.name, index=index, type=item.type)
-        yield _check_whole(bench, definition, symbol.value, bounds, level)
+        yield _check_whole(bench, definition, symbol.value, bounds)
         if binary:
             text = f"0 <= {item.name} <= 1"
             rule = Rule(f"bounds:{item.name}", text, f"bounds of {item.name}", item.quote)
-            yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
+            yield _check_bounds(bench, definition, rule, symbol.value, bounds)
 
 
-def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+def check_expressions(bench: Bench, core: Core) -> Iterator[Outcome]:
     """Yield the outcome for every named expression whose values the schedule claims."""
     for definition in core.expressions:
         series = bench.series.get(definition.name)
@@ -229,7 +223,7 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
         declared = partial(_twice, bench, definition.name)
         tolerance = row_tolerance(sides[1], sides[1], None, declared)
         part = Part(None, slack, tolerance, sides[1].unit.difference())
-        yield outcome(rule, level, bench.grid(definition.index), worst_of(part))
+        yield outcome(rule, "algebra", bench.grid(definition.index), worst_of(part))
 
 
 def _twice(bench: Bench, name: str) -> tuple[Value, Value]:

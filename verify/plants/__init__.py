@@ -12,10 +12,7 @@ from engiagent.verify.plants.entry import Entry
 def entry_of(model: str) -> Entry:
     """Return how the checker executes a model of components, by the module its slot file names.
 
-    Raises
-    ------
-    EngiagentError
-        For a model that is not known.
+    Raises EngiagentError for a model that is not known.
     """
     if model not in COMPONENTS:
         known = ", ".join(COMPONENTS)

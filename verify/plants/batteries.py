@@ -136,21 +136,45 @@ def _with_losses(unit: Unit) -> Run:
 
 def _aged(unit: Unit, run: Run) -> Run:
     """Add the lost share of the capacity, by the cycles and the time of the executed plan."""
-    cycles, rate = (unit.single(slot) for slot in AGEING)
-    ageing = BatteryAgeing(
-        cycle_life=None
-        if cycles is None
-        else WoehlerCurve(cycles_at_full_depth=cycles, exponent=unit.need("cycle_exponent")),
-        calendar=None if rate is None else CalendarAgeing(rate=rate),
-        end_of_life_loss=unit.need("end_of_life_loss"),
-    )
     energy = run.trajectories[0]
-    full, hours = unit.need("energy_capacity"), unit.hours
-    share = np.clip(energy.declared / full, 0.0, 1.0)
-    lost = 1.0 - ageing.assess(share, CalendarAgeing.reference_temperature, hours).capacity
+    slots = (*AGEING, "cycle_exponent", "end_of_life_loss")
+    given = {slot: value for slot in slots if (value := unit.single(slot)) is not None}
+    lost = lost_share(energy.declared / unit.need("energy_capacity"), unit.hours, **given)
     most = unit.single("capacity_loss_max")
     state = unit.trajectory("capacity_loss", lost, float(lost.max()), upper=most)
     return Run((energy, state), run.results, run.excesses)
+
+
+def lost_share(
+    charge: Floats,
+    hours: Floats,
+    *,
+    cycles_at_full_depth: float | None = None,
+    cycle_exponent: float = 1.0,
+    calendar_rate: float | None = None,
+    end_of_life_loss: float = 0.2,
+) -> Floats:
+    """Return the share of its capacity that a new battery has lost at each instant.
+
+    Parameters
+    ----------
+    charge
+        State of charge at the N+1 instants, as a share of the capacity. [-]
+    hours
+        Length of the N periods. [h]
+    cycles_at_full_depth, cycle_exponent, calendar_rate, end_of_life_loss
+        As the slots of a battery.
+    """
+    ageing = BatteryAgeing(
+        cycle_life=None
+        if cycles_at_full_depth is None
+        else WoehlerCurve(cycles_at_full_depth=cycles_at_full_depth, exponent=cycle_exponent),
+        calendar=None if calendar_rate is None else CalendarAgeing(rate=calendar_rate),
+        end_of_life_loss=end_of_life_loss,
+    )
+    share = np.clip(charge, 0.0, 1.0)
+    capacity = ageing.assess(share, CalendarAgeing.reference_temperature, hours).capacity
+    return np.asarray(1.0 - capacity)
 
 
 def storage_rows(unit: Unit, battery: Battery, word: str) -> Iterator[ConstraintDef]:

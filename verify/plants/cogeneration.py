@@ -34,11 +34,16 @@ def _execute_engine(unit: Unit) -> Run:
     rated = chp.rated_power
     given, power = unit.decision("power"), unit.flow("power")
     state = switched(unit, power, 1e-6 * rated)
-    each = chp.output(state.each(power))
+    own = state.each(power)
+    exact = chp.output(own)
+    # The plan goes straight between even steps from the least load to full load.
+    knots = np.linspace(chp.minimum_power, rated, int(unit.need("segments")) + 1)
+    steps = chp.output(knots)
+    fuel, heat = (np.interp(own, knots, values) for values in (steps.fuel, steps.heat))
     # Heat may be thrown away where the plan says so.
     thrown = unit.optional("dumped")
     excesses = (
-        *unit.between("dumped", thrown, state.on * each.heat, rated, "more than there is"),
+        *unit.between("dumped", thrown, state.on * heat, rated, "more than there is"),
         unit.sign("power", given, rated),
         unit.excess(
             "capacity",
@@ -56,8 +61,10 @@ def _execute_engine(unit: Unit) -> Run:
         ),
     )
     results = (
-        unit.result("heat", state.on * each.heat - thrown, "its power"),
-        unit.result("fuel", state.on * each.fuel, "its power"),
+        unit.result(
+            "heat", state.on * heat - thrown, "its power", exact=state.on * exact.heat - thrown
+        ),
+        unit.result("fuel", state.on * fuel, "its power", exact=state.on * exact.fuel),
         *state.results,
     )
     return Run((), results, (*excesses, *state.excesses))

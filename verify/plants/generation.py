@@ -61,7 +61,7 @@ def _execute(available: Available, unit: Unit) -> Run:
         if available is not _profile  # whose declared series its limits bound
         for excess in unit.between(word, series, most, scale, "above what is available")
     ]
-    if unit.need("curtailable") == 0:
+    if not unit.flag("curtailable"):
         excesses.append(
             unit.fault(
                 "all",

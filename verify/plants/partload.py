@@ -23,28 +23,16 @@ FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine.
+    """One machine."""
 
-    Attributes
-    ----------
-    capacity
-        Output at a part-load ratio of 1, by period.
-    input_at
-        Input of a running machine at part-load ratios by period, standing input apart. [kW]
-    least, most
-        Part-load ratios between which it may run.
-    standing
-        Input that never stops. [kW]
-    cycles
-        Whether below the least ratio it runs for a part of the period.
-    """
-
-    capacity: Floats
+    capacity: Floats  # output at a part-load ratio of 1, by period
+    # input of a running machine at part-load ratios by period, standing input apart. [kW]
     input_at: Callable[[Floats], Floats]
+    # least, most: part-load ratios between which it may run
     least: float = 0.0
     most: float = 1.0
-    standing: float = 0.0
-    cycles: bool = True
+    standing: float = 0.0  # input that never stops. [kW]
+    cycles: bool = True  # whether below the least ratio it runs for a part of the period
 
 
 @dataclass(frozen=True)
@@ -98,10 +86,7 @@ def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:
 def by_table(unit: Unit, full: Floats) -> Callable[[Floats], Floats] | None:
     """Return the input by a table of part load, None when there is none.
 
-    Parameters
-    ----------
-    full
-        Input at full load, by period. [kW]
+    ``full``: input at full load, by period. [kW]
     """
     ratios, powers = unit.table("part_load"), unit.table("part_load_power")
     if ratios is None and powers is None:

@@ -11,94 +11,56 @@ from engiagent.verify.values import Floats
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One state, recomputed.
+    """One state, recomputed."""
 
-    Attributes
-    ----------
-    names
-        All quantities by which the state may go; ``quantity`` is the one that it has here.
-    declared, exact
-        By the declared scheme and by the exact solution, at the N+1 instants, in ``unit``.
-    claimed
-        What the schedule says, None when it says nothing.
-    defect
-        Per step: the schedule's next state less the one that follows from its state before.
-    scale
-        What the size of an error is measured by: the capacity, or the range of temperatures.
-    lower, upper
-        The limits of the unit itself.
-    """
-
+    # all quantities by which the state may go; ``quantity`` is the one that it has here
     names: tuple[str, ...]
     quantity: str
     unit: str
+    # declared, exact: by the declared scheme and by the exact solution, at the N+1 instants, in
+    # ``unit``
     declared: Floats
     exact: Floats
-    claimed: Floats | None
+    claimed: Floats | None  # what the schedule says, None when it says nothing
+    # per step: the schedule's next state less the one that follows from its state before
     defect: Floats | None
+    # what the size of an error is measured by: the capacity, or the range of temperatures
     scale: float
     instants: IndexSet | None
+    # lower, upper: the limits of the unit itself
     lower: Floats | float = -np.inf
     upper: Floats | float = np.inf
 
 
 @dataclass(frozen=True)
 class Result:
-    """A series that follows from decisions of the same period.
+    """A series that follows from decisions of the same period."""
 
-    Attributes
-    ----------
-    names
-        All quantities by which it may go.
-    values
-        Recomputed, by period, in ``unit``.
-    claimed
-        What the schedule says, None when it says nothing.
-    why
-        What it follows from, for messages: ``its electric power``.
-    exact
-        By the exact solution; None where that is the declared one.
-    declared
-        By the simpler scheme that the plan declares and that its claim may follow too; None where
-        there is none. Limits, balances and requirements are judged on ``values`` in any case.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # all quantities by which it may go
     unit: str
-    values: Floats
+    values: Floats  # recomputed, by period, in ``unit``
     over: IndexSet
-    claimed: Floats | None
-    why: str
-    exact: Floats | None = None
+    claimed: Floats | None  # what the schedule says, None when it says nothing
+    why: str  # what it follows from, for messages: ``its electric power``
+    exact: Floats | None = None  # by the exact solution; None where that is the declared one
+    # by the simpler scheme that the plan declares and that its claim may follow too; None where
+    # there is none. Limits, balances and requirements are judged on ``values`` in any case.
     declared: Floats | None = None
 
 
 @dataclass(frozen=True)
 class Excess:
-    """How far a plan is beyond a limit that physics sets.
+    """How far a plan is beyond a limit that physics sets."""
 
-    Attributes
-    ----------
-    check, name
-        Its identifier and what it is called in messages.
-    amount
-        Beyond the limit, in ``unit``; below 0 where the limit is kept.
-    scale
-        Of the quantity that is limited, in ``unit``: the measure of the tolerance.
-    words
-        How a message goes on, as ``above its limit``.
-    tolerance
-        In ``unit``; by unit and scale when None.
-    """
-
+    # check, name: its identifier and what it is called in messages
     check: str
     name: str
-    amount: Floats
+    amount: Floats  # beyond the limit, in ``unit``; below 0 where the limit is kept
     unit: str
-    scale: float
+    scale: float  # of the quantity that is limited, in ``unit``: the measure of the tolerance
     over: IndexSet | None
-    words: str
-    tolerance: float | None = None
+    words: str  # how a message goes on, as ``above its limit``
+    tolerance: float | None = None  # in ``unit``; by unit and scale when None
 
 
 @dataclass(frozen=True)

@@ -32,25 +32,14 @@ ONLY_WITH: Final = dict.fromkeys(("on", "start", "stop"), SWITCHING)
 
 @dataclass(frozen=True)
 class Switched:
-    """How units alike run.
+    """How units alike run."""
 
-    Attributes
-    ----------
-    on
-        How many run in each period.
-    count
-        How many there are.
-    was, lasted
-        How many ran before the horizon, and for how long. [h]
-    stated
-        Whether it switches: what runs then does so for whole periods.
-    """
-
-    on: Floats
-    count: float
+    on: Floats  # how many run in each period
+    count: float  # how many there are
+    # was, lasted: how many ran before the horizon, and for how long. [h]
     was: float
     lasted: float
-    stated: bool
+    stated: bool  # whether it switches: what runs then does so for whole periods
     results: tuple[Result, ...]
     excesses: tuple[Excess, ...]
 
@@ -67,12 +56,8 @@ class Switched:
 def switched(unit: Unit, used: Floats, floor: float) -> Switched:
     """Return how a unit runs.
 
-    Parameters
-    ----------
-    used
-        What it gives, by which it runs where the plan does not say so.
-    floor
-        Up to which that is nothing.
+    ``used``: what it gives, by which it runs where the plan does not say so. ``floor``: up to which
+    that is nothing.
     """
     counted = unit.single("count")
     count = 1.0 if counted is None else counted

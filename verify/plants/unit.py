@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse, references
 from engiagent.blueprint.sets import IndexSet
-from engiagent.slots import COMPONENTS, Slot
+from engiagent.slots import COMPONENTS, Slot, yes_or_no
 from engiagent.units import unit as units
 from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic, values
@@ -29,18 +29,10 @@ _PERIODS: Final = "periods"
 
 @dataclass(frozen=True)
 class Unit:
-    """One declared unit in the plant that is executed.
+    """One declared unit in the plant that is executed."""
 
-    Attributes
-    ----------
-    plant
-        All units with the plan.
-    declared
-        Its entry in ``dynamics``, or the component that it is.
-    """
-
-    plant: "Plant"
-    declared: Dynamics
+    plant: "Plant"  # all units with the plan
+    declared: Dynamics  # its entry in ``dynamics``, or the component that it is
 
     @property
     def name(self) -> str:
@@ -107,10 +99,7 @@ class Unit:
     def slot(self, name: str, unit: str | None = None) -> Floats | None:
         """Return a parameter over the periods, its default or None where it is not given.
 
-        Parameters
-        ----------
-        unit
-            In which it is wanted; the unit of the model's slot when None.
+        ``unit``: in which it is wanted; the unit of the model's slot when None.
         """
         slot, written = self.slots[name], self.parameters.get(name)
         if written is None and slot.required:
@@ -144,6 +133,14 @@ class Unit:
         found = self.single(name)
         if found is None:
             raise EvaluationError(f"{self.name} has no {name}")
+        return found
+
+    def flag(self, name: str) -> bool:
+        """Return a parameter that is yes or no."""
+        written = self.parameters.get(name)
+        found = yes_or_no(self.need(name) if written is None else written)
+        if found is None:
+            raise EvaluationError(f"{self.name}: {name} is {written}, needed is true or false")
         return found
 
     def numbers(self, *slots: str) -> dict[str, Any]:
@@ -241,13 +238,7 @@ class Unit:
         return None
 
     def decision(self, word: str) -> Floats:
-        """Return a series that an operator sets.
-
-        Raises
-        ------
-        MissingQuantity
-            When the plan does not have it.
-        """
+        """Return a series that an operator sets; MissingQuantity when the plan does not have it."""
         found = self.claimed(word)
         if found is None:
             raise MissingQuantity(self.names(word)[0])

@@ -27,22 +27,12 @@ REFUSALS: Final = (ILL_POSED, "proven infeasible")
 
 @dataclass(frozen=True)
 class Replayed:
-    """A recording, and what came of it.
-
-    Attributes
-    ----------
-    problem
-        The place of the problem in the corpus.
-    expected
-        The verdict of the experts' answer.
-    requests
-        How often the model was asked that the replay needs; a recording may hold more.
-    """
+    """A recording, and what came of it."""
 
     name: str
-    problem: str
-    expected: str
-    requests: int
+    problem: str  # the place of the problem in the corpus
+    expected: str  # the verdict of the experts' answer
+    requests: int  # how often the model was asked that the replay needs; a recording may hold more
     measured: Measured
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,10 +57,7 @@ def recordings(folder: Path) -> list[Path]:
 def replay(recording: Path, root: Path, answers: Mapping[str, str]) -> Replayed:
     """Replay a recording on the problem of the corpus that it is of.
 
-    Parameters
-    ----------
-    answers
-        The place in the corpus of each problem's id, as :func:`places_by_id` has it.
+    ``answers``: the place in the corpus of each problem's id, as :func:`places_by_id` has it.
     """
     problem = Problem.load(recording / PROBLEM)
     place = answers.get(problem.id)

@@ -53,29 +53,24 @@ _TABLE: Final = """CREATE TABLE IF NOT EXISTS runs (
 
 @dataclass(frozen=True)
 class Suite:
-    """What is to be run.
-
-    Attributes
-    ----------
-    root, problems
-        A folder, and the places of problems in it; all with an answer where none are named.
-    repetitions
-        Of an engine that judges; the offline engine says the same every time and runs once.
-    model, base_url, exemplars, allow_code
-        As ``engiagent run`` takes them, for the engine that asks a language model.
-    """
+    """What is to be run."""
 
     name: str
+    # root, problems: a folder, and the places of problems in it; all with an answer where none are
+    # named
     root: Path
     problems: tuple[str, ...]
     engines: tuple[str, ...] = ("offline",)
     coordination: tuple[str, ...] = ("full",)
+    # of an engine that judges; the offline engine says the same every time and runs once
     repetitions: int = 1
     time_limit: float = 120.0
     steps: int | None = None
     tokens: int | None = None
     cost: float | None = None
     minutes: float | None = None
+    # model, base_url, exemplars, allow_code: as ``engiagent run`` takes them, for the engine that
+    # asks a language model
     model: str | None = None
     base_url: str | None = None
     exemplars: int = 0
@@ -105,25 +100,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of a run.
-
-    Attributes
-    ----------
-    numerical
-        Whether there is a number for the objective.
-    feasible
-        Whether the plan breaks none of the expert's annotations, or the verdict is the expert's.
-    right
-        Whether verdict and objective are the expert's.
-    false
-        Whether it claims what the annotations contradict.
-    """
+    """What came of a run."""
 
     verdict: str | None
-    numerical: bool
+    numerical: bool  # whether there is a number for the objective
+    # whether the plan breaks none of the expert's annotations, or the verdict is the expert's
     feasible: bool
-    right: bool
-    false: bool
+    right: bool  # whether verdict and objective are the expert's
+    false: bool  # whether it claims what the annotations contradict
     turns: int
     tokens: int
     cost: float | None
@@ -208,12 +192,8 @@ def run_suite(
 ) -> dict[Cell, Measured]:
     """Run what the checkpoint, an SQLite file, does not have yet.
 
-    Parameters
-    ----------
-    make
-        Who returns engines by name; the offline engine and those of the command line by default.
-    on_run
-        Called with each run, its result, and whether it came from the checkpoint.
+    ``make``: who returns engines by name; the offline engine and those of the command line by
+    default. ``on_run``: called with each run, its result, and whether it came from the checkpoint.
     """
     found: dict[Cell, Measured] = {}
     digest = suite.digest

@@ -51,25 +51,15 @@ class NoKeyError(EngiagentError):
 
 @dataclass
 class AnthropicExchange:
-    """A client of a server that speaks the Messages API.
+    """A client of a server that speaks the Messages API."""
 
-    Attributes
-    ----------
-    base_url
-        Of the server; None for the SDK's own.
-    seconds
-        The longest wait for a whole reply.
-    retries
-        Further attempts after what may pass: no connection, no answer in time, 408, 409, 429, 5xx,
-        a stream that broke off.
-    structured
-        Whether the server is asked to hold the answer to a schema; set to False by itself when it
-        says that it does not know how.
-    """
-
-    base_url: str | None = None
-    seconds: float = SECONDS
+    base_url: str | None = None  # of the server; None for the SDK's own
+    seconds: float = SECONDS  # the longest wait for a whole reply
+    # further attempts after what may pass: no connection, no answer in time, 408, 409, 429, 5xx, a
+    # stream that broke off
     retries: int = RETRIES
+    # whether the server is asked to hold the answer to a schema; set to False by itself when it
+    # says that it does not know how
     structured: bool = True
     _key: str = field(default="", repr=False)
     _client: "anthropic.Anthropic | None" = field(default=None, repr=False)

@@ -26,30 +26,18 @@ EXEMPLAR_TOKENS: Final = 1500
 
 @dataclass(frozen=True)
 class Asking:
-    """Which model is asked, where, and what stands in for it.
+    """Which model is asked, where, and what stands in for it."""
 
-    Attributes
-    ----------
-    model
-        For every agent, whatever the cards say; None for the cards' own.
-    base_url
-        Of a server that speaks the Messages API; None for the provider's.
-    replay
-        A run whose exchanges answer; nobody else is asked then.
-    exemplars, corpus
-        How many solved problems to show at most, and where they come from.
-    embed
-        Embeddings of texts, which count beside their words when exemplars are ranked.
-    """
-
-    model: str | None = None
-    base_url: str | None = None
+    model: str | None = None  # for every agent, whatever the cards say; None for the cards' own
+    base_url: str | None = None  # of a server that speaks the Messages API; None for the provider's
     prices: Path | None = None
-    replay: Path | None = None
+    replay: Path | None = None  # a run whose exchanges answer; nobody else is asked then
     seconds: float | None = None
     retries: int | None = None
+    # exemplars, corpus: how many solved problems to show at most, and where they come from
     exemplars: int = 0
     corpus: Path | None = None
+    # embeddings of texts, which count beside their words when exemplars are ranked
     embed: Embed | None = None
 
     def ready(self) -> None:

@@ -28,28 +28,18 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of a model.
+    """What is asked of a model."""
 
-    Attributes
-    ----------
-    label
-        Agent and kind of question, for people; no part of the key.
-    system
-        Blocks that come before the conversation, the most stable first, so that a server can keep
-        what it read of them.
-    schema
-        Of the answer, in the form that goes over the wire.
-    boundary
-        The random mark around the problem's words; two requests that differ in it alone are one.
-    """
-
-    label: str
+    label: str  # agent and kind of question, for people; no part of the key
     model: str
     effort: str
     max_tokens: int
+    # blocks that come before the conversation, the most stable first, so that a server can keep
+    # what it read of them
     system: tuple[str, ...]
     turns: tuple[Turn, ...]
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any]  # of the answer, in the form that goes over the wire
+    # the random mark around the problem's words; two requests that differ in it alone are one
     boundary: str = ""
 
     @property

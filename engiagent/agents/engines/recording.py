@@ -27,23 +27,15 @@ Kept = tuple[str, Reply]
 
 @dataclass
 class Recorder:
-    """Keeps what an exchange carries, and answers from what was kept, each once.
+    """Keeps what an exchange carries, and answers from what was kept, each once."""
 
-    Attributes
-    ----------
-    exchange
-        Who carries what was not kept; None to answer from what was kept alone.
-    copies
-        Whether what was answered from it is written again: not in the folder that it is in.
-    replayed
-        How many were.
-    """
-
+    # who carries what was not kept; None to answer from what was kept alone
     exchange: Exchange | None
     folder: Path
     kept: list[Kept] = field(default_factory=list)
+    # whether what was answered from it is written again: not in the folder that it is in
     copies: bool = True
-    replayed: int = 0
+    replayed: int = 0  # how many were
     _count: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:

@@ -60,20 +60,11 @@ def meet(
 ) -> Meeting:
     """Solve the second reading and say whether it confirms the first.
 
-    Parameters
-    ----------
-    first
-        The first reading, solved.
-    second
-        The second reading as its author wrote it, in the names of the nomenclature.
-    problem
-        The text, for what meeting settles beside the optimum.
-    names
-        What the second reader was given; derived from the first reading by default.
-    options
-        Limits of the solve, those of the first reading.
-    isolate
-        Solve in a child process.
+    ``first``: the first reading, solved. ``second``: the second reading as its author wrote it, in
+    the names of the nomenclature. ``problem``: the text, for what meeting settles beside the
+    optimum. ``names``: what the second reader was given; derived from the first reading by default.
+    ``options``: limits of the solve, those of the first reading. ``isolate``: solve in a child
+    process.
     """
     given = replace(options or SolveOptions(), start=None)
     given = replace(given, gap=min(given.gap, 0.1 * TOLERANCES["objective"]))

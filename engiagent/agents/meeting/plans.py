@@ -50,27 +50,16 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One reading: its blueprint, components expanded, and what its solve came to.
-
-    Attributes
-    ----------
-    schedule
-        As ``to_dataset`` gives it; what a solver claims stands in its attributes.
-    result
-        The solver's own account, for why there is no plan; None where it was not stored.
-    written
-        Hash of the blueprint as it was written; empty for that of ``blueprint``.
-    isolated
-        Whether what is solved of this reading is solved in a child process.
-    """
+    """One reading: its blueprint, components expanded, and what its solve came to."""
 
     blueprint: Blueprint
     folder: Path | None
     program: Program
-    schedule: Any
+    schedule: Any  # as ``to_dataset`` gives it; what a solver claims stands in its attributes
+    # the solver's own account, for why there is no plan; None where it was not stored
     result: SolverResult | None = None
-    written: str = ""
-    isolated: bool = True
+    written: str = ""  # hash of the blueprint as it was written; empty for that of ``blueprint``
+    isolated: bool = True  # whether what is solved of this reading is solved in a child process
 
     @property
     def core(self) -> Core:

@@ -32,30 +32,20 @@ class Statement:
 
 @dataclass(frozen=True)
 class Difference:
-    """In what two readings differ.
+    """In what two readings differ."""
 
-    Attributes
-    ----------
-    kind
-        ``lacks``: the first lacks or weakens what the second states; ``adds``: the first adds or
-        tightens; ``goals``: the goals differ.
-    first, second
-        What either states; an empty formula where it states nothing of the kind.
-    row
-        Id of the row in the reading whose row is broken, or ``objective``.
-    where, amount, unit
-        The worst place and by how much it is broken there.
-    worth
-        Objective of the first reading less that of the second; None where one has none.
-    """
-
+    # ``lacks``: the first lacks or weakens what the second states; ``adds``: the first adds or
+    # tightens; ``goals``: the goals differ
     kind: Literal["lacks", "adds", "goals"]
+    # first, second: what either states; an empty formula where it states nothing of the kind
     first: Statement
     second: Statement
-    row: str
+    row: str  # id of the row in the reading whose row is broken, or ``objective``
+    # where, amount, unit: the worst place and by how much it is broken there
     where: Mapping[str, Any] = field(default_factory=dict)
     amount: float | None = None
     unit: str | None = None
+    # objective of the first reading less that of the second; None where one has none
     worth: float | None = None
 
     @property
@@ -95,35 +85,23 @@ class Solved:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The outcome of two readings, for the certificate.
+    """The outcome of two readings, for the certificate."""
 
-    Attributes
-    ----------
-    outcome, reason
-        One of :data:`Outcome`, and why in words.
-    plan
-        Which plan is the best by both: ``first``, ``second`` or ``joint``; None without meeting.
-    grade
-        Of the evidence that it is the best; None without meeting.
-    blueprint
-        The second reading as it was written; its hash and its solution are in ``second``.
-    supplied
-        What was added to it, in words.
-    schedule
-        The plan, in the first reading's names, where it is not the first's own. Not serialised.
-    """
-
+    # outcome, reason: one of ``Outcome``, and why in words
     outcome: Outcome
     reason: str
     first: Solved
     second: Solved | None
     names: Nomenclature
+    # the second reading as it was written; its hash and its solution are in ``second``
     blueprint: Blueprint
-    supplied: tuple[str, ...] = ()
+    supplied: tuple[str, ...] = ()  # what was added to it, in words
+    # which plan is the best by both: ``first``, ``second`` or ``joint``; None without meeting
     plan: Literal["first", "second", "joint"] | None = None
-    grade: Grade | None = None
+    grade: Grade | None = None  # of the evidence that it is the best; None without meeting
     settled: Settled = NOTHING
     differences: tuple[Difference, ...] = ()
+    # the plan, in the first reading's names, where it is not the first's own. Not serialised.
     schedule: Mapping[str, Series] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -23,34 +23,25 @@ EQUAL: Final = 1e-9
 
 @dataclass(frozen=True)
 class Settled:
-    """Names of numbers and words of sentences, confirmed by the second reading or open.
+    """Names of numbers and words of sentences, confirmed by the second reading or open."""
 
-    Attributes
-    ----------
-    numbers, open_numbers
-        Names of the first reading's parameters; a literal by the id of what it stands in.
-    sentences
-        From which the first reading takes nothing: nor does the second, and they order nothing, or
-        it does, and the plan keeps what that reading makes of them.
-    dynamics
-        Quantities whose change from one instant to the next the second reading states.
-    unspoken
-        Decisions of the first reading of which the second says nothing.
-    excused
-        Amounts of the text from which neither reading takes anything, whatever either says of it
-        (an order hidden in a text may be obeyed twice), and orders of which neither says anything.
-    taken
-        Findings on numbers of the text for which only the second reading accounts, as where the
-        text says an amount twice; the plan keeps what that reading makes of them. And numbers
-        without a unit, outside of requirements, that neither takes for data: of hours, of items.
-    """
-
+    # numbers, open_numbers: names of the first reading's parameters; a literal by the id of what it
+    # stands in
     numbers: tuple[str, ...] = ()
     open_numbers: tuple[str, ...] = ()
+    # from which the first reading takes nothing: nor does the second, and they order nothing, or it
+    # does, and the plan keeps what that reading makes of them
     sentences: tuple[str, ...] = ()
+    # quantities whose change from one instant to the next the second reading states
     dynamics: tuple[str, ...] = ()
+    # decisions of the first reading of which the second says nothing
     unspoken: tuple[str, ...] = ()
+    # amounts of the text from which neither reading takes anything, whatever either says of it (an
+    # order hidden in a text may be obeyed twice), and orders of which neither says anything
     excused: tuple[str, ...] = ()
+    # findings on numbers of the text for which only the second reading accounts, as where the text
+    # says an amount twice; the plan keeps what that reading makes of them. And numbers without a
+    # unit, outside of requirements, that neither takes for data: of hours, of items.
     taken: tuple[str, ...] = ()
 
 

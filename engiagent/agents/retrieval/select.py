@@ -49,14 +49,9 @@ def exemplars(
 ) -> tuple[str, ...]:
     """Return exemplars of a corpus for a prompt, the most relevant first.
 
-    Parameters
-    ----------
-    most_tokens
-        Of all exemplars together, at four characters a token; one that does not fit is passed over.
-    sketch
-        A blueprint of the new problem that is there already, for its structure.
-    embed
-        Embeddings of texts, whose cosine counts as much as the words do.
+    ``most_tokens``: of all exemplars together, at four characters a token; one that does not fit is
+    passed over. ``sketch``: a blueprint of the new problem that is there already, for its
+    structure. ``embed``: embeddings of texts, whose cosine counts as much as the words do.
     """
     text = body(problem)
     known = strangers(archive(root), text)

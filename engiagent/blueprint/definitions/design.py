@@ -45,10 +45,7 @@ class Points:
 def points_of(design: DesignDef) -> Points:
     """Return the points of a design, the last choice varying fastest.
 
-    Raises
-    ------
-    BlueprintError
-        When a choice has neither values nor bounds, or there are too many points.
+    Raises BlueprintError when a choice has neither values nor bounds, or there are too many points.
     """
     if design.samples is not None:
         return _sampled(design)
@@ -118,10 +115,8 @@ def engine_at(model: Model, base: Engine, choices: Mapping[str, float]) -> Engin
 class Design:
     """A design whose merit and filter are checked.
 
-    Raises
-    ------
-    BlueprintError
-        When the merit is no single number of its unit, or the filter no condition.
+    Raises BlueprintError when the merit is no single number of its unit, or the filter no
+    condition.
     """
 
     def __init__(self, model: Model, definition: DesignDef) -> None:
@@ -152,10 +147,7 @@ class Design:
     def search(self, base: Engine) -> tuple[Engine, Chosen]:
         """Return the evaluation at the best point, and the account of all points.
 
-        Raises
-        ------
-        BlueprintError
-            When there are too many points, or none is admissible.
+        Raises BlueprintError when there are too many points, or none is admissible.
         """
         points = points_of(self.definition)
         changed = dependants(self.model, points.values)

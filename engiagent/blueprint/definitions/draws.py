@@ -49,18 +49,10 @@ def _normal(u: Floats, a: Mapping[str, Floats]) -> Floats:
     return np.asarray(a["mean"] + a["standard_deviation"] * ndtri(u))
 
 
-def _uniform(u: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(a["lower"] + (a["upper"] - a["lower"]) * u)
-
-
 def _lognormal(u: Floats, a: Mapping[str, Floats]) -> Floats:
     from scipy.special import ndtri
 
     return np.asarray(a["median"] * np.exp(a["log_standard_deviation"] * ndtri(u)))
-
-
-def _exponential(u: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(-a["mean"] * np.log1p(-u))
 
 
 def _triangular(u: Floats, a: Mapping[str, Floats]) -> Floats:
@@ -71,29 +63,21 @@ def _triangular(u: Floats, a: Mapping[str, Floats]) -> Floats:
     return np.asarray(np.where(u * width < mode - low, rising, falling))
 
 
-def _weibull(u: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(a["scale"] * (-np.log1p(-u)) ** (1.0 / a["shape"]))
-
-
 def _discrete(u: Floats, a: Mapping[str, Floats]) -> Floats:
     edges = np.cumsum(a["probabilities"])
     place = np.searchsorted(edges / edges[-1], u, side="right")
     return np.asarray(a["values"][np.minimum(place, len(edges) - 1)])
 
 
-def _empirical(u: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(a["values"][(u * len(a["values"])).astype(np.int64)])
-
-
 QUANTILES: Final[Mapping[str, Callable[[Floats, Mapping[str, Any]], Floats]]] = {
     "normal": _normal,
-    "uniform": _uniform,
+    "uniform": lambda u, a: a["lower"] + (a["upper"] - a["lower"]) * u,
     "lognormal": _lognormal,
-    "exponential": _exponential,
+    "exponential": lambda u, a: -a["mean"] * np.log1p(-u),
     "triangular": _triangular,
-    "weibull": _weibull,
+    "weibull": lambda u, a: a["scale"] * (-np.log1p(-u)) ** (1.0 / a["shape"]),
     "discrete": _discrete,
-    "empirical": _empirical,
+    "empirical": lambda u, a: a["values"][(u * len(a["values"])).astype(np.int64)],
 }
 
 

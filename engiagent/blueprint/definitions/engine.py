@@ -102,14 +102,8 @@ def place_of(grid: Grid, row: int) -> str:
 class Engine:
     """One evaluation of a model.
 
-    Parameters
-    ----------
-    model
-        The checked blueprint.
-    refine
-        By how much every step of the differential equations is divided.
-    fixed
-        Tables that are known: choices, and what no choice changes.
+    ``model``: the checked blueprint. ``refine``: by how much every step of the differential
+    equations is divided. ``fixed``: tables that are known: choices, and what no choice changes.
     """
 
     def __init__(self, model: Model, refine: int = 1, fixed: Mapping[str, Table] | None = None):
@@ -125,13 +119,7 @@ class Engine:
         return schedule(self.model.items)
 
     def run(self, names: frozenset[str] | None = None) -> None:
-        """Compute all names, or some of them.
-
-        Raises
-        ------
-        BlueprintError
-            When a value cannot be computed.
-        """
+        """Compute all names, or some of them; BlueprintError when a value cannot be computed."""
         for group in self.groups:
             if names is not None and not names & set(group.names):
                 continue

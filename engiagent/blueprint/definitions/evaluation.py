@@ -47,21 +47,11 @@ def evaluate_definitions(
 ) -> Results:
     """Return everything that a blueprint of kind ``definitions`` computes.
 
-    Parameters
-    ----------
-    folder
-        Where data files lie.
-    refine
-        By how much the steps of the differential equations are divided: 2 halves them.
-    choices
-        The point of the design to evaluate, in the choices' own units; None searches the best.
-
-    Raises
-    ------
-    BlueprintError
-        With every reason why it cannot be computed, each at its place.
-    MissingDataError
-        When the problem does not give a parameter.
+    ``folder``: where data files lie. ``refine``: by how much the steps of the differential
+    equations are divided: 2 halves them. ``choices``: the point of the design to evaluate, in the
+    choices' own units; None searches the best. Raises BlueprintError with every reason why it
+    cannot be computed, each at its place; MissingDataError when the problem does not give a
+    parameter.
     """
     model = Model(blueprint, Path(folder) if folder is not None else None)
     _ = model.claims
@@ -94,10 +84,7 @@ def evaluate_points(
 ) -> Iterator[tuple[dict[str, float], Results]]:
     """Yield the choices and the results at every point of the design, in order.
 
-    Raises
-    ------
-    BlueprintError
-        As :func:`evaluate_definitions` does; also when there is no design.
+    Raises BlueprintError as :func:`evaluate_definitions` does; also when there is no design.
     """
     model = Model(blueprint, Path(folder) if folder is not None else None)
     design = blueprint.core.design

@@ -102,10 +102,7 @@ class Integrator:
     def advance(self, period: int) -> None:
         """Carry all states over one period.
 
-        Raises
-        ------
-        BlueprintError
-            When a rate cannot be computed or a state leaves the finite numbers.
+        Raises BlueprintError when a rate cannot be computed or a state leaves the finite numbers.
         """
         before = [self._edges(item)[:, period].copy() for item in self.states]
         rates = self._rates(period)

@@ -41,27 +41,17 @@ FOREIGN = ("decision_variables", "components", "expressions", "objective_functio
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One computed name.
-
-    Attributes
-    ----------
-    binders
-        Its index; that of an equation ends in periods.
-    sets
-        The sets of its values; those of an equation end in instants.
-    nodes
-        Its checked expressions by what they are for: ``body``, ``rate`` and ``initial``, or the
-        arguments of a distribution.
-    lists
-        For a draw: the parameters that hold listed arguments, and the unit they are read in.
-    """
+    """One computed name."""
 
     definition: DefinitionDef | EquationDef | DrawDef
     path: str
     unit: Unit
-    binders: tuple[Binder, ...]
-    sets: tuple[IndexSet, ...]
+    binders: tuple[Binder, ...]  # its index; that of an equation ends in periods
+    sets: tuple[IndexSet, ...]  # the sets of its values; those of an equation end in instants
+    # its checked expressions by what they are for: ``body``, ``rate`` and ``initial``, or the
+    # arguments of a distribution
     nodes: Mapping[str, Node]
+    # for a draw: the parameters that hold listed arguments, and the unit they are read in
     lists: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -95,10 +85,7 @@ class Claim:
 class Model:
     """Everything that a blueprint of kind ``definitions`` computes and claims.
 
-    Raises
-    ------
-    BlueprintError
-        With what is wrong, and where.
+    Raises BlueprintError with what is wrong, and where.
     """
 
     def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
@@ -311,13 +298,7 @@ class Model:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims, checked.
-
-        Raises
-        ------
-        BlueprintError
-            With every claim that is none.
-        """
+        """The claims, checked; BlueprintError with every claim that is none."""
         found: list[Diagnostic] = []
         claims = []
         seen: set[str] = set()

@@ -28,29 +28,15 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The outcome of a design.
+    """The outcome of a design."""
 
-    Attributes
-    ----------
-    choices
-        The value of each choice at the best point.
-    merit
-        The merit there, in ``unit``.
-    merits
-        The merit of every point, NaN where the design's filter forbids it.
-    points
-        The value of each choice at every point.
-    exhaustive
-        Whether the points are all there are: a grid and no sample of a box.
-    """
-
-    choices: Mapping[str, float]
-    merit: float
+    choices: Mapping[str, float]  # the value of each choice at the best point
+    merit: float  # the merit there, in ``unit``
     unit: str
     sense: str
-    merits: Floats
-    points: Mapping[str, Floats]
-    exhaustive: bool
+    merits: Floats  # the merit of every point, NaN where the design's filter forbids it
+    points: Mapping[str, Floats]  # the value of each choice at every point
+    exhaustive: bool  # whether the points are all there are: a grid and no sample of a box
 
     @property
     def wording(self) -> str:

@@ -13,27 +13,18 @@ from engiagent.blueprint.sets import IndexSet, is_timed
 
 @dataclass(frozen=True)
 class Group:
-    """Names that are computed together.
+    """Names that are computed together."""
 
-    Attributes
-    ----------
-    names
-        In the order in which they are computed; within one step when :attr:`stepped`.
-    stepped
-        Whether they need their own earlier values.
-    """
-
+    # in the order in which they are computed; within one step when ``stepped``
     names: tuple[str, ...]
-    stepped: bool
+    stepped: bool  # whether they need their own earlier values
 
 
 def schedule(items: Mapping[str, Item]) -> tuple[Group, ...]:
     """Return groups, each after those it uses.
 
-    Raises
-    ------
-    BlueprintError
-        When names need one another within one step, or share no time to step along.
+    Raises BlueprintError when names need one another within one step, or share no time to step
+    along.
     """
     uses = {name: sorted(item.uses & items.keys()) for name, item in items.items()}
     _join_equations(items, uses)

@@ -34,11 +34,8 @@ def audit_path(
 ) -> Audit:
     """Audit a problem file or folder, a blueprint, or a problem with a given blueprint.
 
-    Raises
-    ------
-    InputError
-        When something cannot be read. A data file that a problem lists and that is absent is a
-        finding and no error.
+    Raises InputError when something cannot be read. A data file that a problem lists and that is
+    absent is a finding and no error.
     """
     given = Path(path)
     if blueprint is None and Blueprint.is_in(given):
@@ -64,12 +61,8 @@ def audit_problem(
 ) -> Audit:
     """Audit the blueprint that a problem's plant block or stored reading gives, and its files.
 
-    Parameters
-    ----------
-    overrides
-        Values of the user, as for a run.
-    seconds
-        How long each search for requirements that cannot hold together may take.
+    ``overrides``: values of the user, as for a run. ``seconds``: how long each search for
+    requirements that cannot hold together may take.
     """
     from engiagent.readings.read import read
 
@@ -108,11 +101,8 @@ def audit_blueprint(
 ) -> Audit:
     """Audit a blueprint with its data; words come from the problem where there is one.
 
-    Parameters
-    ----------
-    understood
-        Whether the blueprint stands for all of the text. If not, requirements that clash with a
-        balance could be resolved by what was not understood, and are only noted.
+    ``understood``: whether the blueprint stands for all of the text. If not, requirements that
+    clash with a balance could be resolved by what was not understood, and are only noted.
     """
     text = Text(problem, folder=folder)
     findings = [*blueprint_gaps(blueprint, folder, text), *_proportions(blueprint, folder, text)]

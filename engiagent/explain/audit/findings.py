@@ -24,31 +24,20 @@ ORDER: Final[tuple[Verdict, ...]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that is missing, clashes or looks like a slip.
+    """One thing that is missing, clashes or looks like a slip."""
 
-    Attributes
-    ----------
-    code
-        A stable name, as ``missing-value`` or ``infeasible``.
-    component, quantity
-        Of what; ``time`` and ``objective`` count as components.
-    places
-        Where the text or the data speaks of it; empty where nothing does.
-    parts
-        The members of a set that clashes.
-    proof
-        How it is known that they clash: ``method``, ``checked`` (whether the checker, or an
-        evaluation of multipliers here, confirmed it), ``margin``.
-    """
-
-    code: str
+    code: str  # a stable name, as ``missing-value`` or ``infeasible``
     severity: Severity
+    # component, quantity: of what; ``time`` and ``objective`` count as components
     component: str
     quantity: str
     explanation: str
     suggestion: str
+    # where the text or the data speaks of it; empty where nothing does
     places: tuple[Place, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = ()  # the members of a set that clashes
+    # how it is known that they clash: ``method``, ``checked`` (whether the checker, or an
+    # evaluation of multipliers here, confirmed it), ``margin``
     proof: Mapping[str, Any] | None = None
 
     @property
@@ -69,21 +58,13 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Audit(Shows):
-    """What an audit found.
-
-    Attributes
-    ----------
-    findings
-        The worst first.
-    not_understood
-        Sentences that nothing here can judge; a verdict counts only as far as the rest goes.
-    notes
-        Standard values that apply because the text gives none, and what was not examined.
-    """
+    """What an audit found."""
 
     problem: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # the worst first
+    # sentences that nothing here can judge; a verdict counts only as far as the rest goes
     not_understood: tuple[str, ...] = ()
+    # standard values that apply because the text gives none, and what was not examined
     notes: tuple[str, ...] = ()
 
     @property

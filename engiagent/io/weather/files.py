@@ -73,47 +73,28 @@ TMY3_MISSING: Final = -9900.0
 
 @dataclass(frozen=True, eq=False)
 class Weather:
-    """A year, or part of one, of hourly weather.
+    """A year, or part of one, of hourly weather."""
 
-    Attributes
-    ----------
-    file
-        Its name.
-    place
-        The station as the file calls it.
-    latitude, longitude
-        North and east are above 0. [deg]
-    elevation
-        Above the sea. [m]
-    offset
-        Standard time less UTC. [h]
-    month, day, hour
-        When each hour starts in standard time, shape (N,): 1 to 12, 1 to 31, 0 to 23.
-    columns
-        Values by name, shape (N,); NaN where the file says that one is missing.
-    units
-        By name.
-    """
-
-    file: str
-    place: str
+    file: str  # its name
+    place: str  # the station as the file calls it
+    # latitude, longitude: north and east are above 0. [deg]
     latitude: float
     longitude: float
-    elevation: float
-    offset: float
+    elevation: float  # above the sea. [m]
+    offset: float  # standard time less UTC. [h]
+    # month, day, hour: when each hour starts in standard time, shape (N,): 1 to 12, 1 to 31, 0 to
+    # 23
     month: Ints
     day: Ints
     hour: Ints
+    # values by name, shape (N,); NaN where the file says that one is missing
     columns: Mapping[str, Floats]
-    units: Mapping[str, str]
+    units: Mapping[str, str]  # by name
 
     def column(self, name: str) -> Floats:
         """Return a column, shape (N,), in its own unit.
 
-        Raises
-        ------
-        InputError
-            When there is none of this name.
+        Raises InputError when there is none of this name.
         """
         if name not in self.columns:
             expected = ", ".join(self.columns)
@@ -124,10 +105,7 @@ class Weather:
 def read_weather(path: Path | str) -> Weather:
     """Return the weather of an EPW or a TMY3 file.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read or is neither, with the line and the column.
+    Raises InputError when the file cannot be read or is neither, with the line and the column.
     """
     where = Path(path)
     data = open_inside(where.parent, where.name)

@@ -24,22 +24,11 @@ def series_over(
 ) -> Floats:
     """Return a column over a horizon in its own unit, shape (periods,).
 
-    Parameters
-    ----------
-    weather, name
-        The file and the column.
-    start
-        Start of the first period; a zone is taken into account, without one the clock is the
-        station's.
-    step_hours
-        Length of a period: a whole number of hours, or a part that divides one. Above 0. [h]
-    periods
-        How many. At least 1.
-
-    Raises
-    ------
-    InputError
-        When a period is cut by an hour of the file, or an hour of the horizon is missing in it.
+    ``weather``, ``name``: the file and the column. ``start``: start of the first period; a zone is
+    taken into account, without one the clock is the station's. ``step_hours``: length of a period:
+    a whole number of hours, or a part that divides one. Above 0. [h] ``periods``: how many. At
+    least 1. Raises InputError when a period is cut by an hour of the file, or an hour of the
+    horizon is missing in it.
     """
     step = round(step_hours * HOUR)
     if (
@@ -102,10 +91,7 @@ def write_series(
 ) -> None:
     """Write columns over a horizon as CSV with units in the header and a time stamp in each row.
 
-    Raises
-    ------
-    InputError
-        As :func:`series_over`.
+    Raises InputError as :func:`series_over`.
     """
     columns = [series_over(weather, name, start, step_hours, periods) for name in names]
     step = timedelta(hours=step_hours)

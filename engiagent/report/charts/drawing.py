@@ -40,13 +40,9 @@ def caption(chart: Chart) -> str:
 def document(charts: Sequence[Chart], title: str = "Charts", theme: Theme = "auto") -> str:
     """Return charts one above the other as an SVG document that stands alone.
 
-    Parameters
-    ----------
-    title
-        What the whole picture is called, for those who do not see it.
-    theme
-        ``auto`` follows the reader's choice; ``light`` and ``dark`` are fixed, and plain enough
-        for programs that know no CSS variables.
+    ``title``: what the whole picture is called, for those who do not see it. ``theme``: ``auto``
+    follows the reader's choice; ``light`` and ``dark`` are fixed, and plain enough for programs
+    that know no CSS variables.
     """
     root = element("svg", xmlns="http://www.w3.org/2000/svg", role="img", aria_label=title)
     root.set("font-family", "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif")

@@ -24,10 +24,7 @@ _HEIGHT, _BETWEEN = 360, 90
 def plotly_figure(charts: Sequence[Chart]) -> "go.Figure":
     """Return charts one above the other as a figure of plotly.
 
-    Raises
-    ------
-    EngiagentError
-        When plotly is not installed, or there is nothing to draw.
+    Raises EngiagentError when plotly is not installed, or there is nothing to draw.
     """
     try:
         from plotly.subplots import make_subplots

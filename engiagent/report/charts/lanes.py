@@ -35,56 +35,31 @@ _GOOD: Final = ("done", "certified", "accepted")
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar.
+    """One bar."""
 
-    Attributes
-    ----------
-    lane
-        Whose it is.
-    start, stop
-        In the unit of the chart; a stop of None goes on.
-    series
-        Which of the chart's series it is of.
-    good
-        Whether it ended well; one that did not, or goes on, is an outline.
-    text
-        What came of it.
-    """
-
-    lane: str
+    lane: str  # whose it is
+    # start, stop: in the unit of the chart; a stop of None goes on
     start: float
     stop: float | None
-    series: int = 0
-    good: bool = True
-    text: str = ""
+    series: int = 0  # which of the chart's series it is of
+    good: bool = True  # whether it ended well; one that did not, or goes on, is an outline
+    text: str = ""  # what came of it
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Bars over one number, the lanes in the order in which they first come.
-
-    Attributes
-    ----------
-    series
-        Names for the legend; none for one kind of bar.
-    base
-        Where all bars begin, those of one lane below one another; None for bars with a start.
-    across
-        The title of the axis; by default the unit.
-    axis
-        Where the bars lie along time; their lanes are there also without a bar.
-    names
-        The lanes of such a chart.
-    """
+    """Bars over one number, the lanes in the order in which they first come."""
 
     title: str
     unit: str
     bars: tuple[Bar, ...]
-    series: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()  # names for the legend; none for one kind of bar
+    # where all bars begin, those of one lane below one another; None for bars with a start
     base: float | None = None
-    across: str = ""
+    across: str = ""  # the title of the axis; by default the unit
+    # where the bars lie along time; their lanes are there also without a bar
     axis: Axis | None = None
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # the lanes of such a chart
 
     @property
     def lanes(self) -> tuple[str, ...]:
@@ -113,10 +88,7 @@ def tornado(
 ) -> Lanes:
     """Return what the objective is at the low and the high end of each factor, in the order given.
 
-    Parameters
-    ----------
-    ends
-        By factor; None where there was no plan.
+    ``ends``: by factor; None where there was no plan.
     """
     bars = [
         Bar(name, base, end, k)

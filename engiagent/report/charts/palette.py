@@ -65,11 +65,8 @@ stroke-dasharray: 10 3 1 3; }
 def style(theme: Theme = "auto") -> str:
     """Return the style sheet of drawings.
 
-    Parameters
-    ----------
-    theme
-        ``auto`` follows the reader's choice of light or dark; ``light`` and ``dark`` write the
-        colours out, for programs that know no CSS variables.
+    ``theme``: ``auto`` follows the reader's choice of light or dark; ``light`` and ``dark`` write
+    the colours out, for programs that know no CSS variables.
     """
     rules = "".join(_series_rule(index) for index in range(STYLES)) + _RULES
     if theme != "auto":

@@ -45,38 +45,24 @@ Side = Literal["plot", "strip"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One series of a chart.
+    """One series of a chart."""
 
-    Attributes
-    ----------
-    label
-        Its name in the legend.
-    places, values
-        For ``step``: period starts and means, with the end of the last period as an extra place;
-        for ``line``: instants and states. NaN leaves a gap.
-    role
-        ``series``; ``limit`` for a bound that the series must respect; ``stack`` for an area on
-        top of those before it, positive values upwards and negative ones downwards.
-    side
-        Whether it stands in the plot or in the strip below.
-    marks, joined
-        Whether each point has a mark of its own, and whether a line joins them.
-    style
-        Which of the styles it has, so that it looks the same on several panels; None for the next.
-    is_smooth
-        Whether it is drawn at full width however many points it has.
-    """
-
-    label: str
+    label: str  # its name in the legend
+    # places, values: for ``step``: period starts and means, with the end of the last period as an
+    # extra place; for ``line``: instants and states. NaN leaves a gap.
     places: Floats
     values: Floats
     shape: Shape
+    # ``series``; ``limit`` for a bound that the series must respect; ``stack`` for an area on top
+    # of those before it, positive values upwards and negative ones downwards
     role: Role = "series"
-    side: Side = "plot"
+    side: Side = "plot"  # whether it stands in the plot or in the strip below
+    # marks, joined: whether each point has a mark of its own, and whether a line joins them
     marks: bool = False
     joined: bool = True
+    # which of the styles it has, so that it looks the same on several panels; None for the next
     style: int | None = None
-    is_smooth: bool = False
+    is_smooth: bool = False  # whether it is drawn at full width however many points it has
 
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
@@ -103,17 +89,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves over one axis, all of one unit but those in the strip.
-
-    Attributes
-    ----------
-    up
-        The title of the axis of values; by default the unit.
-    close
-        Whether the ranges end near the points, as of a front that lies far from zero.
-    left_out
-        How many curves there are beyond those drawn.
-    """
+    """Curves over one axis, all of one unit but those in the strip."""
 
     title: str
     unit: str
@@ -121,9 +97,10 @@ class Panel:
     curves: tuple[Curve, ...]
     bands: tuple[Band, ...] = ()
     strip_unit: str = ""
-    up: str = ""
+    up: str = ""  # the title of the axis of values; by default the unit
+    # whether the ranges end near the points, as of a front that lies far from zero
     close: bool = False
-    left_out: int = 0
+    left_out: int = 0  # how many curves there are beyond those drawn
 
     def __post_init__(self) -> None:
         areas = [curve for curve in self.curves if curve.role == "stack"]
@@ -146,14 +123,9 @@ def plot(
 ) -> Panel:
     """Return points by name over a number, as a Pareto front.
 
-    Parameters
-    ----------
-    across, up
-        What the axes are called, with their units.
-    traces
-        The points of each name; more than there are styles are left out, and the drawing says so.
-    joined
-        Whether lines join the points of a name.
+    ``across``, ``up``: what the axes are called, with their units. ``traces``: the points of each
+    name; more than there are styles are left out, and the drawing says so. ``joined``: whether
+    lines join the points of a name.
     """
     known = {label: np.array(points) for label, points in traces.items() if len(points)}
     curves = [

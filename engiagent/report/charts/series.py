@@ -1,6 +1,6 @@
 """Every number of a solution and of the given data as a series over an axis."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Protocol
@@ -40,45 +40,26 @@ _NOTHING = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """One dimension of an array.
+    """One dimension of an array."""
 
-    Attributes
-    ----------
-    axis
-        The whole axis, for a subset that of the set it was taken from.
-    instants
-        Whether its elements are instants and not periods.
-    positions
-        For a subset: where its elements stand on the axis.
-    """
-
-    axis: Axis
-    instants: bool = False
-    positions: Ints | None = None
+    axis: Axis  # the whole axis, for a subset that of the set it was taken from
+    instants: bool = False  # whether its elements are instants and not periods
+    positions: Ints | None = None  # for a subset: where its elements stand on the axis
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Values along one axis.
+    """Values along one axis."""
 
-    Attributes
-    ----------
-    source
-        The variable or parameter; ``label`` adds the elements of its other sets, and prefers the
-        physical quantity to the symbol.
-    owner
-        The component that the quantity belongs to, or empty.
-    values
-        One for every place of the axis, NaN where there is none.
-    """
-
+    # the variable or parameter; ``label`` adds the elements of its other sets, and prefers the
+    # physical quantity to the symbol
     source: str
     label: str
-    owner: str
+    owner: str  # the component that the quantity belongs to, or empty
     unit: str
     axis: Axis
     instants: bool
-    values: Floats
+    values: Floats  # one for every place of the axis, NaN where there is none
 
 
 @dataclass(frozen=True)
@@ -140,14 +121,14 @@ def split(
     owner = label.rpartition(".")[0]
     if not ordered or dimensions[ordered[-1]].axis.places.size < 2:
         axes = [_labels(dimension) for dimension in dimensions]
-        pairs = zip(_combinations(axes), values.reshape(-1), strict=True)
+        pairs = zip(product(*axes), values.reshape(-1), strict=True)
         return [], [Scalar(_with(label, key), float(v), unit) for key, v in pairs if v == v]
     along = ordered[-1]
     dimension = dimensions[along]
     others = [_labels(d) for k, d in enumerate(dimensions) if k != along]
     rows = np.moveaxis(values, along, -1).reshape(-1, values.shape[along])
     result = []
-    for place, key in enumerate(_combinations(others)):
+    for place, key in enumerate(product(*others)):
         row: Floats = rows[place]
         if np.all(np.isnan(row)):
             continue
@@ -218,10 +199,6 @@ def _labels(dimension: Dimension) -> tuple[str, ...]:
     if dimension.positions is None:
         return labels
     return tuple(labels[position] for position in dimension.positions)
-
-
-def _combinations(axes: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    return product(*axes)
 
 
 def _with(label: str, key: tuple[str, ...]) -> str:

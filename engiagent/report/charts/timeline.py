@@ -28,26 +28,15 @@ _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The labels of one dimension as places on a line.
+    """The labels of one dimension as places on a line."""
 
-    Attributes
-    ----------
-    name
-        The dimension.
-    kind
-        ``time`` (seconds since 1970 in UTC, or in local time when ``zone`` is None), ``clock``
-        (seconds since midnight), ``number`` (of a period), ``value`` for any number, or ``label``
-        for what has no order in time.
-    places
-        Where each label is, shape (n,).
-    labels
-        Every label as text.
-    """
-
-    name: str
+    name: str  # the dimension
+    # ``time`` (seconds since 1970 in UTC, or in local time when ``zone`` is None), ``clock``
+    # (seconds since midnight), ``number`` (of a period), ``value`` for any number, or ``label`` for
+    # what has no order in time
     kind: Kind
-    places: Floats
-    labels: tuple[str, ...]
+    places: Floats  # where each label is, shape (n,)
+    labels: tuple[str, ...]  # every label as text
     zone: str | None = None
 
     @property

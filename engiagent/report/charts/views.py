@@ -51,7 +51,7 @@ def plan_panels(plan: Plan) -> tuple[Chart, ...]:
     balances = [_with_price(panel, given) for panel in balance_panels(plan)]
     groups = _grouped(series, limits, bands)
     if not balances:  # then the price goes with the first power
-        first = next((k for k, panel in enumerate(groups) if _is_power(panel.unit)), None)
+        first = next((k for k, panel in enumerate(groups) if _is_like(panel.unit, "kW")), None)
         if first is not None:
             groups[first] = _with_price(groups[first], given)
     groups += _given_panels(given)
@@ -187,7 +187,7 @@ def _allowed(
         sides.setdefault(item.label, {})[side] = item
     bands = {}
     for label, found in sides.items():
-        if len(found) == 2 and _is_temperature(found["upper"].unit):
+        if len(found) == 2 and _is_like(found["upper"].unit, "K"):
             bands[label] = _band(f"{_BAND}{label}", found["lower"], found["upper"])
             continue
         for side, item in found.items():
@@ -224,19 +224,11 @@ def _limit_series(
             continue
         label = str(array.attrs.get("quantity") or limit.variable)
         values = np.where(np.isfinite(limit.values), limit.values, np.nan)
-        if limit.side == "lower" and not _is_temperature(like.unit):
+        if limit.side == "lower" and not _is_like(like.unit, "K"):
             values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
         found, _ = split(limit.variable, label, like.unit, solution_dimensions(plan, array), values)
         for item in found:
             yield limit.side, item
-
-
-def _is_temperature(unit: str) -> bool:
-    return _is_like(unit, "K")
-
-
-def _is_power(unit: str) -> bool:
-    return _is_like(unit, "kW")
 
 
 def _is_like(unit: str, other: str) -> bool:

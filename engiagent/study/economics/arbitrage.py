@@ -26,28 +26,16 @@ from engiagent.study.economics.cashflow import Floats, cash_flows
 
 @dataclass(frozen=True, kw_only=True)
 class Storage:
-    """A battery for arbitrage.
+    """A battery for arbitrage."""
 
-    Attributes
-    ----------
-    power
-        Most that it charges and discharges, at its terminals. Above 0. [kW]
-    hours
-        Rated energy over power. Above 0. [h]
-    round_trip
-        Efficiency there and back, the same part each way. Above 0, at most 1. [-]
-    least, most
-        Between which parts of its rated energy it works. 0 to 1. [-]
-    wear
-        What discharging costs. At least 0. [money/kWh]
-    """
-
-    power: float
-    hours: float
+    power: float  # most that it charges and discharges, at its terminals. Above 0. [kW]
+    hours: float  # rated energy over power. Above 0. [h]
+    # efficiency there and back, the same part each way. Above 0, at most 1. [-]
     round_trip: float = 1.0
+    # least, most: between which parts of its rated energy it works. 0 to 1. [-]
     least: float = 0.0
     most: float = 1.0
-    wear: float = 0.0
+    wear: float = 0.0  # what discharging costs. At least 0. [money/kWh]
 
     def __post_init__(self) -> None:
         if not (self.power > 0 and self.hours > 0 and np.isfinite(self.power * self.hours)):
@@ -63,27 +51,13 @@ class Storage:
 
 @dataclass(frozen=True)
 class YearOfArbitrage:
-    """A year's earnings.
+    """A year's earnings."""
 
-    Attributes
-    ----------
-    year
-        Its name, as 2021.
-    earnings
-        Sales less purchases less wear. [money]
-    wear
-        The cost of wear in it. [money]
-    discharged
-        Energy sold. [kWh]
-    status
-        ``optimal``, or ``feasible`` when a limit ended the solve before a proof.
-    """
-
-    year: str
-    earnings: float
-    wear: float
-    discharged: float
-    status: str
+    year: str  # its name, as 2021
+    earnings: float  # sales less purchases less wear. [money]
+    wear: float  # the cost of wear in it. [money]
+    discharged: float  # energy sold. [kWh]
+    status: str  # ``optimal``, or ``feasible`` when a limit ended the solve before a proof
 
 
 def arbitrage(
@@ -96,25 +70,10 @@ def arbitrage(
 ) -> YearOfArbitrage:
     """Return the most that a battery earns on given prices.
 
-    Parameters
-    ----------
-    prices
-        Of each period, shape (N,). [money/kWh]
-    storage
-        The battery.
-    step_hours
-        Length of a period. Above 0. [h]
-    year
-        What to call it.
-    options
-        For the solver.
-
-    Raises
-    ------
-    InputError
-        When a price is not finite or the step not above 0.
-    EngiagentError
-        When the solver finds no schedule within its limits.
+    ``prices``: of each period, shape (N,). [money/kWh] ``storage``: the battery. ``step_hours``:
+    length of a period. Above 0. [h] ``year``: what to call it. ``options``: for the solver. Raises
+    InputError when a price is not finite or the step not above 0; EngiagentError when the solver
+    finds no schedule within its limits.
     """
     series = cash_flows(prices)
     if not (np.isfinite(step_hours) and step_hours > 0):

@@ -20,17 +20,8 @@ def annuity_factor(rate: float, years: float) -> float:
 
     .. math:: a = \frac{1 - (1 + i)^{-n}}{i}, \qquad a = n \text{ for } i = 0
 
-    Parameters
-    ----------
-    rate
-        Interest. Above -1. [1/a]
-    years
-        How long. At least 0. [a]
-
-    Raises
-    ------
-    InputError
-        When a number is out of its range.
+    ``rate``: interest. Above -1. [1/a] ``years``: how long. At least 0. [a] Raises InputError
+    when a number is out of its range.
 
     Examples
     --------
@@ -49,10 +40,7 @@ def annuity_factor(rate: float, years: float) -> float:
 def annuity_payment(capital: float, rate: float, years: float) -> float:
     """Return the equal payment at the end of each year that pays a capital back. [money/a].
 
-    Raises
-    ------
-    InputError
-        When a number is out of its range, or there are no years to pay in.
+    Raises InputError when a number is out of its range, or there are no years to pay in.
 
     Examples
     --------
@@ -70,17 +58,8 @@ def net_present_value(rate: float, flows: Sequence[float] | Floats) -> float:
 
     .. math:: \sum_{k=0}^{N} \frac{c_k}{(1 + i)^k}
 
-    Parameters
-    ----------
-    rate
-        Interest. Above -1. [1/a]
-    flows
-        Shape (N + 1,); money that comes in is above 0. [money]
-
-    Raises
-    ------
-    InputError
-        When the rate is not above -1, or a flow is not finite.
+    ``rate``: interest. Above -1. [1/a] ``flows``: shape (N + 1,); money that comes in is above 0.
+    [money]. Raises InputError when the rate is not above -1, or a flow is not finite.
 
     Examples
     --------
@@ -103,17 +82,9 @@ def levelised_cost(
 
     .. math:: \frac{\sum_k C_k (1 + i)^{-k}}{\sum_k E_k (1 + i)^{-k}}
 
-    Parameters
-    ----------
-    rate
-        Interest. Above -1. [1/a]
-    costs, amounts
-        Costs and what is made by year from year 0 on, both of shape (N + 1,). [money], [kWh]
-
-    Raises
-    ------
-    InputError
-        When the shapes differ, or nothing is made.
+    ``rate``: interest. Above -1. [1/a] ``costs``, ``amounts``: costs and what is made by year from
+    year 0 on, both of shape (N + 1,). [money], [kWh]. Raises InputError when the shapes differ, or
+    nothing is made.
     """
     made, spent = cash_flows(amounts), cash_flows(costs)
     if len(made) != len(spent):
@@ -127,10 +98,7 @@ def levelised_cost(
 def cash_flows(flows: Sequence[float] | Floats) -> Floats:
     """Return flows as an array, shape (N + 1,).
 
-    Raises
-    ------
-    InputError
-        When there are none, or one is not finite.
+    Raises InputError when there are none, or one is not finite.
     """
     amounts = np.asarray(flows, dtype=np.float64)
     if amounts.ndim != 1 or not len(amounts):

@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableColumn, TableFile, read_table
+from engiagent.io.tabular import TableFile, read_table
 from engiagent.study.economics.cashflow import Floats
 from engiagent.units.unit import CURRENCIES, conversion, parse_unit
 
@@ -18,21 +18,12 @@ YEAR_HOURS = 8760.0
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices per kWh by year.
+    """Prices per kWh by year."""
 
-    Attributes
-    ----------
-    years
-        By the year's name the price of each period, shape (N,). [currency/kWh]
-    step_hours
-        Length of a period. [h]
-    currency
-        Its name.
-    """
-
+    # by the year's name the price of each period, shape (N,). [currency/kWh]
     years: Mapping[str, Floats]
-    step_hours: float
-    currency: str
+    step_hours: float  # length of a period. [h]
+    currency: str  # its name
 
 
 def read_prices(
@@ -43,19 +34,9 @@ def read_prices(
     With time stamps (at the start of each period) the years are those of the stamps as written;
     without, every 8760 h in the order of the rows.
 
-    Parameters
-    ----------
-    path, column
-        The file (CSV, Parquet or netCDF) and the column.
-    unit
-        Of the prices, where the header names none.
-    step_hours
-        Length of a period, where there are no time stamps. [h]
-
-    Raises
-    ------
-    InputError
-        When there is no unit or step, stamps are uneven, or a year is not whole.
+    ``path``, ``column``: the file (CSV, Parquet or netCDF) and the column. ``unit``: of the prices,
+    where the header names none. ``step_hours``: length of a period, where there are no time stamps.
+    [h]. Raises InputError when there is no unit or step, stamps are uneven, or a year is not whole.
     """
     table = read_table(path.parent, path.name)
     found = table.column(column)
@@ -104,17 +85,13 @@ def _currency(unit: str) -> str:
 
 def _stamps(table: TableFile) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.str_]]] | None:
     for column in table.columns.values():
-        if _is_stamps(column):
+        if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
             texts = column.texts()
             seconds, _ = stamp_seconds(texts)
             if not np.isfinite(seconds).all():
                 raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
             return seconds, np.array([text.strip()[:4] for text in texts])
     return None
-
-
-def _is_stamps(column: TableColumn) -> bool:
-    return column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None
 
 
 def _in_order(values: Floats, step_hours: float, file: str) -> dict[str, Floats]:

@@ -32,19 +32,11 @@ _BITS = 70
 
 @dataclass(frozen=True)
 class InternalRates:
-    """All internal rates of return.
+    """All internal rates of return."""
 
-    Attributes
-    ----------
-    rates
-        Above -1, ascending, each once. Empty when the flows are worth something at every rate.
-        [1/a]
-    sign_changes
-        How often the flows change their sign; there are at most as many rates.
-    """
-
+    # above -1, ascending, each once. Empty when the flows are worth something at every rate. [1/a]
     rates: tuple[float, ...]
-    sign_changes: int
+    sign_changes: int  # how often the flows change their sign; there are at most as many rates
 
     @property
     def is_unique(self) -> bool:
@@ -53,13 +45,7 @@ class InternalRates:
 
     @property
     def rate(self) -> float:
-        """The only rate.
-
-        Raises
-        ------
-        InputError
-            When there is none, or more than one.
-        """
+        """The only rate; InputError when there is none, or more than one."""
         if self.is_unique:
             return self.rates[0]
         if not self.rates:
@@ -74,10 +60,7 @@ class InternalRates:
 def internal_rates(flows: Sequence[float] | Floats) -> InternalRates:
     """Return every rate above -1 at which flows at the ends of years 0 to N have no present value.
 
-    Raises
-    ------
-    InputError
-        When a flow is not finite, all are 0, or there are more than 600 years.
+    Raises InputError when a flow is not finite, all are 0, or there are more than 600 years.
 
     Examples
     --------
@@ -262,31 +245,19 @@ def _primitive(polynomial: Polynomial) -> Polynomial:
 
 @dataclass(frozen=True)
 class BreakEven:
-    """What may be paid at most.
+    """What may be paid at most."""
 
-    Attributes
-    ----------
-    capital
-        What may be paid today, for all of it; below 0 when earnings do not even cover fixed costs.
-        [money]
-    earnings
-        What each year brings after fixed costs, shape (N,). [money/a]
-    rates
-        The internal rates at that capital, found again from the cash flows: the target is one of
-        them.
-    """
-
+    # what may be paid today, for all of it; below 0 when earnings do not even cover fixed costs.
+    # [money]
     capital: float
-    earnings: tuple[float, ...]
+    earnings: tuple[float, ...]  # what each year brings after fixed costs, shape (N,). [money/a]
+    # the internal rates at that capital, found again from the cash flows: the target is one of them
     rates: InternalRates
 
     def per(self, amount: float) -> float:
         """Return the capital for a unit of an amount, as kW of power.
 
-        Raises
-        ------
-        InputError
-            When the amount is not above 0.
+        Raises InputError when the amount is not above 0.
         """
         if not (np.isfinite(amount) and amount > 0):
             raise InputError(f"the size is {amount}; give a number above 0")
@@ -304,26 +275,13 @@ def break_even_capital(
 ) -> BreakEven:
     """Return the capital at which yearly earnings earn a target internal rate of return.
 
-    Parameters
-    ----------
-    earnings
-        What each year brings, from the end of the first on, shape (M,). [money/a]
-    target
-        The rate of return asked for. Above -1. [1/a]
-    years
-        How many years it lasts; the M years' earnings come again from the first on when it lasts
-        longer than they. As many as there are earnings when None. [a]
-    fixed_costs
-        Of every year. [money/a]
-    fade
-        Part of the earnings that each year loses against the one before. 0 to below 1. [1/a]
-    residual
-        Part of the capital that is left at the end. 0 to 1. [-]
-
-    Raises
-    ------
-    InputError
-        When a number is out of its range, or the residual alone earns more than the target.
+    ``earnings``: what each year brings, from the end of the first on, shape (M,). [money/a]
+    ``target``: the rate of return asked for. Above -1. [1/a] ``years``: how many years it lasts;
+    the M years' earnings come again from the first on when it lasts longer than they. As many as
+    there are earnings when None. [a] ``fixed_costs``: of every year. [money/a] ``fade``: part of
+    the earnings that each year loses against the one before. 0 to below 1. [1/a] ``residual``:
+    part of the capital that is left at the end. 0 to 1. [-] Raises InputError when a number is out
+    of its range, or the residual alone earns more than the target.
 
     Examples
     --------

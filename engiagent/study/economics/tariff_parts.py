@@ -54,13 +54,7 @@ class TariffParts:
     costs: list[str] = field(default_factory=list)
 
     def write(self) -> None:
-        """Make all parts.
-
-        Raises
-        ------
-        InputError
-            When a charge has no exact form here.
-        """
+        """Make all parts; InputError when a charge has no exact form here."""
         tariff = self.tariff
         self._refuse()
         nothing = np.zeros(self.times.count)

@@ -38,12 +38,8 @@ from engiagent.study.economics.tariff_parts import TariffParts
 def read_urdb(path: Path | str) -> Tariff:
     """Return the tariff of a JSON file of the Utility Rate Database.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read or is no rate.
-    ParameterError
-        When it says what no tariff here can.
+    Raises InputError when the file cannot be read or is no rate; ParameterError when it says what
+    no tariff here can.
     """
     where = Path(path)
     data = open_inside(where.parent, where.name)
@@ -62,10 +58,7 @@ def read_urdb(path: Path | str) -> Tariff:
 def meter_times(blueprint: Blueprint, time: str, folder: Path | None = None) -> MeterTimes:
     """Return the clock of a time set as a meter's.
 
-    Raises
-    ------
-    InputError
-        When the set has no date or no zone, or its periods differ in length.
+    Raises InputError when the set has no date or no zone, or its periods differ in length.
     """
     index_set = Elaboration(blueprint.core, folder).index_set(time)
     axis = index_set.axis
@@ -92,30 +85,14 @@ def with_tariff(
 ) -> Blueprint:
     """Return a blueprint whose minimised cost has the bill of a tariff in it.
 
-    Parameters
-    ----------
-    blueprint
-        With an objective to be minimised in the tariff's currency, or none. Components are
-        expanded.
-    tariff
-        What is charged.
-    imported, exported
-        Variables over the time set: the power of the meter in each direction; of the grid
-        ``grid`` these are ``grid_import`` and ``grid_export``. [kW]
-    time
-        The time set; it has a date and a zone.
-    name
-        What the names of everything added begin with; the expression ``<name>_cost`` is the bill.
-    history
-        What happened in the first billing month before the horizon.
-    folder
-        Where data files lie.
-
-    Raises
-    ------
-    InputError
-        When a part of the tariff has no exact form here, a boundary of it cuts a period, or the
-        objective is not one cost to be minimised.
+    ``blueprint``: with an objective to be minimised in the tariff's currency, or none. Components
+    are expanded. ``tariff``: what is charged. ``imported``, ``exported``: variables over the time
+    set: the power of the meter in each direction; of the grid ``grid`` these are ``grid_import``
+    and ``grid_export``. [kW] ``time``: the time set; it has a date and a zone. ``name``: what the
+    names of everything added begin with; the expression ``<name>_cost`` is the bill. ``history``:
+    what happened in the first billing month before the horizon. ``folder``: where data files lie.
+    Raises InputError when a part of the tariff has no exact form here, a boundary of it cuts a
+    period, or the objective is not one cost to be minimised.
     """
     full = expand(blueprint)
     known = {variable.name: variable for variable in full.core.decision_variables}

@@ -40,11 +40,14 @@ from engiagent.io.schemawords import OBJECT, list_of, said
 from engiagent.tools import Observation, Session, Tool, tools
 from engiagent.tools.mcp import prompts, resources
 from engiagent.tools.mcp.sessions import DEFAULT, NAME, Sessions
-from engiagent.tools.registry import Json
+from engiagent.tools.registry import Json, groups
 from engiagent.verify.claims import overrides_of
 
 SESSION: Final = "session"
 OVERRIDES: Final = "overrides"
+ALL: Final = "all"
+USUAL: Final = ("problem", "blueprint", "plan", "study", "runs")
+"""The groups that are offered where none are chosen: from a text to a certified schedule."""
 _OVERRIDES: Final = said(
     list_of(OBJECT), "Values that differ from the problem's since they were set in this session."
 )
@@ -141,10 +144,19 @@ Only 'check' gives a verdict. What analyse does not understand or finds missing 
 values with 'values' or set_parameter, never by guessing. Paths are relative to the workspace.\
 """
 
+SITES: Final = """
+A site is built and simulated the same way: config_create, changes by the tools of its parts, \
+simulation_run, which keeps a result by name, analysis_ and comparison_ of results; \
+optimise_schedule plans it and certify has the plan checked. What a call does not name is the \
+selected or the only one; a query tool shows what there is.\
+"""
+
 _Item = TypeVar("_Item")
 
 
-def make_server(workspace: Path, *, named: bool = False) -> Server[dict[str, Any]]:
+def make_server(
+    workspace: Path, *, named: bool = False, chosen: Sequence[str] = USUAL
+) -> Server[dict[str, Any]]:
     """Return a server on a workspace.
 
     Parameters
@@ -153,15 +165,22 @@ def make_server(workspace: Path, *, named: bool = False) -> Server[dict[str, Any
         The folder that holds every file clients can name.
     named
         Whether each call has to name its session, as it must where several clients share a server.
+    chosen
+        The groups whose tools are offered, ``all`` for all.
+
+    Raises
+    ------
+    InputError
+        For a folder or a group that there is not.
     """
     if not workspace.is_dir():
         raise InputError("there is no such folder", str(workspace), expected="the workspace")
-    desk = _Desk(Sessions(workspace.resolve()), named)
+    desk = _Desk(Sessions(workspace.resolve()), named, _offered_names(chosen))
     return Server(
         "engiagent",
         title="engiagent",
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS + (SITES if "config" in {*chosen} or ALL in {*chosen} else ""),
         get_tool_input_schema=desk.input_schema,
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
@@ -174,27 +193,41 @@ def make_server(workspace: Path, *, named: bool = False) -> Server[dict[str, Any
     )
 
 
+def _offered_names(chosen: Sequence[str]) -> frozenset[str]:
+    """Return the names of the tools of some groups."""
+    known = groups()
+    odd = [group for group in chosen if group not in (*known, ALL)]
+    if odd:
+        raise InputError(f"there is no group {odd[0]!r}", expected=f"{', '.join(known)} or {ALL}")
+    return frozenset(name for g, names in known.items() if {g, ALL} & {*chosen} for name in names)
+
+
 class _Desk:
     """Answers requests; the sessions are all that it remembers."""
 
-    def __init__(self, sessions: Sessions, named: bool) -> None:
+    def __init__(self, sessions: Sessions, named: bool, names: frozenset[str]) -> None:
         self.sessions = sessions
         self.named = named
+        self.names = names
 
     def input_schema(self, name: str) -> Json | None:
-        tool = tools().get(name)
+        tool = tools().get(name) if name in self.names else None
         return None if tool is None else taken(tool, named=self.named)
 
     async def list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[offered(tool, named=self.named) for tool in tools().values()])
+        chosen = (tool for tool in tools().values() if tool.name in self.names)
+        return ListToolsResult(tools=[offered(tool, named=self.named) for tool in chosen])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         arguments = dict(params.arguments or {})
         name = arguments.pop(SESSION, None if self.named else DEFAULT)
         if not isinstance(name, str) or not re.fullmatch(NAME, name):
             wrong = f"{params.name}.session: every call names its session, as 'alice-1'"
+            return answered(Observation(params.name, "failed", {"error": wrong}))
+        if params.name not in self.names and params.name in tools():
+            wrong = f"{params.name} is not offered; {', '.join(sorted(self.names))} are"
             return answered(Observation(params.name, "failed", {"error": wrong}))
 
         async def report(seconds: float, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Plans of sites, solved in this process."""
+"""Plans of sites, solved and executed in this process."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import xarray as xr
 
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.plant.site import Site
+from engiagent.run.certify import certify
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 
@@ -20,4 +21,13 @@ def solved(site: Site) -> xr.Dataset:
     """Return the plan of a site that has one."""
     data = plan_of(site)
     assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
+    return data
+
+
+def executed(site: Site) -> xr.Dataset:
+    """Return the plan of a site, which the checker's execution of every unit confirms."""
+    data = solved(site)
+    certificate = certify(None, data, site.blueprint(), folder=Path(), name="site")
+    physics = certificate.levels["physics"]
+    assert (physics["status"], certificate.violations) == ("pass", ()), certificate.violations
     return data

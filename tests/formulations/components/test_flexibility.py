@@ -1,6 +1,5 @@
 """Vehicles, batteries beyond a constant efficiency, and loads that give way."""
 
-from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
-from engiagent.models.ev import EvFleet, Sessions
+from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
-from tests.formulations.components.plans import plan_of, solved
+from tests.formulations.components.plans import executed, plan_of, solved
 from tests.written import mapping
 
 
@@ -47,50 +45,13 @@ def test_a_vehicle_is_charged_as_simulated_and_leaves_as_it_must(
     prices: list[float], times: tuple[str, str], need: float, both: bool
 ) -> None:
     site = priced(prices, sell=0.3)
-    site.add(
-        "car",
-        "ev",
-        bus="site",
-        energy_capacity=40,
-        charge_power_max=11,
-        discharge_power_max=10 if both else 0,
-        charge_efficiency=0.9,
-        discharge_efficiency=0.95,
-        minimum_energy=4,
-        arrival=times[0],
-        departure=times[1],
-        arrival_energy="(6, 10)",
-        required_energy=f"({need}, 25)",
-    )
-    data = solved(site)
-    fleet = EvFleet(
-        energy_capacity=[40.0],
-        charge_power_max=11.0,
-        discharge_power_max=10.0 if both else 0.0,
-        charge_efficiency=0.9,
-        discharge_efficiency=0.95,
-        minimum_energy=4.0,
-    )
-    arrival, departure = (np.array(literal_eval(text), dtype=float) for text in times)
-    sessions = Sessions(
-        vehicle=[0, 0],
-        arrival=arrival,
-        departure=departure,
-        arrival_energy=[6.0, 10.0],
-        required_energy=[need, 25.0],
-    )
-    charge = np.maximum(data.car_charge.values, 0)[:, None]
-    discharge = np.maximum(data.car_discharge.values, 0)[:, None] if both else 0.0
-    path = fleet.simulate(sessions, charge, discharge, 1.0)
-    known = ~np.isnan(path.energy[:, 0])
-    np.testing.assert_allclose(
-        data.car_state_of_charge.values[known], path.energy[known, 0], atol=1e-6
-    )
-    excess = fleet.excess(sessions, charge, discharge, 1.0)
-    for part in ("charge", "discharge", "below", "above"):
-        assert np.nanmax(getattr(excess, part)) <= 1e-6, part
-    if departure[1] <= 8:
-        assert np.nanmax(excess.shortfall) <= 1e-6
+    slots = mapping("""
+        {bus: site, energy_capacity: 40, charge_power_max: 11, charge_efficiency: 0.9,
+          discharge_efficiency: 0.95, minimum_energy: 4, arrival_energy: "(6, 10)"}
+    """)
+    slots |= {"arrival": times[0], "departure": times[1], "required_energy": f"({need}, 25)"}
+    site.add("car", "ev", **slots, discharge_power_max=10 if both else 0)
+    executed(site)
 
 
 def test_a_vehicle_charges_in_the_cheapest_hours_of_its_stay() -> None:
@@ -131,25 +92,6 @@ def test_a_vehicle_that_cannot_be_full_in_time_says_by_how_much_when_soft() -> N
 BATTERY: dict[str, Any] = mapping("""
     {energy_capacity: 20, charge_power_max: 10, discharge_power_max: 10, initial_energy: 10}
 """)
-
-
-def test_losses_by_a_table_are_those_of_the_model() -> None:
-    site = priced([0.1, 0.9, 0.1, 0.9], sell=0.4)
-    site.add(
-        "b",
-        "battery",
-        bus="site",
-        **BATTERY,
-        loss_power="(0, 5, 10)",
-        loss="(0.1, 0.3, 0.9)",
-        exclusive_on="T",
-    )
-    data = solved(site)
-    loss = PiecewiseLoss(power=(0.0, 5.0, 10.0), losses=(0.1, 0.3, 0.9))
-    power = np.maximum(data.b_charge, data.b_discharge).values
-    np.testing.assert_allclose(data.b_loss, loss.loss(np.maximum(power, 0)), atol=1e-6)
-    change = (data.b_charge - data.b_discharge - data.b_loss).values
-    np.testing.assert_allclose(np.diff(data.b_state_of_charge), change, atol=1e-6)
 
 
 def test_a_quadratic_loss_is_that_of_the_model_and_evens_out_power() -> None:

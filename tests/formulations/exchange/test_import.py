@@ -1,7 +1,6 @@
 """LP and MPS files as blueprints: the same polyhedron, the same optimum, a structure to read."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,34 +178,6 @@ def test_sums_and_tuples_are_found_again(tmp_path: Path, text: str, wanted: set[
         assert optimum(program) == pytest.approx(solver.getObjectiveValue())
 
 
-@pytest.mark.parametrize("ending", [".lp", ".mps"])
-def test_string_indices_of_pyomo_are_found_again(tmp_path: Path, ending: str) -> None:
-    pyo: Any = pytest.importorskip("pyomo.environ")
-    cost = {"coal": 20, "gas peaker": 60, "wind-1": 1}
-    model = pyo.ConcreteModel()
-    model.p = pyo.Var(cost, range(6), bounds=(0, 40))
-    balance = {t: sum(model.p[g, t] for g in cost) == 70 + 5 * t for t in range(6)}
-    model.balance = pyo.Constraint(range(6), rule=lambda _, t: balance[t])
-    model.ramp = pyo.Constraint(
-        cost, range(1, 6), rule=lambda m, g, t: m.p[g, t] - m.p[g, t - 1] <= 20
-    )
-    model.cost = pyo.Objective(expr=sum(cost[g] * model.p[g, t] for g in cost for t in range(6)))
-    path = tmp_path / f"plan{ending}"
-    model.write(str(path), io_options={"symbolic_solver_labels": True})
-    blueprint = import_model(path)
-    assert {len(v.index) for v in blueprint.core.decision_variables if v.name == "p"} == {2}
-    expressions = [item.expression for item in blueprint.core.constraints]
-    assert len(expressions) == 2
-    assert any(text.startswith("sum(") for text in expressions)
-    best = optimum(compile_blueprint(blueprint))
-    # Wind and coal are full, gas is the rest: 40 + 30 + 5 t until coal is full too.
-    coal = [min(40, 30 + 5 * t) for t in range(6)]
-    gas = [70 + 5 * t - 40 - c for t, c in enumerate(coal)]
-    assert best == pytest.approx(
-        40 * 6 + sum(20 * c + 60 * g for c, g in zip(coal, gas, strict=True))
-    )
-
-
 def test_rows_without_structure_stand_alone(tmp_path: Path) -> None:
     generator = np.random.default_rng(7)
     dense = np.where(generator.random((30, 40)) < 0.7, generator.integers(1, 60, (30, 40)), 0)
@@ -238,10 +209,3 @@ def test_more_indices_than_sets_can_have(tmp_path: Path) -> None:
     path = tmp_path / "model.lp"
     path.write_text(f"max\n {' + '.join(names)}\nst\n c: {' + '.join(names)} <= 7\nend")
     assert optimum(compile_blueprint(import_model(path))) == 7.0
-
-
-def test_an_import_can_be_written_and_imported_again(tmp_path: Path) -> None:
-    first = compile_blueprint(import_model(GOLDEN / "store.lp"))
-    path = tmp_path / "again.mps"
-    path.write_text(write_mps(replace(first, objective_name="profit")))
-    agree(first, import_model(path), 3)

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import write_lp, write_mps
-from engiagent.formulations.program import Coordinate, Goal, Indicators, Products, Program
+from engiagent.formulations.program import Goal, Indicators, Products, Program
 from engiagent.formulations.values import Atom, Part, variables
 from tests.blueprints import DAY, EDGES, blueprint, constraint, parameter, variable
 from tests.formulations.exchange.programs import highs_of, optimum, programs
-from tests.sample import blueprints
 
 
 def rows(name: str, expression: str, *forall: str) -> dict[str, Any]:
@@ -143,28 +140,6 @@ def test_a_quadratic_objective_is_the_same_for_both_readers(
     assert values == pytest.approx([values[0]] * 4, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("path", blueprints(4), ids=str)
-@pytest.mark.parametrize("form", WRITERS)
-def test_the_corpus_can_be_written_and_read(tmp_path: Path, form: str, path: Path) -> None:
-    try:
-        program = compile_blueprint(Blueprint.load(path), path.parents[1])
-    except EngiagentError:
-        pytest.skip("nothing to write")
-    if classify(program).problem_class not in ("LP", "MILP"):
-        pytest.skip("the second solve here is for linear programs")
-    text = WRITERS[form](program)
-    assert text == WRITERS[form](program)
-    file = tmp_path / f"model.{form}"
-    file.write_text(text)
-    solver = highs_of(file)
-    solver.run()
-    mine = optimum(program)
-    if mine is None:
-        assert solver.getModelStatus().name == "kInfeasible"
-    else:
-        assert solver.getObjectiveValue() == pytest.approx(mine, rel=1e-7)
-
-
 # --- golden files ------------------------------------------------------------------------------
 
 STORE = {
@@ -286,12 +261,6 @@ def test_what_not_every_reader_knows_is_refused_by_name(form: str) -> None:
     ):
         with pytest.raises(EngiagentError, match=message):
             WRITERS[form](program)
-
-
-def test_times_are_those_of_the_clock_on_the_wall() -> None:
-    program = compile_blueprint(blueprint(**STORE))
-    assert isinstance(program.coordinates["T"], Coordinate)
-    assert "charge(2025_07_01T01.00)" in write_mps(program)
 
 
 ATOMS = [

@@ -16,28 +16,12 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests.blueprints import blueprint
 from tests.formulations.robust.worst import worst_swing
 from tests.written import listing, mapping
 
 Json = dict[str, Any]
 NAMES = ("p", "q", "r", "s")
-
-
-def blueprint(**core: Any) -> Blueprint:
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "uncertain numbers"},
-            "core_model_elements": {
-                "sets": [],
-                "parameters": [],
-                "decision_variables": [],
-                "constraints": [],
-                **core,
-            },
-        }
-    )
 
 
 def knapsack(

@@ -18,6 +18,7 @@ from engiagent.solvers.solving import solve
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
+from tests import blueprints
 from tests.formulations.robust.worst import deviated, worst_change
 from tests.written import listing, mapping
 
@@ -26,64 +27,57 @@ Json = dict[str, Any]
 
 def transport(box: bool, budget: float, spread: float) -> Blueprint:
     """Serve uncertain needs over arcs whose losses are uncertain too, from an uncertain plant."""
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "uncertain needs"},
-            "core_model_elements": {
-                "sets": listing("""
+    return blueprints.blueprint(
+        sets=listing("""
                     - {name: P, kind: labels, elements: [p, q]}
                     - {name: N, kind: labels, elements: [a, b]}
                     - {name: A, kind: tuples, of: [P, N], elements: [[p, a], [p, b], [q, b]]}
                     - {name: T, kind: periods, periods: 2}
                 """),
-                "parameters": [
-                    mapping("""
+        parameters=[
+            mapping("""
                         {name: usual, index: [N], value: [10, 20], unit: kW,
                           uncertain: {deviation: "10[%]*5[kW]", set: box}}
                     """),
-                    {
-                        "name": "need",
-                        "index": ["n in N", "t in T"],
-                        "value": "usual[n]*(1 + 0.1*t)",
-                        "unit": "kW",
-                        "uncertain": {"deviation": "wide", "set": "budget", "budget": budget},
-                    },
-                    {"name": "wide", "index": ["N", "T"], "value": spread, "unit": "kW"},
-                    {
-                        "name": "arrives",
-                        "index": ["A"],
-                        "value": {"p": {"a": 0.9, "b": 0.8}, "q": {"b": 0.7}},
-                        "uncertain": {"deviation": 0.05, "set": "box"}
-                        if box
-                        else {"deviation": 0.05, "set": "budget", "budget": 1},
-                    },
-                    mapping("""
+            {
+                "name": "need",
+                "index": ["n in N", "t in T"],
+                "value": "usual[n]*(1 + 0.1*t)",
+                "unit": "kW",
+                "uncertain": {"deviation": "wide", "set": "budget", "budget": budget},
+            },
+            {"name": "wide", "index": ["N", "T"], "value": spread, "unit": "kW"},
+            {
+                "name": "arrives",
+                "index": ["A"],
+                "value": {"p": {"a": 0.9, "b": 0.8}, "q": {"b": 0.7}},
+                "uncertain": {"deviation": 0.05, "set": "box"}
+                if box
+                else {"deviation": 0.05, "set": "budget", "budget": 1},
+            },
+            mapping("""
                         {name: price, index: [P], value: [50, 30], unit: EUR/MWh,
                           uncertain: {deviation: 5, set: budget, budget: 1}}
                     """),
-                ],
-                "decision_variables": listing("""
+        ],
+        decision_variables=listing("""
                     [{name: flow, index: ["(i, j) in A", t in T], lower: 0, upper: 80, unit: kW}]
                 """),
-                "expressions": listing("""
+        expressions=listing("""
                     - {name: served, index: [n in N, t in T],
                       expression: "sum(arrives[i, j]*flow[i, j, t] for (i, j) in A if j == n)"}
                 """),
-                "constraints": listing("""
+        constraints=listing("""
                     - {constraint_id: met, forall: [n in N, t in T],
                       expression: "served[n, t] >= need[n, t]"}
                     - {constraint_id: total, forall: [t in T],
                       expression: "sum(served[n, t] for n in N) >= sum(need[n, t] for n in N)"}
                 """),
-                "objective_function": {
-                    "sense": "minimize",
-                    "unit": "EUR",
-                    "expression": "sum(price[i]*flow[i, j, t]*1[h] for (i, j) in A for t in T)",
-                },
-            },
-        }
+        objective_function={
+            "sense": "minimize",
+            "unit": "EUR",
+            "expression": "sum(price[i]*flow[i, j, t]*1[h] for (i, j) in A for t in T)",
+        },
     )
 
 

@@ -15,25 +15,8 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
+from tests.blueprints import blueprint
 from tests.written import listing
-
-
-def blueprint(**core: Any) -> Blueprint:
-    return Blueprint.from_dict(
-        {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": "stages"},
-            "core_model_elements": {
-                "sets": [],
-                "parameters": [],
-                "decision_variables": [],
-                "constraints": [],
-                **core,
-            },
-        }
-    )
-
 
 LEAVES = ["uu", "ud", "du", "dd"]
 

@@ -103,7 +103,7 @@ def test_the_users_start_is_used() -> None:
 
 
 def test_limits_and_cancellation(tmp_path: Path) -> None:
-    program = tank(300, drag=0.1)
+    program = tank(80, drag=0.1)
     result = ipopt.solve_here(program, SolveOptions(time_limit=1e-3))
     assert result.status in ("limit", "feasible")
     assert "time limit" in result.reason

@@ -15,6 +15,7 @@ from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
+from tests.solvers.casadi.problems import many_functions
 from tests.solvers.convex.programs import affine, close, column, function, make, random_quadratic
 
 piqp, clarabel, osqp, scs = (adapter(name) for name in ("piqp", "clarabel", "osqp", "scs"))
@@ -109,18 +110,7 @@ def test_the_bound_holds_for_any_multipliers() -> None:
 
 
 def test_derivatives_are_those_of_differences() -> None:
-    x = np.array([0.7, 1.3, 0.4])
-    inner = column(0) + column(1) * 2.0
-    forms = [
-        function("product", function("exp", column(0)), function("sin", inner)),
-        function("quotient", inner + 1.0, function("sqrt", column(2))),
-        function("power", function("log", inner), numbers=(3.0,)) * 2.0 + column(2),
-        function("tanh", function("product", column(0), column(1))),
-        function("cos", function("quotient", column(0), column(1))),
-    ]
-    rows = [(form, -INF, 1.0) for form in forms]
-    products = [(-1, 1, 0, 2.0), (2, 2, 2, 3.0)]
-    program = make([0.1] * 3, [2] * 3, forms[0] + forms[1], rows, products=products)
+    x, program = np.array([0.7, 1.3, 0.4]), many_functions()
     y = np.array([0.3, -1.0, 0.5, 2.0, -0.7])
     close(gradient(program, x), approx_fprime(x, program.objective_at, 1e-7), rtol=1e-5)
     close(jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5)

@@ -141,16 +141,6 @@ def test_nan_is_refused_again_and_again(name: str, quadratic: bool) -> None:
             session.solve()
 
 
-def test_an_unbounded_step_is_told_from_an_infeasible_one() -> None:
-    program = random_program(np.random.default_rng(7))
-    program = replace(program, row_lower=np.full(6, -np.inf), row_upper=np.full(6, np.inf))
-    session = Session(program, HERE)
-    session.solve()
-    program.column_upper[:] = np.inf
-    program.cost[:] = -1.0
-    assert session.solve().status == "unbounded"
-
-
 def test_an_objective_that_loses_its_convexity_is_refused() -> None:
     program = random_program(np.random.default_rng(8), quadratic=True)
     session = Session(program, HERE)
@@ -182,18 +172,6 @@ def test_a_constant_that_is_no_number_is_refused(quadratic: bool) -> None:
     object.__setattr__(program, "offset", np.nan)
     with pytest.raises(EngiagentError, match="constant is nan"):
         session.solve()
-
-
-def test_rows_may_lose_their_limits_and_get_others(capfd: pytest.CaptureFixture[str]) -> None:
-    program = random_program(np.random.default_rng(8), quadratic=True)
-    session = Session(program, HERE)
-    lower, upper = program.row_lower.copy(), program.row_upper.copy()
-    for _ in range(2):
-        program.row_lower[:3], program.row_upper[:3] = -np.inf, np.inf
-        assert_optimal(program, session.solve())
-        program.row_lower[:], program.row_upper[:] = lower, upper
-        assert_optimal(program, session.solve())
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("backend", [None, "scip"])

@@ -81,12 +81,6 @@ def test_nearly_every_chain_with_an_optimum_is_answered() -> None:
     assert len(answered) >= 0.99 * len(solvable)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_many_instances(seed: int) -> None:
-    program = storage(100_000 + seed)
-    assert_right_or_refused(program)
-
-
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is optional")
 @given(st.integers(0, 2**31))
 def test_both_kernels_agree(seed: int) -> None:

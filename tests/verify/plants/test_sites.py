@@ -1,6 +1,5 @@
 """Several units together: feeders, buses, the true plant behind a plan, runs with disturbances."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -275,8 +274,3 @@ def test_importing_the_checker_reads_no_unit_and_a_battery_no_other(tmp_path: Pa
     families = {name.rpartition(".")[2] for name in after if ".verify.plants." in name}
     assert families == {"batteries"}
     assert not any(word in name for name in after for word in ("hvac", "grids", "storage", "scipy"))
-
-
-def test_the_section_is_plain_json(tmp_path: Path) -> None:
-    _, section = noisy(tmp_path, "home.power=5%, runs=3")
-    assert json.loads(json.dumps(section)) == section

@@ -1,0 +1,328 @@
+"""Tools on whole configurations: making, loading, saving, checking, comparing, taking back."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from engiagent.blueprint.timeaxis import parse_step
+from engiagent.errors import EngiagentError, InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.plainyaml import dump_yaml, loads_yaml
+from engiagent.io.schemawords import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
+from engiagent.plant.site import Site as PlantSite
+from engiagent.slots import COMPONENTS
+from engiagent.tools.places import files_below, inside, new_folder
+from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.document import SECTIONS, Site, differences, empty
+from engiagent.tools.site.plants import Plant, reference, write_plant
+
+GROUP: Final = "config"
+CONFIGURATION: Final = "configuration.yaml"
+FORM: Final = "engiagent-configuration/1"
+_STORED: Final = "site.json"
+
+_STATED: Final = record({"configuration": TEXT, "active": maybe(TEXT), "contents": OBJECT})
+_CHANGES: Final = list_of(record({"path": TEXT, "before": {}, "after": {}}))
+_COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
+
+
+def _save(site: Site, folder: Path) -> None:
+    write_atomic(folder / _STORED, dumps_canonical(site.to_dict()))
+
+
+def _load(folder: Path) -> Site:
+    return Site.from_dict(loads_strict((folder / _STORED).read_text("utf-8"), _STORED))
+
+
+declare_part("site", Held("config_create", (), _save, _load))
+
+
+def _site(state: State) -> Site:
+    found: Site = state.get("site") if state.has("site") else Site()
+    return found
+
+
+def _stated(site: Site, name: str) -> Json:
+    """Return what a caller is told of a configuration that is new."""
+    document = site.configurations[name]
+    contents = {section: list(document[section]) for section in SECTIONS}
+    return {"configuration": name, "active": site.active, "contents": contents}
+
+
+def _added(state: State, name: str, document: Json) -> Outcome:
+    site = _site(state)
+    if name in site.configurations:
+        taken = ", ".join(site.configurations)
+        raise InputError(f"there is a configuration {name!r}", expected=f"a name beside {taken}")
+    new = site.written(
+        configurations={**site.configurations, name: document},
+        active=name,
+        origins={**site.origins, name: document},
+    )
+    return Outcome(_stated(new, name), {"site": new})
+
+
+@tool(
+    "write",
+    *stated("config_create"),
+    returns=_STATED,
+    uses=("site",),
+    repeatable=False,
+    writes=("site",),
+)
+def config_create(state: State, given: Json) -> Outcome:
+    """Create a configuration and make it active: the reference test building, or an empty one.
+
+    The reference is an office with one zone, a cooler with a COP of 3.2, PV, a battery of 10 kWh,
+    two rates and three summer days.
+    """
+    base = reference() if given.get("template", "reference") == "reference" else empty("A site")
+    return _added(
+        state, given["name"], {**base, **{k: v for k, v in given.items() if k == "title"}}
+    )
+
+
+@tool(
+    "write",
+    *stated("config_load"),
+    returns=_STATED,
+    uses=("site",),
+    outside=True,
+    repeatable=False,
+    writes=("site",),
+)
+def config_load(state: State, given: Json) -> Outcome:
+    """Load a configuration, a plant file or a cluster from the session's folder, and activate it.
+
+    A plant file keeps all that it says: requirements, sizes to be chosen, cases, baseline, goal.
+    """
+    path = inside(state.root, given["path"])
+    try:
+        tree = loads_yaml(path.read_text(encoding="utf-8"), given["path"])
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read it: {error}", given["path"]) from None
+    if isinstance(tree, dict) and tree.get("schema") == FORM:
+        document = _read(tree, given["path"])
+        _refuse_loose(document, state.root, given["path"])
+        return _added(state, given["name"], document)
+    return _added(state, given["name"], _of_plant(path, tree, state.root))
+
+
+_ENTRIES: Final = {
+    "environments": {"start": TEXT, "step": TEXT, "days": NUMBER},
+    "buildings": {"cluster": TEXT},
+    "components": {"model": {"enum": list(COMPONENTS)}},
+    "controllers": {"kind": TEXT, "systems": TEXTS},
+    "disturbances": {"kind": TEXT, "form": TEXT},
+}
+"""What entries of a configuration have at least."""
+
+
+def _read(tree: Json, file: str) -> Json:
+    """Return a configuration that config_save wrote."""
+    document = {**empty("A site"), **{k: v for k, v in tree.items() if k != "schema"}}
+    forms = {s: by_name(record(_ENTRIES.get(s, {}), more=True)) for s in SECTIONS}
+    schema = record({**forms, "title": TEXT, "currency": TEXT, "selected": OBJECT}, more=True)
+    error = next(Draft202012Validator(schema).iter_errors(document), None)
+    if error is not None:
+        raise InputError(f"{error.json_path}: {error.message[:200]}", file)
+    return document
+
+
+def _refuse_loose(document: Json, root: Path, file: str) -> None:
+    """Refuse a configuration in which something names what is not there."""
+    try:
+        if document["selected"].get("environment") is not None:
+            Plant(document, root).stated()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the configuration does not hold together: {error}", file) from None
+
+
+def _of_plant(path: Path, stated: Any, root: Path) -> Json:
+    """Return the configuration that a plant file or a cluster is; grids are its clusters."""
+    folder = path.parent.resolve().relative_to(root.resolve())
+    place = "" if folder == Path() else f"{folder.as_posix()}/"
+    tree = _moved(loads_yaml(PlantSite.load(path).to_yaml(), path.name), place)
+    parts, horizon = tree["components"], tree["horizon"]
+    grids = {name: entry for name, entry in parts.items() if entry["model"] == "grid"}
+    clusters = {n: {k: v for k, v in e.items() if k != "model"} for n, e in grids.items()}
+    clusters = clusters or {"site": {}}
+    first, *_ = clusters
+    buildings = {"building": {"cluster": first}}
+    if "buildings" in stated:  # each has a grid of its own, as north_grid
+        buildings = {name.rpartition("_")[0]: {"cluster": name} for name in clusters}
+    chosen, *_ = buildings
+    components = {
+        name: {**entry, "buildings": [_owner(name, buildings)], **_domain(entry)}
+        for name, entry in parts.items()
+        if name not in grids
+    }
+    days = float(horizon.pop("periods")) * parse_step(horizon["step"])[0] / 86400.0
+    return {
+        **empty(tree["title"], tree["currency"]),
+        **_further(tree),
+        **{"clusters": clusters, "buildings": buildings, "components": components},
+        "environments": {"stated": {**horizon, "days": days}},
+        "selected": {"environment": "stated", "building": chosen, "cluster": first},
+    }
+
+
+def _owner(name: str, buildings: Json) -> str:
+    """Return the building of a component, by the beginning of its name."""
+    return next((b for b in buildings if name.startswith(f"{b}_")), next(iter(buildings)))
+
+
+def _further(tree: Json) -> Json:
+    return {key: tree[key] for key in ("requirements", "goal", "baseline", "cases") if key in tree}
+
+
+def _domain(entry: Json) -> Json:
+    zones = {"thermal_zone": "thermal", "zone_5r1c": "thermal", "load": "electrical"}
+    return {"domain": zones[entry["model"]]} if entry["model"] in zones else {}
+
+
+def _moved(tree: Any, place: str) -> Any:
+    """Return a plant file whose data files are named from the session's folder."""
+    if isinstance(tree, dict):
+        return {key: _moved(value, place) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_moved(item, place) for item in tree]
+    return _COLUMN.sub(rf"{place}\1#", tree) if isinstance(tree, str) else tree
+
+
+@tool(
+    "write",
+    *stated("config_save"),
+    returns=record({"configuration": TEXT, "folder": TEXT, "files": TEXTS}),
+    needs=("site",),
+    outside=True,
+    repeatable=False,
+)
+def config_save(state: State, given: Json) -> Outcome:
+    """Save a configuration into a folder, with its plant file, data and rules of control.
+
+    The plant file is what engiagent simulate, run and control take.
+    """
+    name, document = _site(state).named(given.get("name"))
+    with new_folder(state.root, given["folder"]) as made:
+        write_atomic(made / CONFIGURATION, dump_yaml({"schema": FORM, **document}))
+        if document["selected"].get("environment"):
+            write_plant(Plant(document, state.root), made)
+    files = files_below(state.root, given["folder"])
+    content = {"configuration": name, "folder": given["folder"], "files": list(files)}
+    return Outcome(content, artefacts=files)
+
+
+@tool(
+    "read",
+    *stated("configuration"),
+    returns=record({"configuration": TEXT, "valid": FLAG, "problems": TEXTS, "components": COUNT}),
+    needs=("site",),
+    outside=True,
+)
+def config_validate(state: State, given: Json) -> Outcome:
+    """Say whether a configuration can be simulated and planned, and what is in the way."""
+    name, document = _site(state).named(given.get("name"))
+    problems = list(_problems(document, state.root))
+    content = {"configuration": name, "valid": not problems, "problems": problems}
+    return Outcome({**content, "components": len(document["components"])})
+
+
+def _problems(document: Json, root: Path) -> Iterator[str]:
+    try:
+        with tempfile.TemporaryDirectory() as made:
+            write_plant(Plant(document, root), Path(made))
+    except EngiagentError as error:
+        yield from str(error).splitlines()
+
+
+@tool("write", *stated("config_set_active"), returns=_STATED, needs=("site",), writes=("site",))
+def config_set_active(state: State, given: Json) -> Outcome:
+    """Make a configuration the one that all other tools work on."""
+    name, _ = _site(state).named(given["name"])
+    site = _site(state).written(active=name)
+    return Outcome(_stated(site, name), {"site": site})
+
+
+_ROW: Final = record({"name": TEXT, "title": TEXT, "active": FLAG, "components": COUNT})
+
+
+@tool("read", returns=record({"configurations": list_of(_ROW)}), uses=("site",))
+def config_list(state: State, given: Json) -> Outcome:
+    """List the configurations of the session."""
+    site = _site(state)
+    rows = [
+        {"name": name, "title": document["title"], "active": name == site.active}
+        | {"components": len(document["components"])}
+        for name, document in site.configurations.items()
+    ]
+    return Outcome({"configurations": rows})
+
+
+@tool(
+    "read",
+    *stated("config_query"),
+    returns=record({"configuration": TEXT, "content": {}}),
+    needs=("site",),
+)
+def config_query(state: State, given: Json) -> Outcome:
+    """Return a configuration as a document, or a part of it by its path."""
+    name, document = _site(state).named(given.get("name"))
+    found: Any = document
+    for step in filter(None, given.get("path", "").split(".")):
+        if not isinstance(found, dict) or step not in found:
+            names = ", ".join(found) if isinstance(found, dict) else "no further step"
+            raise InputError(f"there is no {step!r} in {given['path']}", expected=names or "none")
+        found = found[step]
+    return Outcome({"configuration": name, "content": deepcopy(found)})
+
+
+@tool(
+    "write",
+    returns=record({"active": maybe(TEXT), "configurations": TEXTS, "changes": _CHANGES}),
+    needs=("site",),
+    repeatable=False,
+    writes=("site",),
+)
+def config_undo(state: State, given: Json) -> Outcome:
+    """Take back the last write to the site; repeated, the one before it."""
+    site = _site(state)
+    if not site.before:
+        raise InputError("there is nothing to undo", expected="a write before it")
+    *rest, last = site.before
+    restored = Site(last.configurations, last.active, last.origins, tuple(rest))
+    changes = differences(dict(site.configurations), dict(restored.configurations))
+    content = {"active": restored.active, "configurations": list(restored.configurations)}
+    return Outcome({**content, "changes": changes}, {"site": restored})
+
+
+@tool(
+    "read",
+    *stated("configuration"),
+    returns=record({"configuration": TEXT, "changes": _CHANGES}),
+    needs=("site",),
+)
+def config_diff(state: State, given: Json) -> Outcome:
+    """List by path what differs in a configuration since the session created or loaded it."""
+    name, document = _site(state).named(given.get("name"))
+    return Outcome(
+        {"configuration": name, "changes": differences(_site(state).origins[name], document)}
+    )

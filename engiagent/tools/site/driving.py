@@ -1,0 +1,163 @@
+"""Tools for what drives a site: controllers, and the disturbances weather, occupancy and price."""
+
+from typing import Any, Final
+
+from engiagent.errors import InputError
+from engiagent.io.files import inside_parts
+from engiagent.tools.registry import Argument, Json, Outcome, State
+from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.collecting import Kind, adding, grammar, written
+from engiagent.tools.site.document import Draft, group_of
+from engiagent.tools.site.plants import GAINS, MACHINES
+
+_SHIFTS: Final = ("precooling", "preheating", "setback")
+_POWERS: Final = ("charge", "discharge", "power")
+_HVAC: Final = stated("hvac controller")
+_DER: Final = stated("der controller")
+
+
+def _controller(draft: Draft, entry: Json, given: Json) -> Json:
+    found = {**entry, **{key: value for key, value in given.items() if key != "id"}}
+    if found["kind"] == "thermostat":
+        found.setdefault("deadband", 1.0)
+    names = given.get("systems") or entry.get("systems") or [None]
+    any_system = found["kind"] in ("thermostat", "optimal")
+    components = draft.document["components"]
+    known = {n: e for n, e in components.items() if any_system or group_of(e) == "der"}
+    found["systems"] = [draft.chosen("system", known, name) for name in names]
+    _refuse_half(found)
+    if found["kind"] == "thermostat":
+        _refuse_no_setpoint(found)
+        for name in found["systems"]:
+            _refuse_unsteered(known[name]["model"], name)
+    return found
+
+
+def _refuse_half(entry: Json) -> None:
+    """Refuse a shift or a schedule of which start or length is missing."""
+    for name in (*_SHIFTS, *_POWERS):
+        parts = [f"{name}_start", f"{name}_hours"]
+        wanted = name in entry or f"{name}_level" in entry or any(p in entry for p in parts)
+        lacking = [p for p in ([name] if name in _SHIFTS else []) + parts if p not in entry]
+        if wanted and lacking:
+            raise InputError(f"{name} is stated in part", expected=f"also {', '.join(lacking)}")
+
+
+def _refuse_no_setpoint(entry: Json) -> None:
+    if "cooling_setpoint" not in entry and "heating_setpoint" not in entry:
+        said = "a thermostat without a setpoint"
+        raise InputError(said, expected="cooling_setpoint, heating_setpoint or both")
+
+
+def _refuse_unsteered(model: str, name: str) -> None:
+    if model not in (*MACHINES, *GAINS):
+        said = f"{name} is a {model}, which no thermostat controls"
+        raise InputError(said, expected=f"a system among {', '.join((*MACHINES, *GAINS))}")
+
+
+_BOTH: Final = tuple({a.name: a for a in (*_HVAC, *_DER)}.values())
+CONTROLLER: Final = Kind("controller", "controller", "controllers", _BOTH, _controller)
+
+# -- disturbances ---------------------------------------------------------------------------------
+
+_TAKEN: Final = {kind: stated(kind) for kind in ("weather", "price", "occupancy")}
+_FORMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "weather": {"daily": ("temperature",), "constant": ("temperature",), "file": ("file",)},
+    "price": {
+        "flat": ("import_price",),
+        "two_rates": ("import_price", "high_price", "high_from", "high_until"),
+        "file": ("file", "column"),
+    },
+    "occupancy": {
+        "hours": ("people", "heat_per_person", "present_from", "present_until"),
+        "file": ("file", "column"),
+    },
+}
+"""By kind and form what has to be given; the first form is the default."""
+_USUAL: Final[dict[str, Json]] = {
+    "weather": {
+        **{"amplitude": 0.0, "hottest_hour": 15.0, "irradiance_max": 0.0},
+        **{"sunrise": 6.0, "sunset": 18.0},
+    },
+    "price": {},
+    "occupancy": {"workdays_only": False},
+}
+
+
+def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
+    kind = entry.get("kind") or given["of"]
+    own = {k: v for k, v in given.items() if k not in ("id", "of")}
+    found: Json = {"kind": kind, "form": next(iter(_FORMS[kind])), **_USUAL[kind], **entry, **own}
+    takes = {a.name for a in _TAKEN[kind]}
+    odd = [name for name in own if name not in takes]
+    if odd:
+        raise InputError(f"a {kind} has no {odd[0]}", expected=", ".join(sorted(takes)))
+    if found["form"] not in _FORMS[kind]:
+        raise InputError(
+            f"a {kind} has no form {found['form']!r}", expected=", ".join(_FORMS[kind])
+        )
+    lacking = [name for name in _FORMS[kind][found["form"]] if name not in found]
+    if lacking:
+        raise InputError(
+            f"a {kind} of the form {found['form']} needs {lacking[0]}", expected=", ".join(lacking)
+        )
+    if kind == "weather" and found["sunset"] <= found["sunrise"]:
+        raise InputError("sunset is not after sunrise", expected="sunrise < sunset")
+    if "file" in found:
+        inside_parts(found["file"])
+    return found
+
+
+_ANY: Final = {a.name: a for taken in _TAKEN.values() for a in taken if a.name != "form"}
+_FORM: Final = Argument(
+    "form",
+    {"type": "string", "enum": sorted({form for forms in _FORMS.values() for form in forms})},
+    "Of its kind.",
+)
+DISTURBANCE: Final = Kind(
+    "disturbance", "disturbance", "disturbances", (_FORM, *_ANY.values()), _disturbance
+)
+
+
+def _register() -> None:
+    adding(
+        CONTROLLER,
+        "add_hvac",
+        "Add a controller of HVAC systems, or of zones without any.",
+        ("kind", "thermostat"),
+        arguments=_HVAC,
+    )
+    adding(
+        CONTROLLER,
+        "add_der",
+        "Add a controller of DER systems.",
+        ("kind", "self_consumption"),
+        arguments=_DER,
+    )
+    about = {
+        "weather": "Add a weather: temperature of the air and irradiance.",
+        "price": "Add a price of energy from and to the grid.",
+        "occupancy": "Add an occupancy: the heat of people, shared by the zones of a building.",
+    }
+    for kind, text in about.items():
+        adding(DISTURBANCE, f"add_{kind}", text, ("of", kind), arguments=_TAKEN[kind])
+    grammar(CONTROLLER)
+    grammar(DISTURBANCE)
+
+
+@written(
+    CONTROLLER,
+    CONTROLLER.meant,
+    *stated("assigned to systems"),
+    name="assign_to_system",
+    about="Assign a controller to systems, in the place of those that it controlled.",
+)
+def assign(state: State, given: Json) -> Outcome:
+    """Assign a controller to systems."""
+    draft = Draft.of(state)
+    name = CONTROLLER.of(draft, given.get("id"))
+    entry: Any = draft.document["controllers"][name]
+    return CONTROLLER.put(draft, name, _controller(draft, entry, given))
+
+
+_register()
