@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.stamps import stamp_seconds
+from engiagent.blueprint.stamps import StampError, in_iso, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis, clock_instants, utc_offsets
 from engiagent.errors import InputError
 from engiagent.verify.foreign import Reading
@@ -61,13 +61,18 @@ class Stamps:
 def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
     """Return the stamps of texts; None when the first is no date.
 
-    Raises InputError for a later text that is none, a date that is not ISO 8601, and stamps of
-    which only some have an offset.
+    Raises InputError for a later text that is none, a date whose day and month cannot be told
+    apart, and stamps of which only some have an offset.
     """
     if not texts:
         return None
     try:
+        texts = in_iso(texts)
         seconds, zoned = stamp_seconds(texts)
+    except StampError as error:
+        refused = fault(error.row, str(error))
+        refused.expected = error.expected
+        raise refused from None
     except ValueError as error:
         raise fault(0, str(error)) from None
     for row in np.flatnonzero(~np.isfinite(seconds))[:1]:

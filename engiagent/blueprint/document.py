@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what the verbs return stands above the language
     from engiagent.notebook.solution import Solution
     from engiagent.notebook.views import Equations, Findings
     from engiagent.study.outcome import Study
+    from engiagent.verify.certificate import Certificate
 
 SCHEMA: Final = "engiagent-blueprint/1"
 MAX_BYTES: Final = 100_000_000
@@ -647,6 +648,25 @@ class Blueprint(Shows):
         from engiagent.notebook import blueprints
 
         return blueprints.run(self, out, options, force=force, progress=progress)
+
+    def check(
+        self, schedule: Any, mapping: Mapping[str, str] | None = None, *, exact: bool = False
+    ) -> "Certificate":
+        """Have a schedule from elsewhere checked against the blueprint.
+
+        Parameters
+        ----------
+        schedule, mapping, exact
+            As :meth:`engiagent.Problem.check` takes them.
+
+        Raises
+        ------
+        InputError
+            When the schedule cannot be read.
+        """
+        from engiagent.notebook import blueprints
+
+        return blueprints.check(self, schedule, mapping, exact=exact)
 
     def explain(self, *, seconds: float = 10.0, **options: Any) -> "Explanation":
         """Say why there is no plan, no best one, or just this one; solves for it."""

@@ -1,6 +1,6 @@
 """``engiagent check``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -187,6 +187,7 @@ def check(
         disturb=noise,
         certificate=certificate,
     )
+    make_folders(place for place in (junit, sarif, summary) if place is not None)
     results: list[CheckResult] = []
     for path, solution in product(paths, solutions or (None,)):
         for result in replace(examiner, solution=solution).examine(path):
@@ -201,6 +202,16 @@ def check(
         only = len(results) == 1
         print_json(results[0].to_json() if only else overall(results, code))
     return int(code)
+
+
+def make_folders(files: Iterable[Path]) -> None:
+    """Make the folders of files that are written when all has been checked."""
+    for file in files:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            said = f"cannot make the folder: {error.strerror}"
+            raise InputError(said, str(file.parent)) from None
 
 
 def write_results(
@@ -262,6 +273,8 @@ def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
     shown = number(worse, goal.get("unit")) if share is None else percent(share)
     close = abs(worse) <= 1e-6 * max(abs(found["value"]), 1e-9)
     said = "this schedule reaches it" if close else f"this schedule is {shown} {side} it"
+    if worse < 0 and not close:
+        said = "this schedule comes out better" + found["proven"] * ", as no plan that holds can"
     doubt = "" if found["proven"] else ", the best that was found"
     return f"{amount}{doubt}; {said}"
 

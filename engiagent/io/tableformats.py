@@ -121,7 +121,8 @@ def _lines(data: bytes, file: str) -> list[str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"the byte 0x{data[error.start]:02x}"
-        raise InputError("no text in UTF-8", file, line, found=found) from None
+        wanted = "text in UTF-8, in Excel: save as “CSV UTF-8”"
+        raise InputError("no text in UTF-8", file, line, found=found, expected=wanted) from None
     if "\0" in text:
         raise InputError("a NUL character", file, text.count("\n", 0, text.index("\0")) + 1)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

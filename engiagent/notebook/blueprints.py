@@ -23,10 +23,12 @@ from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run
 from engiagent.notebook.solution import Solution
 from engiagent.notebook.views import Findings
+from engiagent.run.certify import certify
 from engiagent.run.edits import set_value, with_changes
 from engiagent.run.proofs import PLAIN
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.verify.certificate import Certificate
 
 
 def expanded(blueprint: Blueprint) -> Blueprint:
@@ -90,6 +92,15 @@ def solve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -
     given = solve_options(options)
     with Shown(blueprint.home.name) as shown:
         return _solved(blueprint, given, shown if progress else None, None)
+
+
+def check(
+    blueprint: Blueprint, schedule: Any, mapping: Mapping[str, str] | None, *, exact: bool
+) -> Certificate:
+    """Have an external schedule checked."""
+    home = blueprint.home
+    given: dict[str, Any] = {"folder": home.data, "name": home.name}
+    return certify(home.stated, schedule, blueprint, mapping=mapping, exact=exact, **given)
 
 
 async def asolve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -> Solution:

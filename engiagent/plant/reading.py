@@ -108,6 +108,7 @@ class _Plant:
         self.currency = self._currency()
         self.conventions = Conventions(currency=self.currency)
         self.parts: dict[str, Part] = {}
+        self.misread: set[str] = set()  # components whose fault is recorded: naming them is right
         self.names: dict[str, dict[str, str]] = {}
         self.places: dict[str, Node] = {}
         self.terms: dict[str, Term] = {}
@@ -206,6 +207,7 @@ class _Plant:
         if model is None or model not in MODELS:
             what = "the component has no model" if model is None else "unknown model"
             source.fault(given.get("model", key.node), what, nearest(model or "", MODELS))
+            self.misread.add(str(key))
             return
         part = self.parts[str(key)] = Part(str(key), key.node, node, model, MODELS[model])
         for name, value in given.items():
@@ -264,16 +266,22 @@ class _Plant:
             else:
                 part.connections.setdefault("bus", BUS)
         self._check_targets()
-        self._check_buses()
+        if not self.misread:
+            self._check_buses()
 
     def _check_targets(self) -> None:
         """Refuse a zone, a grid or a neighbour that is no component."""
         for part in self.parts.values():
             for name in ("zone", "grid", "air_handler"):
                 target = part.connections.get(name)
-                if isinstance(target, str) and target not in self.parts:
-                    said = f"{part.name}: there is no component {target!r}"
-                    self.source.fault(part.node.value[name], said, nearest(target, self.parts))
+                if isinstance(target, str):
+                    self._check_named(part.node.value[name], target, f"{part.name}: ")
+
+    def _check_named(self, node: Node, name: str, place: str = "") -> None:
+        """Refuse the name of a component that nobody states."""
+        if name not in self.parts and name not in self.misread:
+            said = f"{place}there is no component {name!r}"
+            self.source.fault(node, said, nearest(name, self.parts))
 
     def _check_buses(self) -> None:
         """Refuse a component that is alone on a bus."""
@@ -358,7 +366,7 @@ class _Plant:
         """Return an expression in the language; None after recording what is wrong with it."""
         text = self.source.text(node, name)
         with self.source.recording(node):
-            if text is not None:
+            if text is not None and not self.misread & set(re.findall(r"\w+(?=\.)", text)):
                 self.terms[name] = translated(text, self.names, self.conventions)
                 return self.terms[name].text
         return None
@@ -445,9 +453,8 @@ class _Plant:
         if not names or len(names) < len(listed):
             source.fault(node or top, "the baseline leaves out nothing", "without: [battery]")
         for child in listed if names else ():
-            if child is not None and child.is_text and child.value.strip() not in self.parts:
-                known = nearest(child.value.strip(), self.parts)
-                source.fault(child, f"there is no component {child.value.strip()!r}", known)
+            if child is not None and child.is_text:
+                self._check_named(child, child.value.strip())
         return names
 
     def _case(self, filler: Filler, key: Any, node: Node) -> None:

@@ -19,7 +19,7 @@ drawn like any other; the models and their parameters are listed in the page on 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -41,8 +41,9 @@ from engiagent.plant.values import Quantity, literal, pieces, translated
 from engiagent.plant.writing import to_yaml
 from engiagent.slots import Component
 from engiagent.text import Problem
+from engiagent.units.headers import split_header
 from engiagent.units.unit import parse_unit
-from engiagent.units.words import Conventions
+from engiagent.units.words import Conventions, resolve_unit
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
     import pandas as pd
@@ -160,7 +161,9 @@ class Site:
         odd = np.flatnonzero(steps != steps[:1])
         if stamps.size < 2 or odd.size or steps[0] <= 0:
             place = f"{stamps[odd[0]]}, then {stamps[odd[0] + 1]}" if odd.size else f"{stamps!r}"
-            raise InputError("the stamps are not evenly spaced", found=place)
+            local = "; local time needs its zone: tz_localize('Europe/Berlin', ambiguous='infer')"
+            wanted = "one step throughout" + (local if stamps.tz is None else "")
+            raise InputError("the stamps are not evenly spaced", found=place, expected=wanted)
         minutes = (stamps[1] - stamps[0]).total_seconds() / 60
         first = stamps[0].tz_localize(None).isoformat()
         zone = None if stamps.tz is None else str(stamps.tz)
@@ -174,6 +177,7 @@ class Site:
         given: Any = value
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             given, unit = given
+        unit = str(resolve_unit(unit, Conventions(currency=self.currency)) or unit)
         source: Json = STATED
         if isinstance(given, str) and "#" in given:
             file, column = given.split("#", 1)
@@ -449,7 +453,9 @@ class Site:
         except (TypeError, ValueError):
             array = np.full((), np.nan)
         if np.isnan(array).any():
-            raise InputError(f"{name} holds more than numbers", expected=wanted)
+            places = getattr(value, "index", range(array.size))
+            at = f" at {places[int(np.isnan(array).argmax())]}" if array.ndim == 1 else ""
+            raise InputError(f"{name} holds more than numbers{at}", expected=wanted)
         if array.shape not in ((), (self.periods,)):
             raise InputError(f"{name} has the shape {array.shape}", expected=wanted)
         return {"value": array.tolist()} | ({"index": ["T"]} if array.ndim else {})
@@ -458,6 +464,8 @@ class Site:
         """Refuse a series of pandas whose stamps are not those of the periods."""
         if not hasattr(stamps, "tz_localize") or "-" not in self.start or len(stamps) == 0:
             return
+        if stamps.tz is not None and self.zone is not None:
+            stamps = stamps.tz_convert(self.zone)
         first = np.datetime64(self.start)
         if np.datetime64(stamps[0].tz_localize(None)) != first:
             wanted = f"{first}, as the periods do"
@@ -465,7 +473,9 @@ class Site:
         if isinstance(self.step, str) and len(stamps) > 1:
             given, (seconds, unit) = (stamps[1] - stamps[0]).total_seconds(), parse_step(self.step)
             if unit == "h" and given != seconds:
-                raise InputError(f"{name} has steps of {given / 60:g} min", expected=self.step)
+                rule = "reindex(index, method='ffill')" if given > seconds else "resample(…).mean()"
+                wanted = f"{self.step}, by .{rule}"
+                raise InputError(f"{name} has steps of {given / 60:g} min", expected=wanted)
 
     def _sized(self, name: str, slot: str, unit: str, size: Size) -> str:
         """Return what fills a slot that is to be chosen."""
@@ -506,7 +516,16 @@ class Site:
             return value
         if isinstance(value, int | float | np.number):
             return float(value)
+        self._check_unit(name, getattr(value, "name", None), unit)
         return self.parameter(f"{name}_given", value, unit)
+
+    def _check_unit(self, name: str, title: object, unit: str) -> None:
+        """Refuse a series of pandas whose name states another unit than its numbers count in."""
+        stated = split_header(str(title or ""), Conventions(currency=self.currency)).unit
+        wanted = parse_unit(unit)
+        if stated is not None and replace(stated, text=wanted.text) != wanted:
+            expected = f"numbers in {unit} under another name, or a pair (series, '{stated}')"
+            raise InputError(f"{name} is in {unit}", found=repr(title), expected=expected)
 
 
 def _as_stated(value: Any) -> Any:

@@ -14,13 +14,13 @@ from engiagent.plant.sizing import KEYS as SIZE
 from engiagent.plant.sizing import Amount, add_size
 from engiagent.plant.source import FormError, Source
 from engiagent.plant.statement import Statement
-from engiagent.plant.values import Column, Piece, Quantity, literal, pieces
+from engiagent.plant.values import Column, Piece, Quantity, each_piece, literal, pieces
 from engiagent.slots import Component, Slot
 from engiagent.text.datafile import Column as FileColumn
 from engiagent.text.datafile import DataFile
 from engiagent.text.frontmatter import Node
 from engiagent.units.unit import Unit, convert, parse_unit
-from engiagent.units.words import Conventions
+from engiagent.units.words import Conventions, resolve_unit
 
 YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 WHOLES: Final = ("energy_capacity", "capacity", "rated_capacity", "rated_power", "power")
@@ -315,7 +315,8 @@ class _Value:
 
     def _column_unit(self, column: Column, found: FileColumn) -> Unit:
         """Return the unit of the header, or the one that stands behind the column's name."""
-        header, wanted = found.unit, parse_unit(self.known.unit)
+        header = found.unit or resolve_unit(found.unit_text, self.filler.conventions)
+        wanted = parse_unit(self.known.unit)
         if column.unit is not None and header not in (None, column.unit):
             said = f"the header of {column.name} says {header}"
             raise FormError(said, column.at, "the same unit, or none in brackets")
@@ -358,6 +359,7 @@ def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
             yield from columns_in(child, conventions)
     if isinstance(node.value, str):
         try:
-            yield from (p for p in pieces(node.value.strip(), conventions) if isinstance(p, Column))
+            found = each_piece(node.value.strip(), conventions)
+            yield from (piece for piece in found if isinstance(piece, Column))
         except FormError:
             return  # recorded where the slot is filled

@@ -1,7 +1,7 @@
 """Values of slots, and expressions of requirements, as people write them in a plant file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,19 +62,25 @@ def _number(text: str) -> float:
 
 def pieces(text: str, conventions: Conventions) -> list[Piece]:
     """Return the parts of a value: one quantity or column, or an expression over several."""
+    return list(each_piece(text, conventions))
+
+
+def each_piece(text: str, conventions: Conventions) -> Iterator[Piece]:
+    """Yield the parts of a value as far as it can be read."""
     whole = _QUANTITY.fullmatch(text)
     if whole is not None:
         written = whole["unit"]
         if written is None:
-            return [Quantity(_number(whole["number"]), None)]
+            yield Quantity(_number(whole["number"]), None)
+            return
         if re.match(r",\d", written):
             raise FormError("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
         if resolve_unit(written, conventions) is not None or not re.search(
             r"[-+*#]|\s/\s", written
         ):
             unit = unit_in(written, conventions, whole.start("unit"))
-            return [Quantity(_number(whole["number"]), unit)]
-    found: list[Piece] = []
+            yield Quantity(_number(whole["number"]), unit)
+            return
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -82,22 +88,22 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
             raise FormError(
                 "no value",
                 place,
-                "a quantity as '20 kWh', a column as 'data.csv#load', or an expression over these",
+                "a quantity as '20 kWh', a column as 'data.csv#load' or, with blanks in its name, "
+                "'data.csv#\"load in kW\"', or an expression over these",
             )
         if match["column"]:
             bracket = match["bracket"]
             beside: Unit | None = None
             if bracket is not None:
                 beside = unit_in(bracket.strip(), conventions, match.start("bracket"))
-            found.append(Column(match["file"], match["quoted"] or match["name"], beside, place))
+            yield Column(match["file"], match["quoted"] or match["name"], beside, place)
         elif match["number"]:
             behind = match["unit"]
             own = unit_in(behind, conventions, match.start("unit")) if behind else None
-            found.append(Quantity(_number(match["number"]), own))
+            yield Quantity(_number(match["number"]), own)
         elif match["operator"]:
-            found.append(match["operator"].replace("−", "-"))
+            yield match["operator"].replace("−", "-")
         place = match.end()
-    return found
 
 
 def literal(quantity: Quantity) -> str:

@@ -118,9 +118,8 @@ def state_prices(
     starts = np.flatnonzero(first)
     lasts = np.append(starts[1:], len(low)) - 1
     low, high = np.maximum.reduceat(low, starts), np.minimum.reduceat(high, starts)
-    middle = 0.5 * (low + high)
     crossed = low > high  # by rounding
-    low, high = np.where(crossed, middle, low), np.where(crossed, middle, high)
+    low[crossed] = high[crossed] = 0.5 * (low[crossed] + high[crossed])
     # At its lower bound a state may be worth less than to the next step, at its upper one more.
     parts = low, high, at_lower[lasts], at_upper[lasts], scale.begins[starts], scale.jumps[starts]
     prices = np.empty(len(starts))

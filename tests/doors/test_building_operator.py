@@ -54,7 +54,7 @@ def log_of_thermostat(path: str, day: float, night: float) -> float:
         power = round(min(max(heat / COP, 0.0), LARGEST), 3)
         temperature = idle + RESISTANCE * (1 - stays) * COP * power
         total += power
-        rows.append(f"2026-11-02 {hour:02}:00;{power:.3f}".replace(".", ","))
+        rows.append(f"02.11.2026 {hour:02}:00;" + f"{power:.3f}".replace(".", ","))
     Path(path).write_text("\n".join(["Zeit;WP Leistung [kW]", *rows]) + "\n", "utf-8")
     return total
 
@@ -103,3 +103,6 @@ def test_last_week_from_another_tool(door: Door) -> None:
     said = door.types(f"engiagent check plant.yaml --solution week.csv {how}", code=1)
     assert "violated" in said
     assert re.search(r"comfort.* by [\d.]+ K at ", said)
+    log_of_thermostat("week.csv", day=0, night=0)  # it does nothing, and costs nothing
+    said = door.types(f"engiagent check plant.yaml --solution week.csv {how}", code=1)
+    assert "this schedule comes out better, as no plan that holds can" in said

@@ -104,9 +104,13 @@ def install_hooks() -> None:
 
 def test_a_folder_of_plants_runs_and_schedules(door: Door, repository: Path) -> None:
     door.types(f"engiagent run {repository} --out runs/monday")
-    said = door.types("engiagent check . --junit junit.xml --sarif check.sarif")
+    reports = "--junit reports/ci/junit.xml --sarif reports/check.sarif"
+    said = door.types(f"engiagent check . {reports}")
     assert "2 of 2 as they should be" in said
-    suite = ElementTree.parse("junit.xml").getroot()
+    said = door.types("engiagent check . --junit .git/config/junit.xml", code=2)
+    assert "cannot make the folder" in said
+    assert "as they should be" not in said  # before anything is computed
+    suite = ElementTree.parse("reports/ci/junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
     schedule = repository / "schedule.csv"
     schedule.write_text(schedule.read_text("utf-8").replace(",15,", ",45,"), "utf-8")

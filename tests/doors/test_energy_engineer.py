@@ -137,3 +137,24 @@ def test_a_rule_of_thumb_and_other_sizes(door: Door, day: pd.DatetimeIndex) -> N
     assert len(sizes) == 3
     assert sizes["objective [EUR]"].is_monotonic_decreasing
     assert sizes["objective [EUR]"][1] == pytest.approx(best, rel=1e-6)
+
+
+def test_a_rule_of_ones_own_beside_the_plan(door: Door) -> None:
+    hours = pd.date_range("2025-07-01", periods=4, freq="h", tz="Europe/Berlin")
+    site = Site.over(hours)
+    site.add("grid", "grid", import_price=[0.1, 0.1, 0.4, 0.4], export_price=0)
+    site.add("load", "load", power=10)
+    slots: dict[str, Any] = {
+        "energy_capacity": "20 kWh",
+        "charge_power_max": 10,
+        "discharge_power_max": 10,
+    }
+    site.add("battery", "battery", initial_energy=0, charge_efficiency=1.0, **slots)
+    site.minimise_cost()
+    rule = pd.DataFrame({"battery.charge": [5.0, 5, 0, 0], "P": [0, 0, 0, 10.0]}, index=hours)
+    found = site.blueprint().check(rule, {"battery.discharge": "P"})
+    assert found.verdict == "feasible"
+    assert found.objective is not None
+    assert found.objective["value"] == pytest.approx(7.0)
+    rule.iloc[0, 1] = 5.0  # from an empty battery
+    assert site.blueprint().check(rule, {"battery.discharge": "P"}).verdict == "violated"

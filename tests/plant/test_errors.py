@@ -57,6 +57,25 @@ def test_a_wrong_requirement_is_found_in_its_line(
     assert any(a == 19 and (b or 0) >= column and re.search(words, t) for a, b, t in found), found
 
 
+def test_a_misspelt_model_is_one_error(tmp_path: Path) -> None:
+    """Whatever names the component is right, and so is the bus that it would be on."""
+    yaml = """
+horizon: {start: 2026-01-10, step: 1 h, periods: 4}
+components:
+  grid: {model: gridd, bus: power, import_price: 0.2 EUR/kWh}
+  room: {model: thermal_zon, capacitance: 3 kWh/K}
+  heater: {model: heater, bus: power, zone: room, electric_power_max: 2 kWh}
+requirements:
+  warm: {for: t in T, must: "room.temperature[t] >= 20 degC"}
+goal: {minimize: cost}
+baseline: {without: [room]}
+"""
+    found = [words.split("; expected")[0] for *_, words in errors(tmp_path, yaml)]
+    assert [re.search(r"'(gridd|thermal_zon|2 kWh)'$", words) is not None for words in found] == (
+        [True] * 3
+    ), found
+
+
 def test_all_errors_come_at_once(tmp_path: Path) -> None:
     yaml = SMALL.replace("10 kWh", "10 kW").replace("cost", "grid.x").replace("20 kW", "20 h")
     found = errors(tmp_path, yaml)

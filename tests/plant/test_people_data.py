@@ -65,6 +65,26 @@ def test_german_hourly_prices_beside_american_quarter_hours(
     assert solution.objective == pytest.approx(bill, rel=1e-9)
 
 
+def test_cents_under_a_name_with_blanks_in_the_only_file(tmp_path: Path) -> None:
+    rows = [f"01.06.2026 {hour:02}:00;{20 + hour},5" for hour in range(3)]
+    text = "\n".join(["Zeit;Preis Strom [ct/kWh]", *rows])
+    (tmp_path / "preise.csv").write_text(text, "utf-8")
+    plant = """\
+horizon: {{step: 1 h, zone: Europe/Berlin}}
+components:
+  grid: {{model: grid, import_price: 'preise.csv#{name}'}}
+  shop: {{model: load, power: 10 kW}}
+goal: {{minimize: cost}}
+"""
+    path = tmp_path / "plant.yaml"
+    path.write_text(plant.format(name='"Preis Strom" + 10 ct/kWh'), "utf-8")
+    plan: Solution = Problem.load(path).solve(progress=False)
+    assert plan.objective == pytest.approx(10 * (0.305 + 0.315 + 0.325))
+    path.write_text(plant.format(name="Preis Strom + 10 ct/kWh"), "utf-8")
+    with pytest.raises(InputError, match=r'import_price: no value.*data.csv#"load in kW"'):
+        Problem.load(path).solve(progress=False)
+
+
 def test_a_spreadsheet_is_data_and_a_schedule(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     stamps = [t.replace(tzinfo=None) for t in clock("2026-06-01", 96, 15)]

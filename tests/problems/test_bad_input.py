@@ -44,7 +44,7 @@ CSV: dict[str, tuple[str | bytes, str]] = {
     "utf-16": (HOURS.encode("utf-16"), r"^p\.csv:1: the file is UTF-16; expected text in UTF-8$"),
     "latin-1": (
         "time,Größe\n1,2\n".encode("latin-1"),
-        r"^p\.csv:1: no text in UTF-8; found the byte 0xf6$",
+        r"^p\.csv:1: no text in UTF-8; found the byte 0xf6; expected .*“CSV UTF-8”$",
     ),
     "columns": (
         ",".join(f"c{k}" for k in range(2001)) + "\n",

@@ -100,6 +100,7 @@ FILES: dict[str, tuple[str | bytes, dict[str, Any]]] = {
     "comments": ("# made by hand\n" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
     "a text beside it": (rows("{t},{c},{d},fine", "time,charge,discharge,remark"), {}),
     "offsets": (rows("{t}+00:00,{c},{d}", "time,charge,discharge"), {}),
+    "days first": (rows("{t},{c},{d}", "Zeit,charge,discharge", HOURS, "%d.%m.%Y %H:%M"), {}),
     "an index without a title": (rows("{t},{c},{d}", ",charge,discharge"), {}),
     "ends of periods": (
         rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h")),
@@ -337,10 +338,10 @@ def faulty() -> dict[str, tuple[list[str], str]]:
             r"plan.csv:4:18: .*text where a number",
         ),
         "a date of some country": (
-            rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d.%m.%Y %H:%M")
+            rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M")
             .strip()
             .split("\n"),
-            r"plan.csv:2:1: .*ISO 8601",
+            r"plan.csv:2:1: .*day and month cannot be told apart",
         ),
         "an epoch": (
             ["time,charge,discharge", *(f"{1751320800 + 3600 * k},1,0" for k in range(24))],

@@ -131,12 +131,51 @@ def test_a_table_of_pandas_gives_horizon_and_series(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stamps", "message"),
-    [(hours("2025-07-02"), "begins at 2025-07-02"), (hours(freq="30min"), "has steps of 30 min")],
+    [
+        (hours("2025-07-02"), "begins at 2025-07-02"),
+        (hours(freq="30min"), r"has steps of 30 min.*resample\(…\)\.mean\(\)"),
+        (hours(freq="2h"), r"has steps of 120 min.*reindex\(index, method='ffill'\)"),
+    ],
 )
 def test_a_series_with_other_stamps_is_refused(stamps: pd.DatetimeIndex, message: str) -> None:
     site = Site.over(hours())
     with pytest.raises(EngiagentError, match=message):
         site.add("load", "load", power=pd.Series([1.0] * 4, index=stamps))
+
+
+def test_a_name_with_another_unit_is_refused_and_a_pair_converts() -> None:
+    """A price in cents taken as euros would give a certified plan that is a hundred times off."""
+    cents = pd.Series([10.0, 30, 5, 50], index=hours(), name="Preis [ct/kWh]")
+    costs = []
+    for price in ((cents, "ct/kWh"), (cents / 100).rename("Preis [€/kWh]"), (cents / 100).values):
+        site = Site.over(hours())
+        site.add("grid", "grid", import_price=price)
+        site.add("load", "load", power=pd.Series([4.0] * 4, hours(), name="Last in kW"))
+        site.minimise_cost()
+        costs.append(site.solve(progress=False).objective)
+    assert costs == pytest.approx([3.8] * 3)
+    with pytest.raises(EngiagentError, match=r"is in EUR/kWh; found 'Preis \[ct/kWh\]'.*series, "):
+        Site.over(hours()).add("grid", "grid", import_price=cents)
+
+
+def test_the_same_instants_in_utc_are_the_same_series() -> None:
+    load = pd.Series([1.0, 2, 3, 4], hours())
+    one, other = Site.over(hours()), Site.over(hours())
+    one.add("load", "load", power=load)
+    other.add("load", "load", power=load.tz_convert("UTC"))
+    assert one.to_yaml() == other.to_yaml()
+
+
+def test_a_hole_in_a_series_is_named() -> None:
+    load = pd.Series([1.0, 2, np.nan, 4], hours())
+    with pytest.raises(EngiagentError, match="more than numbers at 2025-07-01 02:00"):
+        Site.over(hours()).add("load", "load", power=load)
+
+
+def test_local_stamps_over_a_change_of_clocks_need_a_zone() -> None:
+    local = pd.date_range("2026-03-29", periods=4, freq="h", tz="Europe/Berlin").tz_localize(None)
+    with pytest.raises(EngiagentError, match=r"01:00:00, then .*03:00:00.*tz_localize"):
+        Site.over(local)
 
 
 def test_stamps_with_a_gap_are_no_horizon() -> None:

@@ -124,6 +124,18 @@ def test_losses_that_leave_the_range_of_floating_point_numbers() -> None:
     assert assert_right_or_refused(sheet.program())
 
 
+def test_steps_in_which_a_store_can_do_nothing() -> None:
+    # Their price of the state lies between -inf and inf, whose mean is no number.
+    sheet, allowed = Sheet(), [1, 1, 1, 0, 0, 0]
+    charge = sheet.columns([20, 10, 30, 20, 10, 30], 0, allowed, 6)
+    discharge = sheet.columns([-15, -40, -60, -30, -20, -70], 0, allowed, 6)
+    states = sheet.columns(0.01, 0, 2, 6)
+    for t in range(6):
+        before = {states[t - 1]: -1.0} if t else {}
+        sheet.row({states[t]: 1.0, charge[t]: -0.9, discharge[t]: 1.1} | before, 0.0, 0.0)
+    assert assert_right_or_refused(sheet.program())
+
+
 def test_two_stores_that_do_not_meet_are_two_chains() -> None:
     random, sheet = np.random.default_rng(6), Sheet()
     for size in (12, 20):
