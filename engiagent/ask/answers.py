@@ -26,17 +26,11 @@ Status = Literal["answered", "partial", "open"]
 class Answered:
     """An answer.
 
-    Attributes
-    ----------
-    status
-        ``partial`` when something was not done or a figure was struck out, ``open`` when a question
-        has to be answered by the user first.
-    findings
-        Each with ``label, value, unit, call, path``, and the ``artefact`` of its call.
-    struck_out
-        Figures of the prose that no call produced, each with its context.
-    usage
-        Requests, tokens, cost and seconds of the model.
+    ``status``: ``partial`` when something was not done or a figure was struck out, ``open`` when a
+    question has to be answered by the user first. ``findings``: each with
+    ``label, value, unit, call, path``, and the ``artefact`` of its call. ``struck_out``: figures of
+    the prose that no call produced, each with its context. ``usage``: requests, tokens, cost and
+    seconds of the model.
     """
 
     question: str

@@ -33,33 +33,22 @@ Clarify = Callable[[Open], Any]
 
 @dataclass
 class Inquiry:
-    """One question in a session.
-
-    Attributes
-    ----------
-    session
-        The folder of the session; None for a new one in the folder of the answer.
-    answers
-        Values of open arguments, by ``step.argument`` or by the argument's name.
-    clarify
-        Who is asked about the arguments that stay open.
-    """
+    """One question in a session."""
 
     folder: RunFolder
     question: str
     planning: Planning | None
+    # the folder of the session; None for a new one in the folder of the answer
     session: Path | None = None
+    # values of open arguments, by ``step.argument`` or by the argument's name
     answers: Mapping[str, Any] = field(default_factory=dict)
-    clarify: Clarify | None = None
+    clarify: Clarify | None = None  # who is asked about the arguments that stay open
     watch: Watch = field(default_factory=Watch)
 
     def by_model(self, asking: Asking, budget: Budget) -> Answered:
         """Have a model plan and write the answer.
 
-        Raises
-        ------
-        ModelError
-            When the model gives no answer that can be used.
+        Raises ModelError when the model gives no answer that can be used.
         """
         asking.ready()
         engine = asking.engine(self.folder.path, budget)

@@ -49,17 +49,12 @@ Replan = Callable[["Execution", Step, str], Sequence[Step] | None]
 
 @dataclass
 class Execution:
-    """The calls of one question.
-
-    Attributes
-    ----------
-    replan
-        Who plans anew after a failure; None for a plan that is executed as it stands.
-    """
+    """The calls of one question."""
 
     session: Session
     staff: Staff
     tell: Tell
+    # who plans anew after a failure; None for a plan that is executed as it stands
     replan: Replan | None = None
     watch: Watch = field(default_factory=Watch)
     calls: list[Call] = field(default_factory=list)

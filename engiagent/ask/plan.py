@@ -20,24 +20,17 @@ FORM: Final = "engiagent-plan/1"
 
 @dataclass(frozen=True)
 class Step:
-    """One call.
-
-    Attributes
-    ----------
-    arguments
-        A value ``{"from": "s1", "path": "result"}`` is taken from the answer of an earlier step.
-    validation
-        A rule that its answer has to fulfil, as ``answer.cost.value < 40``.
-    """
+    """One call."""
 
     id: str
     agent: str
     tool: str
+    # a value ``{"from": "s1", "path": "result"}`` is taken from the answer of an earlier step
     arguments: Json = field(default_factory=dict)
     task: str = ""
     depends_on: tuple[str, ...] = ()
     expected: str = ""
-    validation: str = ""
+    validation: str = ""  # a rule that its answer has to fulfil, as ``answer.cost.value < 40``
 
     def needed(self) -> tuple[str, ...]:
         """Return the steps that come before it: those it depends on and those it takes from."""
@@ -123,10 +116,7 @@ def resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 def read_plan(text: str, file: str, staff: Staff) -> Plan:
     """Return the plan of a JSON text.
 
-    Raises
-    ------
-    InputError
-        With the place, for what the schema refuses and for what :func:`faults` finds.
+    Raises InputError with the place, for what the schema refuses and for what :func:`faults` finds.
     """
     return plan_of(loads_strict(text, file), file, staff)
 

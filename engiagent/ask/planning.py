@@ -36,19 +36,14 @@ Sections = list[tuple[str, str]]
 
 @dataclass
 class Planner:
-    """Plans one question with a model.
-
-    Attributes
-    ----------
-    reserved
-        Figures of the question that enter no call, with reasons, as the model gives them.
-    """
+    """Plans one question with a model."""
 
     question: str
     model: Model
     staff: Staff
     execution: Execution
     assumptions: list[str] = field(default_factory=list)
+    # figures of the question that enter no call, with reasons, as the model gives them
     reserved: list[Mapping[str, str]] = field(default_factory=list)
     _insisted: bool = False
 

@@ -72,17 +72,11 @@ class ModelError(EngiagentError):
 
 @dataclass
 class Model:
-    """Asks a language model one kind of request after the other.
-
-    Attributes
-    ----------
-    tell
-        Hears of every request: kind, whom it stands for, tokens.
-    """
+    """Asks a language model one kind of request after the other."""
 
     engine: LanguageModel
     name: str | None
-    tell: Callable[[str, Json], None]
+    tell: Callable[[str, Json], None]  # hears of every request: kind, whom it stands for, tokens
 
     def ask(
         self,
@@ -93,10 +87,8 @@ class Model:
     ) -> Any:
         """Return what ``check`` makes of the reply to a request; it raises for what does not fit.
 
-        Raises
-        ------
-        ModelError
-            When the model refuses, cannot be reached, is out of budget or does not fit twice.
+        Raises ModelError when the model refuses, cannot be reached, is out of budget or does not
+        fit twice.
         """
         text = "\n\n".join(f"## {title}\n{body}" for title, body in sections if body)
         model, effort = (COORDINATOR, "medium") if card is None else (card.model, card.effort)

@@ -63,10 +63,7 @@ def _known(node: ast.AST) -> bool:
 def holds(rule: str, answer: Any) -> bool:
     """Whether a rule holds of an answer.
 
-    Raises
-    ------
-    InputError
-        When it is no rule, or asks for what the answer does not have.
+    Raises InputError when it is no rule, or asks for what the answer does not have.
 
     Examples
     --------

@@ -39,17 +39,10 @@ def with_periods(
 ) -> Blueprint:
     """Return a blueprint over another number of periods, with all its numbers in it.
 
-    Parameters
-    ----------
-    folder
-        Where its data files lie.
-    count, ahead
-        How many periods it is to have, and how many later it begins.
-    values
-        Of the parameters along the periods, as long as the new horizon, and of any other that is
-        to have another value.
-    step
-        The length of the periods, as ``15 min``, where it is to be another.
+    ``folder``: where its data files lie. ``count``, ``ahead``: how many periods it is to have, and
+    how many later it begins. ``values``: of the parameters along the periods, as long as the new
+    horizon, and of any other that is to have another value. ``step``: the length of the periods, as
+    ``15 min``, where it is to be another.
     """
     core = blueprint.core
     values = {**_from_files(core, folder, values), **values}
@@ -89,10 +82,7 @@ def has_start(core: Core, periods: str) -> bool:
 def start_after(core: Core, periods: str, count: int) -> str:
     """Return the start of a time set moved ahead by some periods, as a blueprint writes it.
 
-    Raises
-    ------
-    InputError
-        When the set has no start.
+    Raises InputError when the set has no start.
     """
     definition = next(s for s in core.sets if s.name == periods)
     step = definition.step[0] if isinstance(definition.step, tuple) else definition.step

@@ -18,20 +18,10 @@ def per_building(
 
     The physics of each answers its plans; nothing but the limits joins the buildings.
 
-    Parameters
-    ----------
-    loop
-        That of the whole cluster; the buildings are controlled for as long.
-    rule
-        By what the buildings share the limits: one of :data:`~engiagent.plant.cluster.SHARES`.
-    options
-        As :func:`~engiagent.control.starting.control` takes them.
-
-    Raises
-    ------
-    InputError
-        When the loop is of no cluster, or a building alone has no plan, as where its share is too
-        small.
+    ``loop``: that of the whole cluster; the buildings are controlled for as long. ``rule``: by what
+    the buildings share the limits: one of :data:`~engiagent.plant.cluster.SHARES`. ``options``: as
+    :func:`~engiagent.control.starting.control` takes them. Raises InputError when the loop is of no
+    cluster, or a building alone has no plan, as where its share is too small.
     """
     import xarray  # here, since every command imports this package
 

@@ -68,10 +68,7 @@ class _Step:
 def certify_loop(folder: Path) -> Certificate:
     """Return the certificate of the loop that a folder holds, with the plans of its steps.
 
-    Raises
-    ------
-    InputError
-        When a file is missing or cannot be read.
+    Raises InputError when a file is missing or cannot be read.
     """
     record = loads_strict(open_inside(folder, LOOP).decode(), LOOP)
     if not isinstance(record, dict) or not (folder / PLANS).is_dir():

@@ -36,49 +36,26 @@ SCHEMA: Final = "engiagent-loop/1"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClosedLoop:
-    """What a closed loop did.
+    """What a closed loop did."""
 
-    Attributes
-    ----------
-    controls
-        The control of every step.
-    log
-        Dataset over ``step``: controls (``<variable>``), states as measured at its start
-        (``<parameter>``), disturbances as they came, ``stage_cost``, ``outcome``,
-        ``relaxed__<limit>`` (the largest amount by which the plan is beyond a limit). The same
-        inputs give the same log; times are not in it.
-    state
-        The state after the last step, by parameter.
-    cost
-        Sum of the stage costs, in ``unit``.
-    seconds
-        Time of every step, shape (steps,).
-    runner
-        What planned it.
-    stopped
-        Why it ended before its last step; empty where it did not.
-    notes
-        What each plan takes anew although the loop has gone on.
-    plant
-        What a plant that is not a function was told and showed, as a run of it is recorded.
-    plans
-        The plan of each step, where they were to be certified; None where an earlier one goes on.
-    cluster
-        Of which buildings it is the loop; None where it is of none.
-    """
-
-    controls: tuple[Control, ...]
+    controls: tuple[Control, ...]  # the control of every step
+    # dataset over ``step``: controls (``<variable>``), states as measured at its start
+    # (``<parameter>``), disturbances as they came, ``stage_cost``, ``outcome``,
+    # ``relaxed__<limit>`` (the largest amount by which the plan is beyond a limit). The same inputs
+    # give the same log; times are not in it.
     log: "xarray.Dataset"
-    state: Mapping[str, Floats]
-    cost: float
+    state: Mapping[str, Floats]  # the state after the last step, by parameter
+    cost: float  # sum of the stage costs, in ``unit``
     unit: str
-    seconds: Floats
-    runner: RecedingHorizon
-    stopped: str = ""
-    notes: tuple[str, ...] = ()
+    seconds: Floats  # time of every step, shape (steps,)
+    runner: RecedingHorizon  # what planned it
+    stopped: str = ""  # why it ended before its last step; empty where it did not
+    notes: tuple[str, ...] = ()  # what each plan takes anew although the loop has gone on
+    # what a plant that is not a function was told and showed, as a run of it is recorded
     plant: "xarray.Dataset | None" = None
+    # the plan of each step, where they were to be certified; None where an earlier one goes on
     plans: tuple[AppliedPlan | None, ...] = ()
-    cluster: Cluster | None = None
+    cluster: Cluster | None = None  # of which buildings it is the loop; None where it is of none
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())

@@ -33,25 +33,15 @@ REPORTED: Final = 1e-9
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A limit that a plan does not keep.
+    """A limit that a plan does not keep."""
 
-    Attributes
-    ----------
-    limit
-        Name of the constraint, or of the variable whose bound it is.
-    place
-        The element, as ``temperature[office, 2025-01-01T03:00]``, by the clock of the first step.
-    amount, unit
-        By how much the plan is beyond it.
-    ahead
-        How many periods after the step; None of a limit at no time.
-    """
-
-    limit: str
+    limit: str  # name of the constraint, or of the variable whose bound it is
+    # the element, as ``temperature[office, 2025-01-01T03:00]``, by the clock of the first step
     place: str
+    # amount, unit: by how much the plan is beyond it
     amount: float
     unit: str
-    ahead: int | None = None
+    ahead: int | None = None  # how many periods after the step; None of a limit at no time
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +70,9 @@ def find_limits(
 ) -> list[list[Limit]]:
     """Return the limits that may give way, the first class first.
 
-    Parameters
-    ----------
-    classes
-        Ids of constraints and names of variables (for their bounds). None stands for one class of
-        the bounds of all states and the inequalities that hold states only.
-    states
-        Names of the state variables.
-
-    Raises
-    ------
-    InputError
-        When a name is neither.
+    ``classes``: ids of constraints and names of variables (for their bounds). None stands for one
+    class of the bounds of all states and the inequalities that hold states only. ``states``: names
+    of the state variables. Raises InputError when a name is neither.
     """
     if classes is None:
         return [list(_state_limits(program, states))]
@@ -133,18 +114,11 @@ def relaxed(
 ) -> Program | None:
     """Return the program with its limits moved as little as makes a plan exist.
 
-    Parameters
-    ----------
-    program
-        A program that has no plan; nothing is changed in it.
-    classes
-        As :func:`find_limits` returns them.
-    outside
-        Columns of states that are measured outside their bounds.
+    ``program``: a program that has no plan; nothing is changed in it. ``classes``: as
+    :func:`find_limits` returns them. ``outside``: columns of states that are measured outside their
+    bounds.
 
-    Returns
-    -------
-    A copy with wider limits; None when even without all these limits there is no plan.
+    Returns a copy with wider limits; None when even without all these limits there is no plan.
     """
     gives = [
         (Give(limit, is_upper, shared=False), number)
@@ -237,10 +211,7 @@ def relaxations(
 ) -> tuple[Relaxation, ...]:
     """Return by how much a plan is beyond each of the limits, as they were.
 
-    Parameters
-    ----------
-    program
-        With its limits as they are, not as they were moved.
+    ``program``: with its limits as they are, not as they were moved.
     """
     if result.x is None:
         return ()

@@ -39,38 +39,24 @@ class ControlError(EngiagentError):
 
 @dataclass(frozen=True)
 class State:
-    """A state: its variable and the parameter that holds its measured value.
-
-    Attributes
-    ----------
-    factor, shift
-        A measured value is ``factor * x + shift`` of the variable, as their units say.
-    """
+    """A state: its variable and the parameter that holds its measured value."""
 
     variable: str
     parameter: str
+    # factor, shift: a measured value is ``factor * x + shift`` of the variable, as their units say
     factor: float
     shift: float
 
 
 @dataclass(frozen=True, eq=False)
 class Horizon:
-    """The time set along which a horizon recedes.
+    """The time set along which a horizon recedes."""
 
-    Attributes
-    ----------
-    periods, instants
-        Names of the set of periods and of its edges.
-    size
-        Number of periods.
-    hours
-        Length of one period. [h]
-    """
-
+    # periods, instants: names of the set of periods and of its edges
     periods: str
     instants: str
-    size: int
-    hours: float
+    size: int  # number of periods
+    hours: float  # length of one period. [h]
 
 
 def find_states(
@@ -78,16 +64,9 @@ def find_states(
 ) -> tuple[State, ...]:
     """Return the states for a mapping from variable or quantity to parameter.
 
-    Parameters
-    ----------
-    unit_of
-        Gives the unit in which a parameter is held.
-
-    Raises
-    ------
-    InputError
-        When a name is neither that of a variable nor of a quantity, or the units of a variable and
-        its parameter measure different things.
+    ``unit_of``: gives the unit in which a parameter is held. Raises InputError when a name is
+    neither that of a variable nor of a quantity, or the units of a variable and its parameter
+    measure different things.
     """
     found = []
     for key, parameter in wanted.items():
@@ -113,10 +92,7 @@ def find_variable(program: Program, key: str) -> ColumnBlock:
 def find_horizon(core: Core, elaboration: Elaboration, program: Program, states: Any) -> Horizon:
     """Return the horizon on whose instants all states stand.
 
-    Raises
-    ------
-    InputError
-        When there is not exactly one, or its steps are not all of one length.
+    Raises InputError when there is not exactly one, or its steps are not all of one length.
     """
     instants = set()
     for state in states:
@@ -173,9 +149,7 @@ def _only_text(*values: object) -> Iterator[str]:
 def at_stage(block: Block, axis: int, position: int) -> Ints:
     """Return element numbers of a block at one position of one of its sets.
 
-    Returns
-    -------
-    Shape of the other sets; -1 where a filter leaves the element out.
+    Returns shape of the other sets; -1 where a filter leaves the element out.
     """
     numbers = np.full(int(np.prod(block.shape, dtype=np.int64)), -1, dtype=np.int64)
     kept = np.arange(block.size) if block.positions is None else block.positions
@@ -197,17 +171,8 @@ class StageCost:
     on the applied periods or on the instants at their starts; what stands on no period (a peak, a
     sum over the horizon) belongs to none.
 
-    Parameters
-    ----------
-    periods
-        How many periods are applied.
-    expression
-        Name of an expression along the horizon, or None.
-
-    Raises
-    ------
-    InputError
-        When there is no such expression along the horizon.
+    ``periods``: how many periods are applied. ``expression``: name of an expression along the
+    horizon, or None. Raises InputError when there is no such expression along the horizon.
     """
 
     def __init__(

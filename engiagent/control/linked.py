@@ -33,19 +33,9 @@ Given = Mapping[str, Any]
 class LinkedPlant:
     """A plant for :func:`engiagent.control.control`, by outside names.
 
-    Parameters
-    ----------
-    plant
-        What runs.
-    runner
-        That plans.
-    states, controls, disturbances
-        The plan's own names by outside name.
-
-    Raises
-    ------
-    InputError
-        When no control reaches the plant, it shows no state, or units do not fit.
+    ``plant``: what runs. ``runner``: that plans. ``states``, ``controls``, ``disturbances``: the
+    plan's own names by outside name. Raises InputError when no control reaches the plant, it shows
+    no state, or units do not fit.
     """
 
     def __init__(
@@ -198,10 +188,7 @@ def transition(runner: RecedingHorizon) -> Floats:
 
     It is read from the equations of the program that join the first two instants.
 
-    Raises
-    ------
-    InputError
-        When these do not give each state.
+    Raises InputError when these do not give each state.
     """
     program, columns = runner.program, []
     for instant in (0, 1, 2):

@@ -48,54 +48,36 @@ Outcome = Literal["optimal", "feasible", "relaxed", "previous plan"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Control:
-    """What to do now.
+    """What to do now."""
 
-    Attributes
-    ----------
-    step
-        Number of the step, from 0.
-    outcome, reason
-        ``optimal``: the best plan, which keeps all limits; ``feasible``: one that keeps them, but a
-        limit of the solver came before the proof that it is the best; ``relaxed``: it goes beyond
-        some that may give way, as little as is possible; ``previous plan``: none was found in time,
-        so that the last one goes on.
-    values
-        Controls by variable: its value in the first period, of the shape of its other sets, or of
-        (periods, others …) when several periods are applied at once.
-    units, quantities
-        By variable.
-    predicted
-        States at the end of the applied periods as the plan sees them, by parameter.
-    applied, ends
-        By variable along the horizon: what the plan has in the applied periods, of the shape
-        (periods, others …), or at the instants that begin them; and those at the last instant.
-    results
-        Of the expressions that a plant is told of, by name: the values in the first period.
-    relaxations
-        Limits that the whole plan does not keep, with the exact amounts.
-    objective, stage_cost
-        Of the plan; and of it the share of the applied periods.
-    result
-        The solver's own account.
-    seconds
-        Time of the step: update, solve and read-out. No decision rests on it.
-    """
-
-    step: int
+    step: int  # number of the step, from 0
+    # outcome, reason: ``optimal``: the best plan, which keeps all limits; ``feasible``: one that
+    # keeps them, but a limit of the solver came before the proof that it is the best; ``relaxed``:
+    # it goes beyond some that may give way, as little as is possible; ``previous plan``: none was
+    # found in time, so that the last one goes on
     outcome: Outcome
     reason: str
+    # controls by variable: its value in the first period, of the shape of its other sets, or of
+    # (periods, others …) when several periods are applied at once
     values: Values
+    # units, quantities: by variable
     units: Mapping[str, str]
     quantities: Mapping[str, str | None]
+    # states at the end of the applied periods as the plan sees them, by parameter
     predicted: Values
+    # applied, ends: by variable along the horizon: what the plan has in the applied periods, of the
+    # shape (periods, others …), or at the instants that begin them; and those at the last instant
     applied: Values
     ends: Values
+    # of the expressions that a plant is told of, by name: the values in the first period
     results: Values
+    # limits that the whole plan does not keep, with the exact amounts
     relaxations: tuple[Relaxation, ...]
+    # objective, stage_cost: of the plan; and of it the share of the applied periods
     objective: float | None
     stage_cost: float
-    result: SolverResult
-    seconds: float
+    result: SolverResult  # the solver's own account
+    seconds: float  # time of the step: update, solve and read-out. No decision rests on it.
 
 
 class RecedingHorizon:
@@ -247,21 +229,11 @@ class RecedingHorizon:
     ) -> Control:
         """Return the control for now.
 
-        Parameters
-        ----------
-        measurement
-            Measured states by parameter; and of parameters along the horizon the values of the
-            current period, where they are measured (they replace the forecast's first).
-        forecast
-            Windows by parameter, of the parameter's own shape, in place of those of the longer
-            series.
-
-        Raises
-        ------
-        InputError
-            When a value is missing or wrong.
-        ControlError
-            When there is no plan even without the limits that may give way, and no previous one.
+        ``measurement``: measured states by parameter; and of parameters along the horizon the
+        values of the current period, where they are measured (they replace the forecast's first).
+        ``forecast``: windows by parameter, of the parameter's own shape, in place of those of the
+        longer series. Raises InputError when a value is missing or wrong; ControlError when there
+        is no plan even without the limits that may give way, and no previous one.
         """
         started = time.perf_counter()
         inputs = self._inputs(measurement, forecast or {})
@@ -435,22 +407,12 @@ class RecedingHorizon:
     ) -> "ClosedLoop":
         """Close the loop for some steps.
 
-        Parameters
-        ----------
-        steps
-            How many controls to apply.
-        measured
-            The state at the start, by parameter.
-        disturbances
-            What really comes, by parameter: series as in ``forecasts``. The current value is
-            measured and known to each plan; what lies ahead is forecast. Without them what really
-            comes is what was forecast.
-        forecast
-            Windows for a step, by its number.
+        ``steps``: how many controls to apply. ``measured``: the state at the start, by parameter.
+        ``disturbances``: what really comes, by parameter: series as in ``forecasts``. The current
+        value is measured and known to each plan; what lies ahead is forecast. Without them what
+        really comes is what was forecast. ``forecast``: windows for a step, by its number.
 
-        Returns
-        -------
-        :class:`engiagent.control.ClosedLoop`: the controls, the log as a dataset, the cost.
+        Returns :class:`engiagent.control.ClosedLoop`: the controls, the log as a dataset, the cost.
         """
         from engiagent.control.closedloop import close
 

@@ -15,36 +15,19 @@ End = Literal["refuse", "hold", "repeat"]
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A longer series of a parameter.
-
-    Attributes
-    ----------
-    values
-        Of the parameter's shape, but longer along ``axis``, the horizon's.
-    length
-        How long a window is.
-    """
+    """A longer series of a parameter."""
 
     name: str
-    values: Floats
+    values: Floats  # of the parameter's shape, but longer along ``axis``, the horizon's
     axis: int
-    length: int
+    length: int  # how long a window is
 
     def window(self, start: int, end: End) -> Floats:
         """Return the window that begins at a step.
 
-        Parameters
-        ----------
-        start
-            Number of the step, from 0.
-        end
-            What to do beyond the end of the series: ``refuse``, ``hold`` the last value, or
-            ``repeat`` the series from its beginning.
-
-        Raises
-        ------
-        InputError
-            When the series is too short and the end is to be refused.
+        ``start``: number of the step, from 0. ``end``: what to do beyond the end of the series:
+        ``refuse``, ``hold`` the last value, or ``repeat`` the series from its beginning. Raises
+        InputError when the series is too short and the end is to be refused.
         """
         have = self.values.shape[self.axis]
         places = np.arange(start, start + self.length)
@@ -69,17 +52,9 @@ def read_series(
 ) -> dict[str, Series]:
     """Return longer series, checked.
 
-    Parameters
-    ----------
-    given
-        Values by parameter, in its own unit.
-    shapes
-        Of each parameter that moves: its shape and which axis is the horizon's.
-
-    Raises
-    ------
-    InputError
-        When a name is unknown, a shape does not fit or a value is not finite.
+    ``given``: values by parameter, in its own unit. ``shapes``: of each parameter that moves: its
+    shape and which axis is the horizon's. Raises InputError when a name is unknown, a shape does
+    not fit or a value is not finite.
     """
     found = {}
     for name, values in given.items():

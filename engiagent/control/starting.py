@@ -77,42 +77,23 @@ def control(
     States are the variables that the blueprint fixes at the first instant; forecasts are its own
     series, of which each plan sees the next ``horizon`` periods.
 
-    Parameters
-    ----------
-    steps
-        How many periods are applied; by default as many as the data allow.
-    horizon
-        How many periods a plan looks ahead; by default a day, at most half of the data.
-    plant
-        What answers: ``model``, which is the plan's own prediction; ``environment``, the physics
-        of the plant itself, or another plant file; ``fmu:FILE``; anything with ``initialize``,
-        ``reset`` and ``step``; a function ``(state, controls, disturbances) -> state`` or its place
-        as ``module:function``. States and controls go by their quantities, as
-        ``battery.state_of_charge``, disturbances by their slots, as ``bakery.power``, each in its
-        own unit. Beside the controls stand the planned states at the end of the period.
-    signals
-        A file that says which of a plant's signals is which of these.
-    actual
-        What really comes, where it is not what is forecast: a file with columns, or series, by
-        slot, parameter or the column that is forecast. All others come as forecast.
-    measured
-        States at the start by quantity, where they are not the plant's own.
-    limits, end, options
-        As :class:`RecedingHorizon` takes them.
-    folder
-        Where the data files of the blueprint lie.
-    certify
-        Whether to keep the plan of each step, for :mod:`engiagent.control.certificate`.
-    on_step
-        Is told the number of steps done, and of all.
-
-    Raises
-    ------
-    InputError
-        When there is no state, data do not suffice, or a name leads nowhere.
-    ControlError
-        When there is no control for the first step; later ones end the loop and say so in
-        ``stopped``.
+    ``steps``: how many periods are applied; by default as many as the data allow. ``horizon``: how
+    many periods a plan looks ahead; by default a day, at most half of the data. ``plant``: what
+    answers: ``model``, which is the plan's own prediction; ``environment``, the physics of the
+    plant itself, or another plant file; ``fmu:FILE``; anything with ``initialize``, ``reset`` and
+    ``step``; a function ``(state, controls, disturbances) -> state`` or its place as
+    ``module:function``. States and controls go by their quantities, as ``battery.state_of_charge``,
+    disturbances by their slots, as ``bakery.power``, each in its own unit. Beside the controls
+    stand the planned states at the end of the period. ``signals``: a file that says which of a
+    plant's signals is which of these. ``actual``: what really comes, where it is not what is
+    forecast: a file with columns, or series, by slot, parameter or the column that is forecast. All
+    others come as forecast. ``measured``: states at the start by quantity, where they are not the
+    plant's own. ``limits``, ``end``, ``options``: as :class:`RecedingHorizon` takes them.
+    ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
+    each step, for :mod:`engiagent.control.certificate`. ``on_step``: is told the number of steps
+    done, and of all. Raises InputError when there is no state, data do not suffice, or a name leads
+    nowhere; ControlError when there is no control for the first step; later ones end the loop and
+    say so in ``stopped``.
     """
     sizes = open_sizes(blueprint.core)
     if sizes:
@@ -423,21 +404,13 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """Another controller of the plant of a loop, and how it did.
+    """Another controller of the plant of a loop, and how it did."""
 
-    Attributes
-    ----------
-    figures
-        As those of the loop: with the prices and comfort limits of its plan.
-    record
-        What the plant was told and showed; None where a function answered.
-    loop
-        Of another plan; None of rules.
-    """
-
+    # as those of the loop: with the prices and comfort limits of its plan
     figures: tuple[Figure, ...]
+    # what the plant was told and showed; None where a function answered
     record: "xarray.Dataset | None"
-    loop: ClosedLoop | None = None
+    loop: ClosedLoop | None = None  # of another plan; None of rules
 
 
 def rival(
@@ -452,18 +425,10 @@ def rival(
 
     Where the plan's own prediction answered the loop, the physics of the plan answers here.
 
-    Parameters
-    ----------
-    controller
-        A rule, a file of rules, or what closes the loop of another plan: :func:`control` with all
-        but ``steps`` and ``plant``.
-    plant, signals, blueprint, folder
-        As the loop had them.
-
-    Raises
-    ------
-    InputError
-        When the plant is a function, which answers no rule, or the plans have other periods.
+    ``controller``: a rule, a file of rules, or what closes the loop of another plan:
+    :func:`control` with all but ``steps`` and ``plant``. ``plant``, ``signals``, ``blueprint``,
+    ``folder``: as the loop had them. Raises InputError when the plant is a function, which answers
+    no rule, or the plans have other periods.
     """
     place, begins = ENVIRONMENT if plant == MODEL else plant, _begins(loop.schedule.elaboration)
     runs = load_plant(place, signals, begins, blueprint, folder)
@@ -512,19 +477,9 @@ def load_plant(
 ) -> Plant | Runs | None:
     """Return the plant that a place names; None for the model.
 
-    Parameters
-    ----------
-    signals
-        The file of its signals.
-    begins
-        When the plan does.
-    blueprint, folder
-        Of the plan, which ``environment`` executes.
-
-    Raises
-    ------
-    InputError
-        When there is no such module, function or file.
+    ``signals``: the file of its signals. ``begins``: when the plan does. ``blueprint``, ``folder``:
+    of the plan, which ``environment`` executes. Raises InputError when there is no such module,
+    function or file.
     """
     if place == MODEL:
         return None

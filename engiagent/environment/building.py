@@ -152,10 +152,7 @@ class Built:
 def build(blueprint: Blueprint, folder: Path | None) -> Built:
     """Return a plant as a system.
 
-    Raises
-    ------
-    InputError
-        For a component that has no module, with its name and those that have one.
+    Raises InputError for a component that has no module, with its name and those that have one.
     """
     core = blueprint.core
     plant = Plant(Bench(Declarations(core, folder), {}), dynamics_of(core, folder))

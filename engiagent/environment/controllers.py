@@ -76,10 +76,8 @@ def _over_day(entry: Any, read: Callable[[Any], T]) -> Callable[[Moment], T]:
 def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
     """Read rules from a file: by input a value, ``daily``, ``thermostat`` or ``levels``.
 
-    Raises
-    ------
-    InputError
-        For an input or a reading that there is not, and for values that cannot be read.
+    Raises InputError for an input or a reading that there is not, and for values that cannot be
+    read.
     """
     tree = read_yaml(path)
     if not isinstance(tree, Mapping):
@@ -170,10 +168,7 @@ def joined(*controllers: Controller) -> Controller:
 def chosen(text: str, plant: Runs) -> Controller:
     """Return the controller that a rule's name or a file of rules stands for.
 
-    Raises
-    ------
-    InputError
-        For a rule of a site where the plant is none, and for what a file has wrong.
+    Raises InputError for a rule of a site where the plant is none, and for what a file has wrong.
     """
     if text not in RULES:
         return read_controller(Path(text), plant.signals)
@@ -185,10 +180,7 @@ def chosen(text: str, plant: Runs) -> Controller:
 def ruled(name: str, site: Environment) -> Controller:
     """Return the rule of a name for a site, as a baseline has it.
 
-    Raises
-    ------
-    InputError
-        When there is no such rule, or nothing that it controls.
+    Raises InputError when there is no such rule, or nothing that it controls.
     """
     if name not in RULES:
         raise InputError("there is no such rule", found=name, expected=" or ".join(RULES))

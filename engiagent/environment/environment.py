@@ -34,15 +34,8 @@ class Environment:
     done is in the answer under the name of the action. Machines whose output is not set are asked
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
-    Parameters
-    ----------
-    blueprint, folder
-        The plant, and where its data files lie.
-
-    Raises
-    ------
-    InputError
-        For a component that has no physics that runs, by name.
+    ``blueprint``, ``folder``: the plant, and where its data files lie. Raises InputError for a
+    component that has no physics that runs, by name.
     """
 
     def __init__(self, blueprint: Blueprint, folder: Path | None = None) -> None:
@@ -108,19 +101,10 @@ class Environment:
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step.
 
-        Parameters
-        ----------
-        inputs
-            Actions, and disturbances that are not as the plant's own series, by name.
+        ``inputs``: actions, and disturbances that are not as the plant's own series, by name.
 
-        Returns
-        -------
-        States at its end, what was done and what was driven, means over the step.
-
-        Raises
-        ------
-        InputError
-            For an unknown input, or behind the end of the series.
+        Returns states at its end, what was done and what was driven, means over the step. Raises
+        InputError for an unknown input, or behind the end of the series.
         """
         k = self.number
         if k >= self.steps:
@@ -162,10 +146,8 @@ class Environment:
     ) -> "xarray.Dataset":
         """Run for some steps, all that the series have where none are given.
 
-        Returns
-        -------
-        Every signal as a series with ``units`` and ``role``; its attribute ``energy_imbalance`` is
-        the largest imbalance of a step, relative to what flows in it.
+        Returns every signal as a series with ``units`` and ``role``; its attribute
+        ``energy_imbalance`` is the largest imbalance of a step, relative to what flows in it.
         """
         length = seconds or self.seconds
         count = steps or int(self.duration // length + 1e-9)

@@ -38,38 +38,24 @@ _EPS: Final = 1e-9
 class Fmu:
     """An FMU that is initialised, reset and stepped; its signals are its own variables and units.
 
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        ``co-simulation`` or ``model exchange``; the first that it offers when None.
-    start, warmup
-        Its time at the first instant, and how long before that it begins to run with its own
-        defaults and the ``held`` inputs. [s]
-    communication
-        Longest step of communication; the step of :meth:`initialize` when None. [s]
-    parameters
-        Start values of parameters and other variables, by name.
-    held
-        Inputs that have a value in the warm-up too, by name.
-    watched, averaged
-        Variables that are read beside the outputs, and those of which the mean over the points of
-        communication of a step is returned instead of the last value.
-
-    Raises
-    ------
-    InputError
-        When the file is no FMU of FMI 2.0 that runs here, or has no such variable.
+    Raises InputError when the file is no FMU of FMI 2.0 that runs here, or has no such variable.
     """
 
-    path: Path
+    path: Path  # the file
+    # ``co-simulation`` or ``model exchange``; the first that it offers when None
     kind: Kind | None = None
+    # start, warmup: its time at the first instant, and how long before that it begins to run with
+    # its own defaults and the ``held`` inputs. [s]
     start: float = 0.0
     warmup: float = 0.0
+    # longest step of communication; the step of ``initialize`` when None. [s]
     communication: float | None = None
+    # start values of parameters and other variables, by name
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # inputs that have a value in the warm-up too, by name
     held: Values = field(default_factory=dict)
+    # watched, averaged: variables that are read beside the outputs, and those of which the mean
+    # over the points of communication of a step is returned instead of the last value
     watched: Sequence[str] = ()
     averaged: Sequence[str] = ()
     seconds: float = field(default=3600.0, init=False)

@@ -32,24 +32,12 @@ USUAL = {"degC": (-40.0, 110.0), "1": (0.0, 1.0)}
 class SiteEnv(gymnasium.Env[Floats, Floats]):
     """A site for agents.
 
-    Parameters
-    ----------
-    plant
-        A plant file, or an environment.
-    seconds
-        Length of a step; the plant's own when None. [s]
-    reward
-        From the values of a step by name to its reward; what the energy of the step costs at the
-        grids, with the other sign, when None.
-    actions
-        Names of the actions that the agent decides; all with a default or a limit when None.
-    bounds
-        Between which a signal lies, by name, where its limits and the plant's series do not say.
-
-    Raises
-    ------
-    InputError
-        For an action without a finite bound.
+    ``plant``: a plant file, or an environment. ``seconds``: length of a step; the plant's own when
+    None. [s] ``reward``: from the values of a step by name to its reward; what the energy of the
+    step costs at the grids, with the other sign, when None. ``actions``: names of the actions that
+    the agent decides; all with a default or a limit when None. ``bounds``: between which a signal
+    lies, by name, where its limits and the plant's series do not say. Raises InputError for an
+    action without a finite bound.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012  # gymnasium declares it so

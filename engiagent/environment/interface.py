@@ -24,24 +24,15 @@ ZERO = 273.15
 
 @dataclass(frozen=True)
 class Signal:
-    """A named signal.
+    """A named signal."""
 
-    Attributes
-    ----------
-    unit
-        Of its values.
-    role
-        ``action`` and ``disturbance`` are inputs of a step, ``state`` belongs to instants,
-        ``observation`` is the mean of a period or, from a plant that is not ours, a sample.
-    default
-        Of an input: its value where none is given; None when one has to be given.
-    lower, upper
-        Between which it has a meaning.
-    """
-
-    unit: str
+    unit: str  # of its values
+    # ``action`` and ``disturbance`` are inputs of a step, ``state`` belongs to instants,
+    # ``observation`` is the mean of a period or, from a plant that is not ours, a sample
     role: Role
+    # of an input: its value where none is given; None when one has to be given
     default: float | None = None
+    # lower, upper: between which it has a meaning
     lower: float = float("-inf")
     upper: float = float("inf")
 
@@ -100,10 +91,7 @@ def ours(unit: str) -> str:
 def amount(value: Any, what: str, unit: str | None = None) -> tuple[float, str | None]:
     """Return a quantity as number and unit; in a unit, where one is wanted.
 
-    Raises
-    ------
-    InputError
-        When it is none, or of another dimension.
+    Raises InputError when it is none, or of another dimension.
     """
     try:
         found = pieces(str(value), Conventions())
@@ -121,13 +109,7 @@ def amount(value: Any, what: str, unit: str | None = None) -> tuple[float, str |
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the plain values of a file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or is no YAML.
-    """
+    """Return the plain values of a file; InputError when it cannot be read, or is no YAML."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

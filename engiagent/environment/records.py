@@ -14,12 +14,8 @@ from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 def as_solution(elaboration: Elaboration, record: AnySolution) -> SolutionArrays:
     """Return the quantities of a blueprint with the values of a record, without those it has not.
 
-    Parameters
-    ----------
-    elaboration
-        Of the blueprint with components written out, over the periods of the record.
-    record
-        Signals by name over ``time`` and ``instant``, each with ``units``.
+    ``elaboration``: of the blueprint with components written out, over the periods of the record.
+    ``record``: signals by name over ``time`` and ``instant``, each with ``units``.
     """
     items: Iterable[VariableDef | ExpressionDef]
     items = (*elaboration.core.decision_variables, *elaboration.core.expressions)

@@ -33,22 +33,14 @@ DATA = "data.csv"
 
 @dataclass(frozen=True)
 class Moment:
-    """What a controller knows at the start of a step.
+    """What a controller knows at the start of a step."""
 
-    Attributes
-    ----------
-    step, seconds
-        The number of the step from 0, and the length of all of them. [s]
-    clock
-        Seconds since midnight at its start.
-    seen
-        The last value of every signal that is known: states as they are now, observations of the
-        step before, disturbances of this one where a series has them.
-    """
-
+    # step, seconds: the number of the step from 0, and the length of all of them. [s]
     step: int
     seconds: float
-    clock: float
+    clock: float  # seconds since midnight at its start
+    # the last value of every signal that is known: states as they are now, observations of the step
+    # before, disturbances of this one where a series has them
     seen: Values
 
 
@@ -72,10 +64,7 @@ class Forcing:
     def along(self, steps: int, seconds: float) -> dict[str, Floats]:
         """Return the means over steps of some length.
 
-        Raises
-        ------
-        InputError
-            When they end before the steps do.
+        Raises InputError when they end before the steps do.
         """
         edges = np.arange(steps + 1) * seconds
         last = self.duration or seconds
@@ -96,10 +85,7 @@ class Forcing:
 def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
     """Read series of inputs from a table with a column of time and one for each input.
 
-    Raises
-    ------
-    InputError
-        For a column that is no input, or of another unit.
+    Raises InputError for a column that is no input, or of another unit.
     """
     file: DataFile = load_data_file(
         path.resolve().parent, path.name, DataOptions(), Conventions(), None, path.name
@@ -139,19 +125,12 @@ def run(
 ) -> "xarray.Dataset":
     """Run a plant for some steps and return every signal as a series.
 
-    Parameters
-    ----------
-    seconds
-        Length of a step, from a minute to an hour. [s]
-    controller
-        What sets inputs; those that it does not set come from ``forcing``, else from defaults.
-    begins
-        When the first step begins; that of the forcing when None.
+    ``seconds``: length of a step, from a minute to an hour. [s] ``controller``: what sets inputs;
+    those that it does not set come from ``forcing``, else from defaults. ``begins``: when the first
+    step begins; that of the forcing when None.
 
-    Returns
-    -------
-    A dataset over ``time``, the starts of the steps, and ``instant``, the edges of them: states
-    over instants, all else over time, each with ``units`` and ``role``.
+    Returns a dataset over ``time``, the starts of the steps, and ``instant``, the edges of them:
+    states over instants, all else over time, each with ``units`` and ``role``.
     """
     if steps < 1 or not 1 <= seconds <= 3600:
         raise InputError(

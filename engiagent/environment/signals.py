@@ -49,25 +49,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Signals:
-    """A file of signals.
+    """A file of signals."""
 
-    Attributes
-    ----------
-    inputs, outputs
-        By our names.
-    estimated
-        States of a plan that the plant does not show, with the standard deviation of what one
-        step adds to what is not known of them.
-    time_zero
-        The date at which the plant's clock shows 0, as ``2026-01-01``; none is assumed.
-    start_time, warmup, communication_step, kind, parameters, held
-        As of :class:`engiagent.environment.fmu.Fmu`. [s]
-    """
-
+    # inputs, outputs: by our names
     inputs: Mapping[str, Input] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    # states of a plan that the plant does not show, with the standard deviation of what one step
+    # adds to what is not known of them
     estimated: Mapping[str, float] = field(default_factory=dict)
+    # the date at which the plant's clock shows 0, as ``2026-01-01``; none is assumed
     time_zero: np.datetime64 | None = None
+    # start_time, warmup, communication_step, kind, parameters, held: as of ``Fmu``. [s]
     start_time: float | None = None
     warmup: float = 0.0
     communication_step: float | None = None
@@ -85,10 +77,7 @@ class Signals:
     def beginning(self, begins: np.datetime64 | None) -> "Signals":
         """Return the same with the start at a date, where the date of the plant's clock is known.
 
-        Raises
-        ------
-        InputError
-            When a start is given and is another one.
+        Raises InputError when a start is given and is another one.
         """
         if begins is None or self.time_zero is None:
             return self
@@ -103,13 +92,7 @@ class Signals:
 
     @classmethod
     def load(cls, path: str | Path) -> "Signals":
-        """Read a file.
-
-        Raises
-        ------
-        InputError
-            With the entry, what stands there and what was expected.
-        """
+        """Read a file; InputError with the entry, what stands there and what was expected."""
         place = Path(path)
         tree = read_yaml(place)
         try:
@@ -189,13 +172,7 @@ def _date(value: Any, what: str) -> np.datetime64:
 
 
 def duration(value: Any, what: str) -> float:
-    """Return a time as people write it, in seconds.
-
-    Raises
-    ------
-    InputError
-        When it is none.
-    """
+    """Return a time as people write it, in seconds; InputError when it is none."""
     return amount(value, what, "s")[0]
 
 

@@ -27,10 +27,7 @@ Ageing = Mapping[str, Mapping[str, float]]
 def read_ageing(path: Path) -> dict[str, dict[str, float]]:
     """Read from a file how batteries age, by their names.
 
-    Raises
-    ------
-    InputError
-        For what is no mapping, an unknown slot or no number.
+    Raises InputError for what is no mapping, an unknown slot or no number.
     """
     tree = read_yaml(path)
     found: dict[str, dict[str, float]] = {}
@@ -51,15 +48,9 @@ def wear(
 ) -> dict[str, dict[str, float | None]]:
     """Return by battery what a run did to it.
 
-    Returns
-    -------
-    ``throughput``, the energy that it gave [kWh]; ``full_cycles``, that over its capacity; and
-    ``capacity_lost``, the share of its capacity, None where nothing says how it ages.
-
-    Raises
-    ------
-    InputError
-        For ageing of what is no battery.
+    Returns ``throughput``, the energy that it gave [kWh]; ``full_cycles``, that over its capacity;
+    and ``capacity_lost``, the share of its capacity, None where nothing says how it ages. Raises
+    InputError for ageing of what is no battery.
     """
     batteries = {unit.name: unit for unit in units if unit.model == "battery"}
     for name in ageing:

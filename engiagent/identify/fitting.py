@@ -64,32 +64,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Fit:
-    """A model with its parameters.
-
-    Attributes
-    ----------
-    theta
-        What was searched for, shape (p,).
-    likelihood
-        Its logarithm at the optimum.
-    covariance
-        Of ``theta``, by the observed information; zero for what lies at a bound.
-    free
-        What lies at no bound.
-    outliers
-        Measurements that were left out.
-    optima
-        Likelihoods that the starts led to, the best first.
-    """
+    """A model with its parameters."""
 
     model: Model
     record: Record
-    theta: Floats
-    likelihood: float
+    theta: Floats  # what was searched for, shape (p,)
+    likelihood: float  # its logarithm at the optimum
+    # of ``theta``, by the observed information; zero for what lies at a bound
     covariance: Floats = field(repr=False)
-    free: Bools
-    outliers: Bools = field(repr=False)
-    optima: tuple[float, ...]
+    free: Bools  # what lies at no bound
+    outliers: Bools = field(repr=False)  # measurements that were left out
+    optima: tuple[float, ...]  # likelihoods that the starts led to, the best first
 
     @cached_property
     def filtered(self) -> Filtered:
@@ -150,12 +135,8 @@ def fit(
 ) -> Fit:
     """Return the parameters of the greatest likelihood.
 
-    Parameters
-    ----------
-    starts
-        From how many of the best of many random points the search begins.
-    near
-        Values of a smaller structure, from which one more start is made.
+    ``starts``: from how many of the best of many random points the search begins. ``near``: values
+    of a smaller structure, from which one more start is made.
     """
     outliers = spikes(record)
     clean = record.without(outliers)

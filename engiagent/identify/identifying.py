@@ -31,25 +31,16 @@ _MOST_HELD_BACK: Final = 0.8
 
 @dataclass(frozen=True)
 class Candidate:
-    """A structure that was tried.
-
-    Attributes
-    ----------
-    aic
-        Akaike's criterion, over measurements that no structure left out.
-    against, ratio
-        The structure that it extends and was compared with, and the probability that the gain of
-        likelihood is by chance; empty and NaN without one.
-    verdict
-        Why it was chosen or not, in words.
-    """
+    """A structure that was tried."""
 
     fit: Fit
     whiteness: Whiteness
-    aic: float
+    aic: float  # akaike's criterion, over measurements that no structure left out
+    # against, ratio: the structure that it extends and was compared with, and the probability that
+    # the gain of likelihood is by chance; empty and NaN without one
     against: str = ""
     ratio: float = float("nan")
-    verdict: str = ""
+    verdict: str = ""  # why it was chosen or not, in words
 
     @property
     def name(self) -> str:
@@ -71,27 +62,20 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Identified:
-    """A model with all that is known of it.
-
-    Attributes
-    ----------
-    unknown
-        By parameter why it cannot be known from these measurements; the model is then of no use.
-    held_back
-        Errors on data that were not fitted, from period ``begin`` on; None without any.
-    residual
-        What was learnt beside the structure; where it is kept, it is one of the drivers.
-    """
+    """A model with all that is known of it."""
 
     measurements: Measurements
     fit: Fit
     estimates: tuple[Estimate, ...]
+    # by parameter why it cannot be known from these measurements; the model is then of no use
     unknown: dict[str, str]
     candidates: tuple[Candidate, ...]
     whiteness: Whiteness
+    # errors on data that were not fitted, from period ``begin`` on; None without any
     held_back: Errors | None
     begin: int
     notes: tuple[str, ...]
+    # what was learnt beside the structure; where it is kept, it is one of the drivers
     residual: Residual | None = None
 
     @property
@@ -147,25 +131,13 @@ def identify(
 ) -> Identified:
     """Find a grey-box model of a building.
 
-    Parameters
-    ----------
-    model
-        The name of a structure, or ``auto`` for the one that the data bear out.
-    error
-        ``one step``: process and measurement noise, by a Kalman filter; ``simulation``: no process
-        noise, so that errors of a free run are as small as can be.
-    gain
-        Whether a constant gain of the room is found as well, as of people and devices.
-    share
-        What is held back at the end of the record, to be predicted.
-    residual
-        ``ridge`` or ``boosting``: what the structure leaves out is learnt, and kept where what is
-        held back is then predicted better.
-
-    Raises
-    ------
-    InputError
-        For a structure or a residual that there is not, or a share that leaves nothing.
+    ``model``: the name of a structure, or ``auto`` for the one that the data bear out. ``error``:
+    ``one step``: process and measurement noise, by a Kalman filter; ``simulation``: no process
+    noise, so that errors of a free run are as small as can be. ``gain``: whether a constant gain of
+    the room is found as well, as of people and devices. ``share``: what is held back at the end of
+    the record, to be predicted. ``residual``: ``ridge`` or ``boosting``: what the structure leaves
+    out is learnt, and kept where what is held back is then predicted better. Raises InputError for
+    a structure or a residual that there is not, or a share that leaves nothing.
     """
     if model != AUTO and model not in STRUCTURES:
         known = f"{AUTO}, {', '.join(STRUCTURES)}"

@@ -29,22 +29,14 @@ _ALIKE: Final = 0.98
 
 @dataclass(frozen=True)
 class Whiteness:
-    """Whether residuals are noise.
+    """Whether residuals are noise."""
 
-    Attributes
-    ----------
-    autocorrelation
-        At the lags from 1, with the half-width ``band`` that 95 % of white noise keep.
-    ljung_box
-        Probability of at least such a sum of squares of white noise.
-    periodogram
-        Cumulated, over frequencies to half of that of the samples; ``limit`` is the largest
-        distance from the diagonal at 5 %, ``distance`` the one there is.
-    """
-
+    # at the lags from 1, with the half-width ``band`` that 95 % of white noise keep
     autocorrelation: Floats
     band: float
-    ljung_box: float
+    ljung_box: float  # probability of at least such a sum of squares of white noise
+    # cumulated, over frequencies to half of that of the samples; ``limit`` is the largest distance
+    # from the diagonal at 5 %, ``distance`` the one there is
     periodogram: Floats
     distance: float
     limit: float
@@ -57,25 +49,16 @@ class Whiteness:
 
 @dataclass(frozen=True)
 class Errors:
-    """Predictions against data held back. [K].
+    """Predictions against data held back. [K]."""
 
-    Attributes
-    ----------
-    ahead
-        Root mean square error by how many hours ahead.
-    simulation, bias, largest
-        Of a simulation over all that was held back, from the filter's state at its beginning.
-    predicted
-        That simulation.
-    persistence
-        Root mean square error of taking the last temperature for the one ``HOURS`` ahead.
-    """
-
-    ahead: Mapping[float, float]
+    ahead: Mapping[float, float]  # root mean square error by how many hours ahead
+    # simulation, bias, largest: of a simulation over all that was held back, from the filter's
+    # state at its beginning
     simulation: float
     bias: float
     largest: float
-    predicted: Floats
+    predicted: Floats  # that simulation
+    # root mean square error of taking the last temperature for the one ``HOURS`` ahead
     persistence: Mapping[float, float]
 
 

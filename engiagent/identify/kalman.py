@@ -29,21 +29,13 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Record:
-    """Measurements of N periods, as the filter takes them.
+    """Measurements of N periods, as the filter takes them."""
 
-    Attributes
-    ----------
-    hours
-        Length of a period.
-    measured
-        Temperature of the room at the beginning of each period; NaN where there is none. [degC]
-    inputs
-        Temperature outside, heat, and each driver, means of the periods, shape (N, inputs).
-        [degC, kW, ...]
-    """
-
-    hours: float
+    hours: float  # length of a period
+    # temperature of the room at the beginning of each period; NaN where there is none. [degC]
     measured: Floats
+    # temperature outside, heat, and each driver, means of the periods, shape (N, inputs). [degC,
+    # kW, ...]
     inputs: Floats
 
     @property
@@ -63,19 +55,12 @@ class Record:
 
 @dataclass(frozen=True)
 class Filtered:
-    """What a filter made of a record, for each of m parameter vectors.
+    """What a filter made of a record, for each of m parameter vectors."""
 
-    Attributes
-    ----------
-    innovation, variance
-        Shape (N, m); NaN and infinity where nothing was measured.
-    state
-        After the correction of each period, shape (N, m, n). [degC]
-    """
-
+    # innovation, variance: shape (N, m); NaN and infinity where nothing was measured
     innovation: Array
     variance: Array
-    state: Array
+    state: Array  # after the correction of each period, shape (N, m, n). [degC]
 
     @property
     def likelihood(self) -> Array:

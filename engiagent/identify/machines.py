@@ -33,24 +33,15 @@ _EXACT: Final = 1e-3
 
 @dataclass(frozen=True)
 class MachineMap:
-    """A map with the deviation of each of its coefficients.
-
-    Attributes
-    ----------
-    surface, sigma
-        The six coefficients of EnergyPlus, and their standard deviations.
-    part_load
-        Coefficients of the factor by part load, from the constant upwards.
-    error
-        Root mean square of measured over mapped, less 1.
-    """
+    """A map with the deviation of each of its coefficients."""
 
     machine: str
     rated: float
+    # surface, sigma: the six coefficients of EnergyPlus, and their standard deviations
     surface: Floats
     sigma: Floats
-    part_load: Floats
-    error: float
+    part_load: Floats  # coefficients of the factor by part load, from the constant upwards
+    error: float  # root mean square of measured over mapped, less 1
     used: int
     left_out: int
     ranges: tuple[tuple[float, float], ...]
@@ -92,10 +83,7 @@ def machine_map(
 
     Temperatures that were not measured are None; there is no slope by them.
 
-    Raises
-    ------
-    InputError
-        When it hardly ever ran.
+    Raises InputError when it hardly ever ran.
     """
     names, unseen = MACHINES[machine], np.zeros_like(electric)
     is_measured = (first is not None, second is not None)

@@ -35,30 +35,20 @@ _LEAST: Final = 50
 
 @dataclass(frozen=True)
 class Measurements:
-    """A record with where it comes from.
+    """A record with where it comes from."""
 
-    Attributes
-    ----------
-    file, sha256
-        The table.
-    columns
-        By role the column as a plant file names it, ``file.csv#name [unit]``.
-    begins
-        Start of each period in seconds since 1970, by ``zone`` or the wall clock.
-    drivers
-        What heats the room beside the heating: sun, and gains that are measured.
-    notes
-        What there is to say of gaps.
-    """
-
+    # file, sha256: the table
     file: str
     sha256: str
+    # by role the column as a plant file names it, ``file.csv#name [unit]``
     columns: Mapping[str, str]
+    # start of each period in seconds since 1970, by ``zone`` or the wall clock
     begins: npt.NDArray[np.int64]
     zone: str | None
     record: Record
+    # what heats the room beside the heating: sun, and gains that are measured
     drivers: tuple[Driver, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what there is to say of gaps
 
     @property
     def days(self) -> float:
@@ -80,21 +70,12 @@ def read_measurements(
 ) -> Measurements:
     """Read what was measured.
 
-    Parameters
-    ----------
-    columns
-        By role (``temperature``, ``ambient``, ``heat``; ``cooling``, ``solar``, ``gains``) the
-        name of the column, with ``[unit]`` behind it where its header has none.
-    zone
-        Time zone of stamps without offset.
-    step_hours
-        Brings the record to periods of this length: means of inputs, temperatures at the beginning.
-
-    Raises
-    ------
-    InputError
-        With file, line and column: a column or unit that is missing, stamps that repeat, go back
-        or come at no regular step where none is given, too little that was measured.
+    ``columns``: by role (``temperature``, ``ambient``, ``heat``; ``cooling``, ``solar``, ``gains``)
+    the name of the column, with ``[unit]`` behind it where its header has none. ``zone``: time zone
+    of stamps without offset. ``step_hours``: brings the record to periods of this length: means of
+    inputs, temperatures at the beginning. Raises InputError with file, line and column: a column or
+    unit that is missing, stamps that repeat, go back or come at no regular step where none is
+    given, too little that was measured.
     """
     _require(path, columns, REQUIRED)
     table = read_table(path.parent, path.name)

@@ -66,10 +66,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
     stays. Without one there is a heater of the largest heat that was measured, the least of which
     is wanted, within the temperatures that were measured.
 
-    Raises
-    ------
-    InputError
-        When a parameter cannot be known, or the template is no plant file.
+    Raises InputError when a parameter cannot be known, or the template is no plant file.
     """
     from ruamel.yaml.comments import CommentedMap  # here and below, as plant files are written
 
@@ -99,10 +96,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
 def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
     """Return a plant file, or the part of one, with a machine that was identified.
 
-    Raises
-    ------
-    InputError
-        When the template has none of its model, or several.
+    Raises InputError when the template has none of its model, or several.
     """
     component = found.component()
     model = component["model"]

@@ -46,29 +46,16 @@ _DAY: Final = 86400.0
 
 @dataclass(frozen=True)
 class Residual:
-    """A residual that was tried.
-
-    Attributes
-    ----------
-    heat
-        Into the room in each period of the record, shape (N,). [kW]
-    most
-        Its largest size. [kW]
-    on
-        Share of the periods held back that lie in the range that was fitted.
-    without, errors
-        On what was held back, without it and with it.
-    fit
-        The structure with the residual as its last driver.
-    """
+    """A residual that was tried."""
 
     kind: str
-    heat: Floats
-    most: float
-    on: float
+    heat: Floats  # into the room in each period of the record, shape (N,). [kW]
+    most: float  # its largest size. [kW]
+    on: float  # share of the periods held back that lie in the range that was fitted
+    # without, errors: on what was held back, without it and with it
     without: Errors
     errors: Errors
-    fit: Fit
+    fit: Fit  # the structure with the residual as its last driver
 
     @property
     def is_kept(self) -> bool:
@@ -90,11 +77,8 @@ class Residual:
 def learnt(kind: str, found: Fit, data: Measurements, begin: int, seed: int = 0) -> Residual:
     """Return a residual that is fitted before period ``begin`` and judged on what lies behind.
 
-    Raises
-    ------
-    InputError
-        For a fit without process noise, whose innovations are errors of a simulation, where nothing
-        is held back, or without scikit-learn for boosted trees.
+    Raises InputError for a fit without process noise, whose innovations are errors of a simulation,
+    where nothing is held back, or without scikit-learn for boosted trees.
     """
     without = None if found.model.is_quiet else held_back(found, data.record, begin)
     if without is None:

@@ -33,24 +33,13 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Structure:
-    """A network whose first node is the measured room.
-
-    Attributes
-    ----------
-    nodes
-        With mass.
-    links
-        Pairs that a resistance joins.
-    heated
-        The node that the heating (less cooling) goes into.
-    within
-        The structures of which this is an extension, for a likelihood-ratio test.
-    """
+    """A network whose first node is the measured room."""
 
     name: str
-    nodes: tuple[str, ...]
-    links: tuple[tuple[str, str], ...]
-    heated: str
+    nodes: tuple[str, ...]  # with mass
+    links: tuple[tuple[str, str], ...]  # pairs that a resistance joins
+    heated: str  # the node that the heating (less cooling) goes into
+    # the structures of which this is an extension, for a likelihood-ratio test
     within: tuple[str, ...] = ()
 
 

@@ -58,24 +58,15 @@ class Building:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster as it is stated.
-
-    Attributes
-    ----------
-    at
-        The component of each building that is its connection.
-    limits
-        What is limited at the shared connection, by ``import`` and ``export``.
-    shared_buses
-        Buses by the same name in all buildings.
-    """
+    """A cluster as it is stated."""
 
     source: Source
     root: Node
     buildings: Mapping[str, Building]
-    at: str = "grid"
+    at: str = "grid"  # the component of each building that is its connection
+    # what is limited at the shared connection, by ``import`` and ``export``
     limits: Mapping[str, Node] = field(default_factory=dict)
-    shared_buses: frozenset[str] = frozenset()
+    shared_buses: frozenset[str] = frozenset()  # buses by the same name in all buildings
 
     @property
     def connections(self) -> dict[str, str]:
@@ -90,10 +81,7 @@ class Cluster:
     def shares(self, rule: str) -> dict[str, float | None]:
         """Return by building its share of the limits, None where it has none.
 
-        Raises
-        ------
-        InputError
-            For an unknown rule, or without the connections that it goes by.
+        Raises InputError for an unknown rule, or without the connections that it goes by.
         """
         if rule not in SHARES:
             expected = nearest(rule, SHARES)
@@ -174,10 +162,8 @@ def is_cluster(root: Node) -> bool:
 def read_cluster(source: Source, root: Node) -> Cluster:
     """Return the cluster that a tree states.
 
-    Raises
-    ------
-    PlantError
-        With all that is wrong but in its buildings, whose own errors show when they are read.
+    Raises PlantError with all that is wrong but in its buildings, whose own errors show when they
+    are read.
     """
     source.entries(root, "the cluster", KEYS)
     shared = source.entries(root.value.get("shared"), "shared")

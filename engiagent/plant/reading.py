@@ -63,10 +63,7 @@ def cluster_of(problem: Problem) -> Cluster | None:
 def read_building(cluster: Cluster, name: str, share: float | None) -> Blueprint:
     """Return one building of a cluster alone, with a share of the cluster's limits.
 
-    Raises
-    ------
-    PlantError
-        With all that is wrong in it.
+    Raises PlantError with all that is wrong in it.
     """
     blueprint = _Plant(cluster.source, cluster.plant(name, share)).read().blueprint
     assert blueprint is not None  # a plant block is understood or refused

@@ -121,23 +121,15 @@ def _followed(unit: Unit, surplus: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Heating:
-    """What heats a zone.
+    """What heats a zone."""
 
-    Attributes
-    ----------
-    owner, word
-        The series that a control sets.
-    least, most
-        The heat while it runs. [kW]
-    gain
-        Heat over what is set.
-    """
-
+    # owner, word: the series that a control sets
     owner: str
     word: str
+    # least, most: the heat while it runs. [kW]
     least: float | Floats
     most: Floats
-    gain: float | Floats = 1.0
+    gain: float | Floats = 1.0  # heat over what is set
 
 
 def thermostat(control: Control) -> Settings:
@@ -243,10 +235,7 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
 
     Requirements that name what the rule controls are left out, for the rule does not know them.
 
-    Raises
-    ------
-    InputError
-        When there is no such rule, or when it has no meaning on the plant.
+    Raises InputError when there is no such rule, or when it has no meaning on the plant.
     """
     if rule not in RULES:
         raise InputError("there is no such rule", found=repr(rule), expected=" or ".join(RULES))

@@ -101,10 +101,7 @@ class Site:
     def load(cls, path: str | Path) -> Self:
         """Return the site of a plant file, of a problem with a plant block, or of a blueprint.
 
-        Raises
-        ------
-        InputError
-            With all that is wrong in it, or when there is no plant block.
+        Raises InputError with all that is wrong in it, or when there is no plant block.
         """
         if Blueprint.is_in(path):
             return cls.of(Blueprint.load(path), Path(path).parent)
@@ -148,10 +145,8 @@ class Site:
 
         ``about`` are further attributes, as ``title`` and ``currency``.
 
-        Raises
-        ------
-        InputError
-            When they are no stamps, or not evenly spaced; it names the first that is not.
+        Raises InputError when they are no stamps, or not evenly spaced; it names the first that is
+        not.
         """
         import pandas as pd  # who has stamps has loaded it
 
@@ -207,20 +202,12 @@ class Site:
     ) -> str:
         """Add a component and return its name.
 
-        Parameters
-        ----------
-        name, model
-            What to call it, and of which model it is.
-        connections
-            Those that cannot be given as a keyword, as the neighbours of a zone.
-        options, slots
-            The model's options, and its parameters, options and connections by their names. Of a
-            store ``final_energy_min`` is what its content is at least in the end, as ``"50 %"``.
-
-        Raises
-        ------
-        InputError
-            When the model is unknown, or a slot is none of its parameters, options or connections.
+        ``name``, ``model``: what to call it, and of which model it is. ``connections``: those that
+        cannot be given as a keyword, as the neighbours of a zone. ``options``, ``slots``: the
+        model's options, and its parameters, options and connections by their names. Of a store
+        ``final_energy_min`` is what its content is at least in the end, as ``"50 %"``. Raises
+        InputError when the model is unknown, or a slot is none of its parameters, options or
+        connections.
         """
         if model not in MODELS:
             said = f"component {name}: unknown model {model!r}"
@@ -268,14 +255,9 @@ class Site:
     ) -> str:
         """Add a network of heat, as a zone of ISO 52016-1, as an ``rc_network``; return its name.
 
-        Parameters
-        ----------
-        boundaries, heat
-            The given temperatures [degC], and heat into nodes [kW], as numbers or series.
-        initial_temperature
-            Of nodes that have none of their own. [degC]
-        more
-            Further connections, as ``heated``, ``heat_bus`` and ``comfort``.
+        ``boundaries``, ``heat``: the given temperatures [degC], and heat into nodes [kW], as
+        numbers or series. ``initial_temperature``: of nodes that have none of their own. [degC]
+        ``more``: further connections, as ``heated``, ``heat_bus`` and ``comfort``.
         """
         nodes: Json = {}
         for node in network.nodes:
@@ -346,13 +328,9 @@ class Site:
         It is the energy of the grids at their prices, less what export earns, and all costs that
         components declare themselves (starts, wear, lost load), also those added later.
 
-        Parameters
-        ----------
-        price, revenue
-            By the name of a grid, per kWh where no unit is given, for grids whose ``import_price``
-            and ``export_price`` are not filled.
-        also
-            A further cost, as an expression.
+        ``price``, ``revenue``: by the name of a grid, per kWh where no unit is given, for grids
+        whose ``import_price`` and ``export_price`` are not filled. ``also``: a further cost, as an
+        expression.
         """
         unit = f"{self.currency}/kWh"
         components = {c["name"]: c for c in self._statement.components if c["model"] == "grid"}
@@ -386,15 +364,8 @@ class Site:
 
         Where no component names a bus of electricity, all that can be are on one.
 
-        Parameters
-        ----------
-        folder
-            Where data files lie.
-
-        Raises
-        ------
-        InputError
-            When something in it does not fit the language, with its place.
+        ``folder``: where data files lie. Raises InputError when something in it does not fit the
+        language, with its place.
         """
         self._statement.connect()
         from engiagent.notebook.home import Home

@@ -87,19 +87,9 @@ def add_size(
 ) -> str:
     """Add the decision that a slot holds, with its costs, and return what fills the slot.
 
-    Parameters
-    ----------
-    unit
-        Of the slot, and of the size.
-    given
-        By the keys of :class:`Size`.
-    profile
-        The parameter over the periods that the size is multiplied by.
-
-    Raises
-    ------
-    FormError
-        When something that is needed is absent or of another dimension.
+    ``unit``: of the slot, and of the size. ``given``: by the keys of :class:`Size`. ``profile``:
+    the parameter over the periods that the size is multiplied by. Raises FormError when something
+    that is needed is absent or of another dimension.
     """
     return _Sizing(statement, owner, slot, unit, given, source).add(profile)
 

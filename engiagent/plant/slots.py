@@ -32,10 +32,7 @@ FINAL: Final = "final_energy_min"
 def final_demand(owner: str, known: Component, value: str) -> str:
     """Return the requirement that a least final content of a store is.
 
-    Raises
-    ------
-    FormError
-        When a component has no content that it begins with.
+    Raises FormError when a component has no content that it begins with.
     """
     states = [word for word, series in known.quantities.items() if series.unit == "kWh"]
     if "initial_energy" not in known.slots or not states:

@@ -70,10 +70,7 @@ class Statement:
     def of(cls, blueprint: Blueprint) -> Self:
         """Return the declarations of a blueprint whose components are not written out.
 
-        Raises
-        ------
-        InputError
-            When it holds more than a plant file states.
+        Raises InputError when it holds more than a plant file states.
         """
         core = blueprint.to_dict()["core_model_elements"]
         times = [entry for entry in core["sets"] if entry["kind"] == "time"]

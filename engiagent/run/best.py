@@ -35,10 +35,7 @@ class Best:
 def find_best(blueprint: Blueprint | None, folder: Path, options: SolveOptions) -> Best | None:
     """Return the best plan of a blueprint; None where a solver finds none in time.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        When the solver was interrupted.
+    Raises KeyboardInterrupt when the solver was interrupted.
     """
     if blueprint is None or blueprint.kind == "definitions":
         return None

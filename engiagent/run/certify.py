@@ -79,36 +79,18 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a schedule.
 
-    Parameters
-    ----------
-    problem
-        The problem; None for a blueprint alone, whose numbers then count as the user's own.
-    solution
-        A dataset, or a path to anybody's schedule.
-    blueprint
-        The blueprint, if there is one; its components are written out for the checker.
-    folder, name
-        Where the data of a blueprint without a problem lie, and what to call it.
-    mapping
-        Quantity to column of somebody's schedule, or how it is to be read altogether.
-    requirements
-        What stands for a problem without annotations of its own; nothing for one that has some.
-    exact
-        Whether to say beside every figure what rational arithmetic makes of it.
-    opinion
-        Of a second solver, as :func:`engiagent.run.secondopinion.second_opinion` gets it.
-    disturb
-        What is to turn out another way in runs that are reported beside the verdict.
-    reading
-        Who has read the text besides the author of the blueprint; by default what
-        :func:`reading_of` derives from what lies beside the problem.
-    overrides
-        The values that the user has set, as the run records them; None where nothing does.
-
-    Raises
-    ------
-    EngiagentError
-        When an input is unreadable.
+    ``problem``: the problem; None for a blueprint alone, whose numbers then count as the user's
+    own. ``solution``: a dataset, or a path to anybody's schedule. ``blueprint``: the blueprint, if
+    there is one; its components are written out for the checker. ``folder``, ``name``: where the
+    data of a blueprint without a problem lie, and what to call it. ``mapping``: quantity to column
+    of somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
+    problem without annotations of its own; nothing for one that has some. ``exact``: whether to say
+    beside every figure what rational arithmetic makes of it. ``opinion``: of a second solver, as
+    :func:`engiagent.run.secondopinion.second_opinion` gets it. ``disturb``: what is to turn out
+    another way in runs that are reported beside the verdict. ``reading``: who has read the text
+    besides the author of the blueprint; by default what :func:`reading_of` derives from what lies
+    beside the problem. ``overrides``: the values that the user has set, as the run records them;
+    None where nothing does. Raises EngiagentError when an input is unreadable.
     """
     if blueprint is not None and blueprint.kind == "definitions":
         return _reproduced(problem, solution, blueprint, folder, name, reading)
@@ -202,18 +184,11 @@ def reading_of(
 ) -> Reading | None:
     """Return who has read the text of a problem, as far as what is given tells.
 
-    Parameters
-    ----------
-    problem
-        None for a blueprint alone, which is the statement of the problem unless it quotes a text.
-    requirements
-        What an engine read in the text apart from the blueprint.
-    overrides
-        The values that the user has set beside the text.
+    ``problem``: None for a blueprint alone, which is the statement of the problem unless it quotes
+    a text. ``requirements``: what an engine read in the text apart from the blueprint.
+    ``overrides``: the values that the user has set beside the text.
 
-    Returns
-    -------
-    None where the checker finds it by itself: annotated requirements beside the problem, or
+    Returns None where the checker finds it by itself: annotated requirements beside the problem, or
     nobody but the author.
     """
     from engiagent.readings.read import claim_of
@@ -316,25 +291,14 @@ def _as_given(part: Any) -> Any:
 
 @dataclass(frozen=True)
 class Tight:
-    """A limit that holds with little room.
+    """A limit that holds with little room."""
 
-    Attributes
-    ----------
-    title
-        Its name, or the words of the text that it rests on.
-    slack, unit
-        How much room there is.
-    where
-        The place, as the elements of its sets; empty for a single row.
-    at_limit
-        Whether there is none beyond the tolerance.
-    """
-
-    title: str
+    title: str  # its name, or the words of the text that it rests on
+    # slack, unit: how much room there is
     slack: float
     unit: str | None
-    where: str
-    at_limit: bool
+    where: str  # the place, as the elements of its sets; empty for a single row
+    at_limit: bool  # whether there is none beyond the tolerance
 
 
 def least_slack(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:

@@ -25,25 +25,13 @@ def set_value(
 ) -> Any:
     """Put a value into the place that a name leads to, and return what stood there.
 
-    Parameters
-    ----------
-    document
-        A blueprint as plain lists and dictionaries; it is changed.
-    name
-        A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a variable
-        as ``charge.upper``.
-    value
-        A number; for a parameter with an index also numbers in the order of its elements, or a
-        mapping from their labels. A bound may be an expression.
-    unit
-        Of the value; None for the unit of the place.
-    note
-        What the provenance says of it; None for the value itself.
-
-    Raises
-    ------
-    InputError
-        When the name leads nowhere, or the value has not the shape or the dimension of the place.
+    ``document``: a blueprint as plain lists and dictionaries; it is changed. ``name``: a parameter,
+    a component's slot as ``battery.energy_capacity``, or a bound of a variable as ``charge.upper``.
+    ``value``: a number; for a parameter with an index also numbers in the order of its elements, or
+    a mapping from their labels. A bound may be an expression. ``unit``: of the value; None for the
+    unit of the place. ``note``: what the provenance says of it; None for the value itself. Raises
+    InputError when the name leads nowhere, or the value has not the shape or the dimension of the
+    place.
     """
     core = document["core_model_elements"]
     owner, _, last = name.rpartition(".")
@@ -176,14 +164,8 @@ def _shown(value: Any) -> str:
 def by_user(note: str, change: Json, stated: Any = None) -> Json:
     """Return the provenance of a value of the user.
 
-    Parameters
-    ----------
-    note
-        What was done, in words.
-    change
-        ``name, before, after, unit``.
-    stated
-        The provenance so far: what was changed before stays listed, with its first value.
+    ``note``: what was done, in words. ``change``: ``name, before, after, unit``. ``stated``: the
+    provenance so far: what was changed before stays listed, with its first value.
     """
     earlier = stated.get("replaces", []) if isinstance(stated, Mapping) else []
     known = {entry["name"]: entry for entry in earlier}
@@ -197,13 +179,9 @@ def with_changes(before: Json, after: Json, excused: bool = True) -> Json:
 
     A value whose source was changed as well was read anew: that is no value of the user.
 
-    Parameters
-    ----------
-    before, after
-        The blueprint without and with the patch; ``after`` is changed.
-    excused
-        Whether the user takes the place of a value's source. Otherwise the source stays, so that
-        the value is held against it, and the change is noted beside it, as it is of a formula.
+    ``before``, ``after``: the blueprint without and with the patch; ``after`` is changed.
+    ``excused``: whether the user takes the place of a value's source. Otherwise the source stays,
+    so that the value is held against it, and the change is noted beside it, as it is of a formula.
     """
     for kind in _CHANGING:
         known = {_name_of(item): item for item in _items(before, kind)}

@@ -81,24 +81,12 @@ State = Literal["running", "done", "failed", "interrupted"]
 
 @dataclass(frozen=True, kw_only=True)
 class StageEvent:
-    """A stage starts, ends, or has something to say.
+    """A stage starts, ends, or has something to say."""
 
-    Attributes
-    ----------
-    stage
-        Its name, as ``solve``.
-    kind
-        ``start``, ``end`` or ``note``.
-    text
-        What there is to say; for an end, how it ended when it did not end well.
-    seconds
-        How long the stage took, at its end.
-    """
-
-    stage: str
-    kind: Literal["start", "end", "note"]
-    text: str = ""
-    seconds: float | None = None
+    stage: str  # its name, as ``solve``
+    kind: Literal["start", "end", "note"]  # ``start``, ``end`` or ``note``
+    text: str = ""  # what there is to say; for an end, how it ended when it did not end well
+    seconds: float | None = None  # how long the stage took, at its end
 
 
 OnEvent = Callable[[StageEvent], None]
@@ -129,21 +117,10 @@ class RunFolder:
     ) -> "RunFolder":
         """Make the folder of a new run and write its record.
 
-        Parameters
-        ----------
-        out
-            The folder; None for a new one below ``runs/``.
-        problem
-            The problem's id, for the name of a new folder.
-        asked
-            What was asked, for the record.
-        force
-            Allow a folder that holds an earlier run, whose artefacts are then removed.
-
-        Raises
-        ------
-        InputError
-            When the folder holds something that must not be overwritten, or cannot be made.
+        ``out``: the folder; None for a new one below ``runs/``. ``problem``: the problem's id, for
+        the name of a new folder. ``asked``: what was asked, for the record. ``force``: allow a
+        folder that holds an earlier run, whose artefacts are then removed. Raises InputError when
+        the folder holds something that must not be overwritten, or cannot be made.
         """
         path = _unused(problem) if out is None else Path(out)
         _clear(path, force)
@@ -177,10 +154,7 @@ class RunFolder:
 
         Its problem, the answers that it got and its trace stay.
 
-        Raises
-        ------
-        InputError
-            When it is no run, has no problem, or is still under way.
+        Raises InputError when it is no run, has no problem, or is still under way.
         """
         record = read_record(path)
         if record["state"] == "running" and _alive(record.get("pid")):
@@ -259,12 +233,8 @@ class RunFolder:
     def progress(self, elapsed: float, report: Mapping[str, Any]) -> None:
         """Record how far a stage has come, ever more seldom, so that a long one fills no disk.
 
-        Parameters
-        ----------
-        elapsed
-            Time since the stage's work began. [s]
-        report
-            What is known of it, as JSON knows it.
+        ``elapsed``: time since the stage's work began. [s] ``report``: what is known of it, as
+        JSON knows it.
         """
         if elapsed < max(_FIRST_PROGRESS, _NEXT_PROGRESS * self._told_progress):
             return
@@ -299,10 +269,7 @@ class RunFolder:
 def read_record(path: Path) -> dict[str, Any]:
     """Return the record of a run folder.
 
-    Raises
-    ------
-    InputError
-        When the folder holds no readable ``run.json`` of a run.
+    Raises InputError when the folder holds no readable ``run.json`` of a run.
     """
     file = path / RECORD
     try:
@@ -317,10 +284,7 @@ def read_record(path: Path) -> dict[str, Any]:
 def read_trace(path: Path) -> tuple[TraceLine, ...]:
     """Return the lines of a run's trace; what a cut run left of its last line is passed over.
 
-    Raises
-    ------
-    InputError
-        When it cannot be read, or a line within it is no object.
+    Raises InputError when it cannot be read, or a line within it is no object.
     """
     file = path / TRACE
     try:
@@ -380,10 +344,7 @@ def remove_run(path: Path) -> bool:
 
     A folder in which something lies that no run wrote stays, with that in it.
 
-    Raises
-    ------
-    InputError
-        When it is no run, is a link, or is still under way.
+    Raises InputError when it is no run, is a link, or is still under way.
     """
     if path.is_symlink():
         raise InputError("the run's folder is a link", str(path), expected="a folder")

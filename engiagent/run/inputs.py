@@ -21,10 +21,7 @@ PROBLEM_SUFFIXES = (".md", ".txt", *PLANT_SUFFIXES)
 def copy_problem(problem: Problem, folder: RunFolder) -> None:
     """Copy a problem, its data and its annotated requirements, so that the folder checks alone.
 
-    Raises
-    ------
-    InputError
-        When a file is gone or leads out of the problem's folder.
+    Raises InputError when a file is gone or leads out of the problem's folder.
     """
     readings = (PLANT_FILE, READING, f"{problem.path.stem}.{READING}")
     beside = [name for name in readings if (problem.folder / name).is_file()]
@@ -41,10 +38,7 @@ def copy_problem(problem: Problem, folder: RunFolder) -> None:
 def copy_data(blueprint: Blueprint, source: Path, folder: RunFolder) -> None:
     """Copy the data files that a blueprint names and that are not there yet.
 
-    Raises
-    ------
-    InputError
-        When a file is absent or leads out of ``source``.
+    Raises InputError when a file is absent or leads out of ``source``.
     """
     for name in dict.fromkeys(data_files(blueprint)):
         if not (folder.path / PROBLEM / name).exists():

@@ -58,33 +58,22 @@ _DIGITS: Final = 9
 
 @dataclass(frozen=True)
 class Figure:
-    """A key figure.
+    """A key figure."""
 
-    Attributes
-    ----------
-    name
-        What it is: ``objective``, ``import``, ``export``, ``generation``, ``consumption``,
-        ``charged``, ``discharged``, ``self_consumption``, ``self_sufficiency``, ``peak_import``,
-        ``peak_export``, ``throughput``, ``full_cycles``, ``losses``, ``discomfort_below``,
-        ``discomfort_above`` or ``emissions``; another flow of a bus by its own word, into the
-        bus.
-    value, unit
-        The number; None where its denominator is zero.
-    component, bus
-        Of which component, and on which bus, if of one.
-    at
-        When it occurs, as the start of the period.
-    horizon, weight
-        Of which representative horizon, once, and how many of it make a year; None of the whole
-        plan, which is the year where the plan has weights.
-    """
-
+    # what it is: ``objective``, ``import``, ``export``, ``generation``, ``consumption``,
+    # ``charged``, ``discharged``, ``self_consumption``, ``self_sufficiency``, ``peak_import``,
+    # ``peak_export``, ``throughput``, ``full_cycles``, ``losses``, ``discomfort_below``,
+    # ``discomfort_above`` or ``emissions``; another flow of a bus by its own word, into the bus
     name: str
+    # value, unit: the number; None where its denominator is zero
     value: float | None
     unit: str
+    # component, bus: of which component, and on which bus, if of one
     component: str | None = None
     bus: str | None = None
-    at: str | None = None
+    at: str | None = None  # when it occurs, as the start of the period
+    # horizon, weight: of which representative horizon, once, and how many of it make a year; None
+    # of the whole plan, which is the year where the plan has weights
     horizon: str | None = None
     weight: float | None = None
 
@@ -98,20 +87,11 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class KeyFigures:
-    """The key figures of a plan, in a fixed order.
+    """The key figures of a plan, in a fixed order."""
 
-    Attributes
-    ----------
-    cost
-        The objective in its own unit; None without one.
-    sense
-        ``minimize`` or ``maximize``, as the objective is meant.
-    physical
-        All others: energies by bus, shares, peaks, stores, comfort, emissions.
-    """
-
-    cost: Figure | None = None
-    sense: str | None = None
+    cost: Figure | None = None  # the objective in its own unit; None without one
+    sense: str | None = None  # ``minimize`` or ``maximize``, as the objective is meant
+    # all others: energies by bus, shares, peaks, stores, comfort, emissions
     physical: tuple[Figure, ...] = ()
 
     @property
@@ -157,16 +137,10 @@ def key_figures(elaboration: Elaboration, solution: AnySolution) -> KeyFigures:
     Discomfort is the time integral of how far a temperature is outside its band: the trapezoidal
     rule between instants, the step times the excess for means over periods.
 
-    Parameters
-    ----------
-    elaboration
-        The blueprint with components written out, and its data.
-    solution
-        The plan: series by the names of the blueprint's variables and expressions.
+    ``elaboration``: the blueprint with components written out, and its data. ``solution``: the
+    plan: series by the names of the blueprint's variables and expressions.
 
-    Returns
-    -------
-    The figures that can be told; the objective alone where there are neither components nor
+    Returns the figures that can be told; the objective alone where there are neither components nor
     quantities that say what they are. A plan over scenarios has no single energy: those series are
     left out. Of a plan whose horizons have weights they are those of a year, weighted sums and the
     largest peaks, and then those of each horizon.
@@ -384,15 +358,10 @@ def figures_of_schedule(
 ) -> KeyFigures:
     """Return the key figures of anybody's schedule, with what physics answers where it is silent.
 
-    Parameters
-    ----------
-    source, schedule, expanded, mapping
-        As the checker takes them: the problem, the schedule, the blueprint with components written
-        out, and how the schedule is to be read.
-    folder
-        Where the blueprint's data lie.
-    goal
-        What the checker found the objective to be: value, unit and sense.
+    ``source``, ``schedule``, ``expanded``, ``mapping``: as the checker takes them: the problem, the
+    schedule, the blueprint with components written out, and how the schedule is to be read.
+    ``folder``: where the blueprint's data lie. ``goal``: what the checker found the objective to
+    be: value, unit and sense.
     """
     case = build_case(source, schedule, expanded, None, mapping)
     bench = case.bench(annotated=False)

@@ -27,37 +27,24 @@ STOPPED: Final = "stopped"
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One run on one line.
+    """One run on one line."""
 
-    Attributes
-    ----------
-    folder, name
-        Where it is, and its path below the folder that was looked into, with ``/``; ``.`` when
-        that folder is the run.
-    problem, engine
-        The problem's id, and who read it; None for a blueprint that came as it is.
-    state
-        ``running``, ``done``, ``failed``, ``interrupted``, ``stopped`` or ``unreadable``.
-    stage
-        The last stage that began.
-    verdict, reason
-        As the run recorded them; the reason of an unreadable record is why.
-    started, finished
-        In ISO 8601, UTC.
-    objective, unit, sense, bound, gap
-        From the certificate; the gap is relative to the bound.
-    """
-
+    # folder, name: where it is, and its path below the folder that was looked into, with ``/``;
+    # ``.`` when that folder is the run
     folder: Path
     name: str
+    # problem, engine: the problem's id, and who read it; None for a blueprint that came as it is
     problem: str
-    state: str
+    state: str  # ``running``, ``done``, ``failed``, ``interrupted``, ``stopped`` or ``unreadable``
     engine: str | None = None
-    stage: str | None = None
+    stage: str | None = None  # the last stage that began
+    # verdict, reason: as the run recorded them; the reason of an unreadable record is why
     verdict: str | None = None
     reason: str | None = None
+    # started, finished: in ISO 8601, UTC
     started: str | None = None
     finished: str | None = None
+    # objective, unit, sense, bound, gap: from the certificate; the gap is relative to the bound
     objective: float | None = None
     unit: str | None = None
     sense: str | None = None
@@ -102,10 +89,7 @@ def find_runs(root: Path | str, depth: int = DEPTH) -> tuple[RunSummary, ...]:
     Links are not followed, hidden folders and what lies inside a run are passed over, and at most
     ten thousand runs are read.
 
-    Raises
-    ------
-    InputError
-        When there is no such folder.
+    Raises InputError when there is no such folder.
     """
     base = Path(root)
     if not base.is_dir():

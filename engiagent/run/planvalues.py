@@ -109,27 +109,16 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class PlanSeries:
-    """A series of a component over time.
+    """A series of a component over time."""
 
-    Attributes
-    ----------
-    variable, component, word
-        The name in the blueprint, and what it is of what.
-    values
-        In ``unit``, time last; NaN where there is nothing.
-    time
-        The set of times.
-    place
-        Where it lies in the blueprint's own shape.
-    """
-
+    # variable, component, word: the name in the blueprint, and what it is of what
     variable: str
     component: str
     word: str
     unit: str
-    values: Floats
-    time: IndexSet
-    place: "_Place"
+    values: Floats  # in ``unit``, time last; NaN where there is nothing
+    time: IndexSet  # the set of times
+    place: "_Place"  # where it lies in the blueprint's own shape
 
     def within(self, unit: str) -> "PlanSeries | None":
         """Return the series in another unit; None in one of another dimension."""
@@ -205,23 +194,14 @@ def _kinds(found: IndexSet) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BusTerm:
-    """What one series of a component gives to a bus, or takes from it, over the horizon.
+    """What one series of a component gives to a bus, or takes from it, over the horizon."""
 
-    Attributes
-    ----------
-    bus, component, word
-        Whose series it is, by the last word of its quantity, and on which bus.
-    supplies
-        Whether it stands among the sources.
-    energy
-        Its power times the lengths of the periods. [kWh]
-    """
-
+    # bus, component, word: whose series it is, by the last word of its quantity, and on which bus
     bus: str
     component: str
     word: str
-    supplies: bool
-    energy: float
+    supplies: bool  # whether it stands among the sources
+    energy: float  # its power times the lengths of the periods. [kWh]
 
 
 def bus_terms(

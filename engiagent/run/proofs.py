@@ -24,18 +24,10 @@ CONFLICT_SECONDS: Final = 20.0
 
 @dataclass(frozen=True)
 class Proofs:
-    """What is asked beyond the plain check.
+    """What is asked beyond the plain check."""
 
-    Attributes
-    ----------
-    exact
-        Rational arithmetic beside doubles.
-    second_solver
-        Who is to solve what is stated once more; None for nobody.
-    """
-
-    exact: bool = False
-    second_solver: str | None = None
+    exact: bool = False  # rational arithmetic beside doubles
+    second_solver: str | None = None  # who is to solve what is stated once more; None for nobody
 
     def asked(self) -> dict[str, Any]:
         """Return what a run's record says of it; nothing where nothing was asked."""
@@ -91,10 +83,7 @@ PLAIN: Final = Proofs()
 def stored_solver(asked: Mapping[str, Any], file: str) -> str | None:
     """Return the second solver that a run asked, to be asked again: its stored word counts nothing.
 
-    Raises
-    ------
-    InputError
-        When the record says something else.
+    Raises InputError when the record says something else.
     """
     name = asked.get("second_solver")
     if name is not None and not isinstance(name, str):
@@ -103,13 +92,7 @@ def stored_solver(asked: Mapping[str, Any], file: str) -> str | None:
 
 
 def kept_exact(asked: Any, file: str) -> bool:
-    """Return whether a run was checked exactly.
-
-    Raises
-    ------
-    InputError
-        When the record says something else.
-    """
+    """Return whether a run was checked exactly; InputError when the record says something else."""
     exact = asked.get("exact", False)
     if not isinstance(exact, bool):
         raise InputError("neither true nor false", file, found=repr(exact))

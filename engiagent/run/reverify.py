@@ -16,21 +16,13 @@ MOST_SHOWN: Final = 60
 
 @dataclass(frozen=True)
 class Difference:
-    """A place in which two certificates say different things.
+    """A place in which two certificates say different things."""
 
-    Attributes
-    ----------
-    place
-        JSON path, as ``$.objective.value``.
-    stored, found
-        What the stored certificate says and what the check says now; None for nothing.
-    allowed
-        Whether the certificate holds all the same: other versions, or rounding under a whole seal.
-    """
-
-    place: str
+    place: str  # JSON path, as ``$.objective.value``
+    # stored, found: what the stored certificate says and what the check says now; None for nothing
     stored: Any
     found: Any
+    # whether the certificate holds all the same: other versions, or rounding under a whole seal
     allowed: bool = False
 
     def __str__(self) -> str:
@@ -49,20 +41,9 @@ class Difference:
 def compare(text: str, again: Mapping[str, Any], file: str) -> tuple[Difference, ...]:
     """Return where a stored certificate and one that was made again differ.
 
-    Parameters
-    ----------
-    text
-        The stored certificate.
-    again
-        The one made from the inputs as they are now, as
-        :meth:`~engiagent.verify.Certificate.to_dict` returns it.
-    file
-        What to call the stored one in messages.
-
-    Raises
-    ------
-    InputError
-        When the stored one is no certificate.
+    ``text``: the stored certificate. ``again``: the one made from the inputs as they are now, as
+    :meth:`~engiagent.verify.Certificate.to_dict` returns it. ``file``: what to call the stored one
+    in messages. Raises InputError when the stored one is no certificate.
     """
     stored = read_certificate(text, file)
     found = []

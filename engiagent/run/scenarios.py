@@ -49,26 +49,14 @@ _TOTALS: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A run of a plant, planned, simulated or controlled.
+    """A run of a plant, planned, simulated or controlled."""
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    figures
-        Energy cost, energies, peaks, stores, discomfort of each zone and in all, emissions.
-    axis
-        Its periods; None where it has no single clock.
-    power_kw
-        By bus the net power of its grids, import less export. [kW]
-    price
-        By bus what another kWh costs in each period at its dearest grid; without stated prices 0.
-    """
-
-    name: str
+    name: str  # what it is called
+    # energy cost, energies, peaks, stores, discomfort of each zone and in all, emissions
     figures: tuple[Figure, ...]
-    axis: TimeAxis | None
-    power_kw: Mapping[str, Floats]
+    axis: TimeAxis | None  # its periods; None where it has no single clock
+    power_kw: Mapping[str, Floats]  # by bus the net power of its grids, import less export. [kW]
+    # by bus what another kWh costs in each period at its dearest grid; without stated prices 0
     price: Mapping[str, Floats]
 
     @classmethod
@@ -128,30 +116,25 @@ class Change:
 
 @dataclass(frozen=True)
 class Flexibility:
-    """What a scenario draws from a bus otherwise than the baseline; see the head of the module.
+    """What a scenario draws from a bus otherwise than the baseline; see the head of the module."""
 
-    Attributes
-    ----------
-    scenario, bus
-        Of which scenario, and where.
-    shed_kwh, shifted_kwh
-        What is drawn less in the windows, and how much of it is drawn at other times. [kWh]
-    preparation_kwh, rebound_kwh
-        What is drawn above the baseline before windows, and after them. [kWh]
-    rebound_peak_kw, rebound_at
-        The largest power above the baseline after a window, and the start of its period. [kW]
-    peak_kw, peak_reduction_kw, peak_reduction_percent
-        The largest net power in the windows, and by how much it is below that of the baseline.
-    """
-
+    # scenario, bus: of which scenario, and where
     scenario: str
     bus: str
+    # shed_kwh, shifted_kwh: what is drawn less in the windows, and how much of it is drawn at other
+    # times. [kWh]
     shed_kwh: float
     shifted_kwh: float
+    # preparation_kwh, rebound_kwh: what is drawn above the baseline before windows, and after them.
+    # [kWh]
     preparation_kwh: float
     rebound_kwh: float
+    # rebound_peak_kw, rebound_at: the largest power above the baseline after a window, and the
+    # start of its period. [kW]
     rebound_peak_kw: float
     rebound_at: str | None
+    # peak_kw, peak_reduction_kw, peak_reduction_percent: the largest net power in the windows, and
+    # by how much it is below that of the baseline
     peak_kw: float
     peak_reduction_kw: float
     peak_reduction_percent: float | None
@@ -159,24 +142,14 @@ class Flexibility:
 
 @dataclass(frozen=True, eq=False)
 class ScenarioComparison:
-    """Scenarios against the first of them.
+    """Scenarios against the first of them."""
 
-    Attributes
-    ----------
-    names
-        Of the scenarios.
-    changes
-        Every figure that one of them has.
-    windows
-        By bus the first and the last period of each window.
-    flexibility
-        Of each scenario but the first on each bus with a grid; empty without a window, or where
-        the scenarios are not over the same periods.
-    """
-
-    names: tuple[str, ...]
-    changes: tuple[Change, ...]
+    names: tuple[str, ...]  # of the scenarios
+    changes: tuple[Change, ...]  # every figure that one of them has
+    # by bus the first and the last period of each window
     windows: Mapping[str, tuple[tuple[str, str], ...]]
+    # of each scenario but the first on each bus with a grid; empty without a window, or where the
+    # scenarios are not over the same periods
     flexibility: tuple[Flexibility, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,21 +169,12 @@ def compare_scenarios(
 ) -> ScenarioComparison:
     """Compare two scenarios or more with the first.
 
-    Parameters
-    ----------
-    windows
-        Times of each day, as ``17:00..20:00``, or of the run, as
-        ``2026-08-01T17:00..2026-08-01T20:00``; a period counts where it begins. Without any, the
-        dear hours of the baseline: those with prices above the middle of its lowest and highest.
-    recovery_hours
-        How long after a window energy above the baseline counts as rebound, at most to the next
-        window. [h]
-
-    Raises
-    ------
-    InputError
-        For fewer than two, a window that cannot be read or in which no period begins, and windows
-        for runs over different periods.
+    ``windows``: times of each day, as ``17:00..20:00``, or of the run, as
+    ``2026-08-01T17:00..2026-08-01T20:00``; a period counts where it begins. Without any, the dear
+    hours of the baseline: those with prices above the middle of its lowest and highest.
+    ``recovery_hours``: how long after a window energy above the baseline counts as rebound, at most
+    to the next window. [h] Raises InputError for fewer than two, a window that cannot be read or
+    in which no period begins, and windows for runs over different periods.
     """
     if len(scenarios) < 2:
         raise InputError("a comparison needs a baseline", expected="two scenarios or more")

@@ -42,19 +42,10 @@ def second_opinion(
 ) -> Opinion:
     """Solve what is stated with another solver and return what it says of the optimum.
 
-    Parameters
-    ----------
-    problem, solution, blueprint, folder, name, mapping, requirements
-        As for :func:`engiagent.run.certify.certify`.
-    solver
-        A backend, as ``highs`` or ``scip``, or ``scipy``.
-    options
-        Limits; the backend is ``solver``.
-
-    Raises
-    ------
-    EngiagentError
-        When the solver is unknown or has solved the plan itself.
+    ``problem``, ``solution``, ``blueprint``, ``folder``, ``name``, ``mapping``, ``requirements``:
+    as for :func:`engiagent.run.certify.certify`. ``solver``: a backend, as ``highs`` or ``scip``,
+    or ``scipy``. ``options``: limits; the backend is ``solver``. Raises EngiagentError when the
+    solver is unknown or has solved the plan itself.
     """
     _other_than(_first_solver(solution), solver)
     source, expanded = source_of(problem, blueprint, folder, name)

@@ -70,13 +70,7 @@ def progress_text(progress: Progress) -> str:
 
 
 def computed(blueprint: Blueprint, folder: Path) -> SolutionArrays:
-    """Return what a blueprint of definitions says.
-
-    Raises
-    ------
-    BlueprintError
-        When something in it is wrong.
-    """
+    """Return what a blueprint of definitions says; BlueprintError when something in it is wrong."""
     found = check_definitions(blueprint, folder)
     errors = tuple(finding for finding in found if finding.severity == "error")
     if errors:

@@ -31,30 +31,18 @@ SCHEDULE: Final = "schedule"
 
 @dataclass(frozen=True)
 class KeptSchedule:
-    """A run folder's schedule and how it was read.
+    """A run folder's schedule and how it was read."""
 
-    Attributes
-    ----------
-    path
-        The file.
-    reading
-        How it is to be read; None where nobody said anything.
-    not_understood
-        What the engine had not understood of the text when the schedule was checked.
-    exact, second_solver
-        Whether it was checked exactly, and which second solver was asked: it is asked again.
-    opinion
-        What it answered, for the folder; it is never read back.
-    requirements
-        What an engine took from the text, which the schedule was held to as well.
-    """
-
-    path: Path
-    reading: Reading | None = None
+    path: Path  # the file
+    reading: Reading | None = None  # how it is to be read; None where nobody said anything
+    # what the engine had not understood of the text when the schedule was checked
     not_understood: tuple[str, ...] = field(default=())
+    # exact, second_solver: whether it was checked exactly, and which second solver was asked: it is
+    # asked again
     exact: bool = False
     second_solver: str | None = None
-    opinion: Opinion | None = None
+    opinion: Opinion | None = None  # what it answered, for the folder; it is never read back
+    # what an engine took from the text, which the schedule was held to as well
     requirements: Requirements | None = None
 
 
@@ -68,19 +56,9 @@ def keep_check(
 ) -> None:
     """Write a check into a new folder: problem, blueprint, schedule and certificate.
 
-    Parameters
-    ----------
-    out
-        The folder.
-    schedule
-        The schedule where it lies now; it is copied.
-    folder
-        Where the blueprint's data files lie.
-
-    Raises
-    ------
-    InputError
-        When the folder holds something already or cannot be written to.
+    ``out``: the folder. ``schedule``: the schedule where it lies now; it is copied. ``folder``:
+    where the blueprint's data files lie. Raises InputError when the folder holds something already
+    or cannot be written to.
     """
     name = SCHEDULE + schedule.path.suffix.lower()
     real = schedule.path.resolve()  # the user's own link may be followed
@@ -108,10 +86,7 @@ def keep_check(
 def kept_schedule(run: Path) -> KeptSchedule | None:
     """Return the schedule that a run folder holds, its own or somebody's; None without one.
 
-    Raises
-    ------
-    InputError
-        When the record names a schedule in a way that nothing here writes.
+    Raises InputError when the record names a schedule in a way that nothing here writes.
     """
     asked = read_record(run).get("asked") or {}
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)

@@ -28,10 +28,8 @@ Schedule = Mapping[str, "npt.NDArray[np.float64]"]
 def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
     """Return the schedule that a script left, and the objective that it claims.
 
-    Raises
-    ------
-    InputError
-        When there is no such file, or anything in it is not a finite number under a plain name.
+    Raises InputError when there is no such file, or anything in it is not a finite number under a
+    plain name.
     """
     content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
     _measure(content)
@@ -67,10 +65,7 @@ def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
 def _measure(content: bytes) -> None:
     """Refuse an answer that is too large to be parsed, before any of it is.
 
-    Raises
-    ------
-    InputError
-        When it holds more values, lists or objects than an answer may.
+    Raises InputError when it holds more values, lists or objects than an answer may.
     """
     marks = {"values": content.count(b","), "lists": content.count(b"[")}
     for what, count in marks.items():

@@ -38,10 +38,7 @@ def numbers() -> Mapping[str, int]:
 def call(name: str, *arguments: Any) -> int:
     """Call the kernel.
 
-    Raises
-    ------
-    OSError
-        With what the kernel answered; ENOSYS where the call has no number here.
+    Raises OSError with what the kernel answered; ENOSYS where the call has no number here.
     """
     number = numbers().get(name)
     if number is None:
@@ -50,13 +47,7 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Change a property of this process.
-
-    Raises
-    ------
-    OSError
-        With what the kernel answered.
-    """
+    """Change a property of this process; OSError with what the kernel answered."""
     if not numbers():
         raise OSError(_ENOSYS, os.strerror(_ENOSYS))
     padded = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
@@ -71,10 +62,7 @@ def prctl_pointer(option: int, mode: int, pointer: Any) -> int:
 def drop_capabilities() -> None:
     """Give up every privilege of root for good; nothing where there is none.
 
-    Raises
-    ------
-    OSError
-        When the kernel refuses.
+    Raises OSError when the kernel refuses.
     """
     if os.geteuid() == 0:
         for capability in range(_MOST_CAPABILITIES):

@@ -50,17 +50,9 @@ def handled(version: int) -> int:
 def restrict(rules: Iterable[tuple[str, int]], version: int) -> None:
     """Leave this process, and all it starts, only what the rules allow; TCP never.
 
-    Parameters
-    ----------
-    rules
-        Paths, each with the rights below it; one that does not exist is left out.
-    version
-        As :func:`abi` returns it.
-
-    Raises
-    ------
-    OSError
-        When the kernel refuses; ``no_new_privs`` has to be set before.
+    ``rules``: paths, each with the rights below it; one that does not exist is left out.
+    ``version``: as :func:`abi` returns it. Raises OSError when the kernel refuses; ``no_new_privs``
+    has to be set before.
     """
     rights = handled(version)
     net, scopes = _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0

@@ -15,33 +15,20 @@ from engiagent.errors import InputError
 
 @dataclass(frozen=True)
 class Limits:
-    """What a script may take.
+    """What a script may take."""
 
-    Attributes
-    ----------
-    seconds
-        Of wall-clock time.
-    cpu_seconds
-        Of processor time, over all its threads.
-    memory_mb
-        Address space. [MB]
-    file_mb, folder_mb, files
-        Size of one file and of all it leaves in its folder [MB], and how many files these are.
-    open_files, threads
-        At one time.
-    output_kb
-        Of what it prints. [kB]
-    """
-
-    seconds: float = 60.0
-    cpu_seconds: int = 120
-    memory_mb: int = 2048
+    seconds: float = 60.0  # of wall-clock time
+    cpu_seconds: int = 120  # of processor time, over all its threads
+    memory_mb: int = 2048  # address space. [MB]
+    # file_mb, folder_mb, files: size of one file and of all it leaves in its folder [MB], and how
+    # many files these are
     file_mb: int = 100
     folder_mb: int = 200
     files: int = 1000
+    # open_files, threads: at one time
     open_files: int = 128
     threads: int = 64
-    output_kb: int = 1000
+    output_kb: int = 1000  # of what it prints. [kB]
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -63,27 +50,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Layers:
-    """Which guarantees hold a script, in the order in which they come into force.
+    """Which guarantees hold a script, in the order in which they come into force."""
 
-    Attributes
-    ----------
-    limits
-        Whether memory, time, files and threads are limited and the environment is clean.
-    no_new_privs
-        Whether privileges are dropped for good.
-    landlock
-        The version of Landlock's interface; 0 without it.
-    seccomp
-        Whether system calls are filtered.
-    bubblewrap
-        Whether namespaces of its own are around all that.
-    """
-
+    # whether memory, time, files and threads are limited and the environment is clean
     limits: bool = False
-    no_new_privs: bool = False
-    landlock: int = 0
-    seccomp: bool = False
-    bubblewrap: bool = False
+    no_new_privs: bool = False  # whether privileges are dropped for good
+    landlock: int = 0  # the version of Landlock's interface; 0 without it
+    seccomp: bool = False  # whether system calls are filtered
+    bubblewrap: bool = False  # whether namespaces of its own are around all that
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -34,38 +34,20 @@ _WHY: Final = {
 
 @dataclass(frozen=True, eq=False)
 class ScriptResult:
-    """How a script ended and what it answered.
+    """How a script ended and what it answered."""
 
-    Attributes
-    ----------
-    status
-        ``done`` with a readable answer, ``limit`` when it was ended, else ``failed``.
-    reason
-        Why it is not ``done``.
-    schedule
-        Numbers by the name that the script gave them, each an array; units may stand in the
-        names, as ``battery.charge [kW]``.
-    objective
-        What the script claims; the checker works it out itself.
-    output
-        What it printed, its errors among it.
-    code, signal
-        How its process ended; None where it did not end by itself.
-    seconds
-        Of wall-clock time.
-    layers
-        The guarantees that held.
-    """
-
-    status: Status
-    reason: str | None
+    status: Status  # ``done`` with a readable answer, ``limit`` when it was ended, else ``failed``
+    reason: str | None  # why it is not ``done``
+    # numbers by the name that the script gave them, each an array; units may stand in the names, as
+    # ``battery.charge [kW]``
     schedule: Schedule
-    objective: float | None
-    output: str
+    objective: float | None  # what the script claims; the checker works it out itself
+    output: str  # what it printed, its errors among it
+    # code, signal: how its process ended; None where it did not end by itself
     code: int | None
     signal: int | None
-    seconds: float
-    layers: Layers
+    seconds: float  # of wall-clock time
+    layers: Layers  # the guarantees that held
 
 
 def run_script(
@@ -82,24 +64,11 @@ def run_script(
     file that its first argument names, ``schedule.json``: an object of numbers or lists of
     numbers by quantity.
 
-    Parameters
-    ----------
-    path
-        The script; it is copied.
-    data_folder, files
-        Whence data are copied: the named files, or every plain file that lies there.
-    limits
-        What it may take.
-    isolation
-        ``auto`` takes every layer that the machine has and refuses without the essential ones;
-        ``unsafe`` takes what there is.
-
-    Raises
-    ------
-    SandboxError
-        When the machine lacks a layer; nothing was run then.
-    InputError
-        When the script or a file is unreadable.
+    ``path``: the script; it is copied. ``data_folder``, ``files``: whence data are copied: the
+    named files, or every plain file that lies there. ``limits``: what it may take. ``isolation``:
+    ``auto`` takes every layer that the machine has and refuses without the essential ones;
+    ``unsafe`` takes what there is. Raises SandboxError when the machine lacks a layer; nothing was
+    run then; InputError when the script or a file is unreadable.
     """
     allowed = limits or Limits()
     real = path.resolve()  # the user's own link may be followed

@@ -45,14 +45,8 @@ Line = tuple[int, int, int, int]
 def filter_lines(machine: str, numbers: Mapping[str, int], pid: int) -> list[Line]:
     """Return the filter as lines of (code, jump if true, jump if false, value).
 
-    Parameters
-    ----------
-    machine
-        The processor, as :func:`platform.machine` names it.
-    numbers
-        Of system calls.
-    pid
-        Of the process to confine, the only one that it may signal.
+    ``machine``: the processor, as :func:`platform.machine` names it. ``numbers``: of system calls.
+    ``pid``: of the process to confine, the only one that it may signal.
     """
     lines: list[Line] = [
         (_LOAD, 0, 0, 4),
@@ -76,10 +70,7 @@ def filter_lines(machine: str, numbers: Mapping[str, int], pid: int) -> list[Lin
 def confine() -> None:
     """Confine this process, every thread of it to come, for good.
 
-    Raises
-    ------
-    OSError
-        When the kernel has no such filter; ``no_new_privs`` has to be set before.
+    Raises OSError when the kernel has no such filter; ``no_new_privs`` has to be set before.
     """
     numbers = kernel.numbers()
     if not numbers:

@@ -25,21 +25,11 @@ LAYERS: Final = "sandbox"
 
 @dataclass(frozen=True, eq=False)
 class ScriptSolution:
-    """What became of a script.
+    """What became of a script."""
 
-    Attributes
-    ----------
-    result
-        How it ended.
-    certificate
-        Of its schedule; None where it left none.
-    answer
-        The schedule as JSON text, as any schedule file; None without one.
-    """
-
-    result: ScriptResult
-    certificate: Certificate | None
-    answer: str | None
+    result: ScriptResult  # how it ended
+    certificate: Certificate | None  # of its schedule; None where it left none
+    answer: str | None  # the schedule as JSON text, as any schedule file; None without one
 
 
 def run_text(
@@ -51,10 +41,7 @@ def run_text(
 ) -> ScriptResult:
     """Run a script's text in the sandbox with copies of some files of a folder.
 
-    Raises
-    ------
-    SandboxError
-        When the machine lacks a layer; nothing was run then.
+    Raises SandboxError when the machine lacks a layer; nothing was run then.
     """
     with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
         path = Path(place) / SCRIPT
@@ -76,26 +63,13 @@ def solve_by_script(
 ) -> ScriptSolution:
     """Run a script in the sandbox and have its schedule certified.
 
-    Parameters
-    ----------
-    script_text
-        The Python text; nothing of what it claims is believed.
-    problem
-        The problem, whose data files the script finds beside itself.
-    blueprint, requirements, mapping
-        What the schedule is checked against, and how it is read, as
-        :func:`engiagent.run.certify.certify` takes them.
-    folder, name
-        Of a blueprint without a problem.
-    limits, isolation
-        As :func:`engiagent.run.sandbox.run_script` takes them.
-
-    Raises
-    ------
-    SandboxError
-        When the machine lacks a layer; nothing was run then.
-    InputError
-        When there is neither a problem nor a blueprint, or the schedule cannot be read as one.
+    ``script_text``: the Python text; nothing of what it claims is believed. ``problem``: the
+    problem, whose data files the script finds beside itself. ``blueprint``, ``requirements``,
+    ``mapping``: what the schedule is checked against, and how it is read, as
+    :func:`engiagent.run.certify.certify` takes them. ``folder``, ``name``: of a blueprint without a
+    problem. ``limits``, ``isolation``: as :func:`engiagent.run.sandbox.run_script` takes them.
+    Raises SandboxError when the machine lacks a layer; nothing was run then; InputError when there
+    is neither a problem nor a blueprint, or the schedule cannot be read as one.
     """
     if problem is None and blueprint is None:
         raise InputError("a script's schedule is checked against a problem or a blueprint")
