@@ -21,6 +21,8 @@ _SUFFIXES: Final = {"percent": "%", "kwh": "kWh", "kw": "kW", "seconds": "s", "h
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
 _PLAIN: Final = Conventions()
 STRUCK: Final = "[struck out]"
+_MINUTES: Final = 3
+"""Decimals of an hour that tell minutes apart."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ def _same(shown: Figure, found: Figure, decimals: int) -> bool:
 
 
 def _decimals(text: str, token: Token) -> int:
+    if token.kind == "clock":
+        return _MINUTES
     written = text[slice(*token.number)]
     return len(written.rpartition(".")[2]) if "." in written else 0
 
@@ -160,7 +164,13 @@ def _known(prose: str, token: Token, produced: Sequence[Figure], texts: str) -> 
 
 
 def unused(question: str, given: Sequence[Figure], texts: str) -> tuple[str, ...]:
-    """Return the figures of a question that no argument of a call has."""
+    """Return the figures of a question that no argument of a call has.
+
+    A difference of temperature may be stated in °C or °F.
+    """
+    shifts = [f.value for f in given if f.unit is not None and f.unit.text == "K"]
+    given = [*given, *(Figure(v, _unit("degC")) for v in shifts)]
+    given += [Figure(1.8 * v, _unit("degF")) for v in shifts]
     return tuple(
         question[token.start : token.end]
         for token in tokens_of(question, _PLAIN)

@@ -169,7 +169,8 @@ def _near(item: Json, wanted: ExpectedValue) -> bool:
     if isinstance(item["value"], bool) or not isinstance(item["value"], int | float):
         return False
     try:
-        units = parse_unit(item["unit"] or "1"), parse_unit(wanted.unit)
+        stated = (item["unit"] or "1").replace(" ", "*")  # K h
+        units = parse_unit(stated), parse_unit(wanted.unit)
         value = convert(float(item["value"]), *units)
     except UnitError:
         return False

@@ -122,7 +122,7 @@ goal: {{minimize: cost}}
         warmed[0] += decay * 23.0
         held = np.zeros(n)
         held[0] = self.initial
-        bounds: list[tuple[float, float | None]] = [(0, 30)] * n + [(0, None)] * n + [(0, 3)] * n
+        bounds: list[Any] = [(0, 30)] * n + [(0, None)] * n + [(0, 3)] * n
         bounds += [(0, 5)] * (2 * n) + [(0, float(p)) for p in sun_power]
         bounds += [(20, 25)] * n + [(0, self.battery)] * n
         price = np.concatenate([self.price, np.full(n, -0.08), np.zeros(6 * n)])

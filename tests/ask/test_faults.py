@@ -45,6 +45,7 @@ def test_every_workflow_of_the_archive_answers_its_question(name: str, tmp_path:
     found = executed(archive()[name].plan, tmp_path / "a")
     assert found.status == "answered", found.not_done
     assert len(found.findings) == len(archive()[name].plan.findings)
+    assert all(finding["value"] is not None for finding in found.findings)
     page = (tmp_path / "a" / "report.html").read_text("utf-8")
     assert "<svg" in page
     assert "<script" not in page

@@ -132,7 +132,7 @@ def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> Non
     assert again["planning"] == first["planning"]
     assert set(first["planning"]) == {"two-stage", "one-stage", "decentralised"}
     for way, found in first["planning"].items():
-        assert found["cases"] == 2
+        assert found["cases"] == 3
         for rate in ("tool_recall", "agent_recall", "plan_steps", "argument_keys", "pass_at_1"):
             assert found[rate] == 1.0, (way, rate, first["runs"])
         assert found["argument_values"] == found["accuracy"] == found["equivalent"] == 1.0
