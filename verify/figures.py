@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from engiagent.units.currencies import with_codes
 from engiagent.units.unit import CURRENCIES, Dimension, Unit, UnitError, parse_unit
@@ -80,7 +81,8 @@ _TEX = (
     (re.compile(r"\\\\"), "\v"),
     (re.compile(r",?\s*\\[lc]?dots\s*,?"), " … "),
     (re.compile(r"_\{[^{}]*\}"), ""),
-    (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3})"), ","),
+    (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), ","),
+    (re.compile(r"(?<=\d)\{,\}(?=\d)"), ","),
     (re.compile(r"\^\{?\\circ\}?\s*"), "°"),
     (re.compile(r"(?<=°)\\(?:text|mathrm)\s*\{([^{}]*)\}"), r"\1 "),
     (re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{([^{}]*)\}(?=\^\{?-?\d)"), r" \1"),
@@ -158,12 +160,51 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
 def _plain(text: str, whole: str | None = None) -> str:
     """Return a text on one line, its currencies by code and "per X and year" as "/X/year"."""
     whole = whole or text
-    text = _DEGREE.sub(r"\1 K", text)
+    text = _DEGREE.sub(r"\1 K", in_points(text, whole))
     text = _FLOW.sub(r"*\2/\1", text)
     settled = tons_settled(with_codes(without_tex(text), whole), whole)
     plain = _EACH.sub("/", " ".join(settled.split()))
     plain = _PER.sub(lambda m: f"/{m[1]}" if _unit(m[1]) is not None else m[0], plain)
     return _AND_TIME.sub(r"\1/\2", plain)
+
+
+_COMMA = re.compile(
+    r"(?<![\d.,])(?:0(?:,|\{,\})\d+|\d{1,9}(?:,|\{,\})(?:\d{1,2}|\d{4,}))(?![\d,]|\.\d)"
+)
+_POINT = re.compile(r"(?<![\d.,:])(?:0|\d{1,9}(?!\.\d{3}(?!\d)))\.\d{1,9}(?![\d.,:])")
+_ROW = re.compile(r"^[\d\s.,;+\-]+$", re.MULTILINE)
+_POINTED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[.{_SPACES}]\d{{3}})+(?![\d.])")
+_PARTED = re.compile(r"(?<![\d.,])(\d{1,9})(?:,|\{,\})(\d{1,20})(?![\d,]|\.\d)")
+
+
+@cache
+def has_decimal_commas(whole: str) -> bool:
+    """Whether a text writes 0,9 for 0.9: more of its numbers have a comma than a point.
+
+    A comma or point before exactly three digits, as in 1,200, says nothing; nor do dates, times and
+    lines that are rows of numbers.
+
+    Examples
+    --------
+    >>> has_decimal_commas("entre 1,20 m y 4,45 m"), has_decimal_commas("0.9 of 1,250 kWh")
+    (True, False)
+    """
+    prose = _ROW.sub("", whole)
+    return len(_COMMA.findall(prose)) > len(_POINT.findall(prose))
+
+
+def in_points(text: str, whole: str) -> str:
+    """Return a piece of a text with decimal points, where the text has decimal commas.
+
+    Examples
+    --------
+    >>> in_points("von 1.250 kWh zu 0,31 EUR/kWh", "von 1.250 kWh zu 0,31 EUR/kWh")
+    'von 1250 kWh zu 0.31 EUR/kWh'
+    """
+    if not has_decimal_commas(whole):
+        return text
+    text = _POINTED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+    return _PARTED.sub(r"\1.\2", text)
 
 
 _OTHERWISE_NOTHING = re.compile(
@@ -235,7 +276,7 @@ def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...
     >>> [[f.value for f in s] for s in sequences("1: 20, 2: 30.5 and 3: 41 kW")]
     [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
     """
-    plain = with_codes(without_tex(text), whole or text)
+    plain = with_codes(without_tex(in_points(text, whole or text)), whole or text)
     numbers = list(_numbers(_plain(text, whole)))
     every = tuple(figure for figure, _ in numbers)
     unkeyed = tuple(figure for figure, is_key in numbers if not is_key)
