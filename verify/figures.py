@@ -14,7 +14,9 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])([+\-\u2212\u2013]?)((?:\d{{1,3}}(?:[,'{_SPACES}]\d{{3}})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
     rf"(?![\d])"
 )
-_CLOCK = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
+_CLOCK = re.compile(
+    r"(?<!\d)([01]?\d|2[0-4])(?::([0-5]\d)(?!\d)|(?:\.([0-5]\d))?\s*(?:Uhr|o['\u2019]clock)\b)"
+)
 _HALF_DAY = re.compile(
     r"(?<![\d.:])(0?[1-9]|1[0-2])(?::([0-5]\d))?\s?([ap])(?:\.\s?m\.|m)(?![A-Za-z0-9])",
     re.IGNORECASE,
@@ -46,6 +48,14 @@ _WORDS = {
     "twice": 2.0,
     "double": 2.0,
 }
+# From 2 on in other languages; Spanish eleven is left to English, where "once" is 1.
+for _names in (
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "deux trois quatre cinq six sept huit neuf dix onze douze",
+    "dos tres cuatro cinco seis siete ocho nueve diez",
+    "due tre quattro cinque sei sette otto nove dieci undici dodici",
+):
+    _WORDS |= {_name: 2.0 + _k for _k, _name in enumerate(_names.split())}
 _ORDINALS = (
     *("second", "third", "fourth", "fifth", "sixth", "seventh"),
     *("eighth", "ninth", "tenth", "eleventh", "twelfth"),
@@ -134,7 +144,7 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
         if any(start <= match.start() < stop for start, stop in clocks):
             continue
         clocks.append(match.span())
-        yield Figure(int(match[1]) + int(match[2]) / 60.0, parse_unit("h"))
+        yield Figure(int(match[1]) + int(match[2] or match[3] or 0) / 60.0, parse_unit("h"))
     for match in _NAMED_CLOCK.finditer(plain):
         for hours in (0, 24) if match[1].lower() == "midnight" else (12,):
             yield Figure(float(hours), parse_unit("h"))

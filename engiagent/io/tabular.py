@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, sha256_bytes
-from engiagent.units.headers import split_header
+from engiagent.units.headers import same_header, split_header
 
 Floats = npt.NDArray[np.float64]
 
@@ -156,7 +156,7 @@ class TableFile:
     sha256: str  # of the file's bytes
 
     def column(self, name: str) -> TableColumn:
-        """Return a column by its bare name or its header as written.
+        """Return a column by its bare name or its header, its unit in whatever brackets.
 
         Raises InputError when there is none; it lists the columns and names the nearest.
         """
@@ -164,7 +164,7 @@ class TableFile:
         if found is not None:
             return found
         for column in self.columns.values():
-            if column.header == name:
+            if column.header == name or same_header(name, column.header):
                 return column
         raise missing_column(self.name, name, [c.header for c in self.columns.values()])
 

@@ -14,6 +14,7 @@ from engiagent.errors import InputError
 from engiagent.io.tabular import TableColumn, TableFile, missing_column, read_table, require_rows
 from engiagent.text.frontmatter import DataOptions
 from engiagent.text.timestamps import Times, looks_like_time, read_times
+from engiagent.units.headers import same_header
 from engiagent.units.unit import Unit
 from engiagent.units.words import Conventions, resolve_unit
 
@@ -76,12 +77,12 @@ class DataFile:
         return None if self.axis is None else self.axis.zone
 
     def column(self, name: str) -> Column:
-        """Return a column by its name or its header as written.
+        """Return a column by its name or its header, its unit in whatever brackets.
 
         Raises InputError when there is none; it lists the columns and names the nearest.
         """
         for column in self.columns.values():
-            if name in (column.name, column.header):
+            if name in (column.name, column.header) or same_header(name, column.header):
                 return column
         raise missing_column(self.name, name, [c.header for c in self.columns.values()])
 

@@ -45,6 +45,21 @@ class Header:
     span: tuple[int, int] | None = None
 
 
+def same_header(one: str, other: str) -> bool:
+    """Whether two headers have one name and one unit, however it is written beside it.
+
+    Examples
+    --------
+    >>> same_header("Price [EUR/MWh]", "Price (€/MWh)"), same_header("Load [kW]", "Load (MW)")
+    (True, False)
+    """
+    first, second = split_header(one), split_header(other)
+    if first.name != second.name or first.unit is None or second.unit is None:
+        return False
+    units = ((u.dimension, u.factor, u.zero) for u in (first.unit, second.unit))
+    return len(set(units)) == 1
+
+
 def split_header(header: str, conventions: Conventions | None = None) -> Header:
     """Take the unit out of a header such as ``Price [EUR/MWh]``, ``P, kW`` or ``load_kw``.
 
