@@ -58,6 +58,8 @@ _CASE: Final = record(
         "before": list_of(record({"tool": TEXT, "arguments": OBJECT})),
     },
 )
+CASES: Final = Path(__file__).with_name("cases.yaml")
+"""The suite that comes with the package."""
 _SUITE: Final = record(
     {"schema": {"const": SCHEMA}, "name": TEXT, "cases": list_of(_CASE)},
     {

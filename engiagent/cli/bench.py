@@ -11,6 +11,7 @@ from engiagent.agents.bench.machine import machine, versions
 from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
 from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
 from engiagent.agents.engines.asking import Asking
+from engiagent.ask.bench import CASES
 from engiagent.ask.bench import load_suite as load_questions
 from engiagent.ask.bench import run_suite as run_questions
 from engiagent.ask.bench import summary as summary_of_questions
@@ -78,7 +79,9 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
 
 
 @bench.command("ask")
-@click.argument("path", metavar="SUITE", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "path", metavar="[SUITE]", required=False, type=click.Path(path_type=Path, dir_okay=False)
+)
 @click.option("--replay", is_flag=True, help="Answer from the runs in FOLDER; asks no model.")
 @click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
 @click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
@@ -86,11 +89,11 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where runs and checkpoints are; by default beside the suite.",
+    help="Where runs and checkpoints are; by default beside the suite, or runs/ask.",
 )
 @options.as_json
 def ask(
-    path: Path,
+    path: Path | None,
     replay: bool,
     base_url: str | None,
     model: str | None,
@@ -99,12 +102,13 @@ def ask(
 ) -> int:
     """Ask the questions of SUITE in each way of planning, and score the answers by rule.
 
+    Without SUITE these are the questions on sites that come with engiagent.
     Finished runs are kept in FOLDER/runs.sqlite; the same suite again asks only what is missing.
     """
-    known, asking = load_questions(path), Asking(model, base_url)
+    known, asking = load_questions(path or CASES), Asking(model, base_url)
     if not replay:
         asking.ready()
-    folder = out or path.with_suffix("")
+    folder = out or (Path("runs") / "ask" if path is None else path.with_suffix(""))
     found = run_questions(known, folder, asking, replay=replay, on_run=_say_case)
     figures_of = summary_of_questions(found)
     content = {"schema": "engiagent-bench-ask/1", "suite": known.name, "planning": figures_of}
