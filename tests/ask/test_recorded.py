@@ -1,0 +1,32 @@
+"""Questions that a language model planned and answered, replayed: see recorded/README.md."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engiagent.agents.engines.asking import Asking
+from engiagent.ask.bench import load_suite, run_suite, summary
+
+HERE = Path(__file__).parent / "recorded"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    """Every recorded question, answered again from its exchanges without a model."""
+    place = tmp_path_factory.mktemp("ask") / "recorded"
+    shutil.copytree(HERE, place)  # a suite keeps its checkpoints beside its runs
+    return run_suite(load_suite(HERE / "suite.yaml"), place, Asking(None, None), replay=True)
+
+
+def test_the_right_calls_are_made_with_the_right_values(runs: list[dict[str, object]]) -> None:
+    found = summary(runs)["two-stage"]
+    for rate in ("tool_recall", "agent_recall", "plan_steps", "argument_keys", "argument_values"):
+        assert found[rate] >= 0.97, rate
+    assert found["median_tokens"] <= 15_000
+
+
+def test_no_figure_comes_from_anything_but_a_call(runs: list[dict[str, object]]) -> None:
+    found = summary(runs)["two-stage"]
+    assert found["criteria"]["no_hallucination"] == 1.0
+    assert found["accuracy"] == 1.0  # of the questions whose numbers a second route gives
