@@ -135,6 +135,9 @@ def control(
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
+    ruled = next((text for text in against if text in RULES), None)
+    if ruled is not None and plant.startswith("fmu:"):  # before the loop, which may take hours
+        raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
     with moving_line() as show:
         closed = partial(
             close,

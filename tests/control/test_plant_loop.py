@@ -285,3 +285,12 @@ def test_a_rule_meets_what_really_came(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     with (out / "against-self-consumption.csv").open() as file:
         assert [float(row["depot.power [kW]"]) for row in csv.DictReader(file)] == came
+
+
+def test_a_rule_of_sites_is_refused_beside_an_fmu_before_the_loop(tmp_path: Path) -> None:
+    plan = tmp_path / "house.yaml"
+    plan.write_text(HOUSE)
+    given = ["control", str(plan), "--plant", "fmu:there_is_none.fmu", "--against", "thermostat"]
+    done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "loop")])
+    assert (done.exit_code, (tmp_path / "loop").exists()) == (2, False)
+    assert "thermostat needs a plant file" in done.stderr
